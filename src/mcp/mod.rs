@@ -4,9 +4,11 @@
 //! ```text
 //! serve    the protocol, by the official SDK, on one thread; no call blocks another
 //! worker   the calls, in order, on one thread with a cache; each run of a program has its own thread
+//! input    messages whose values fit in memory
 //! schema   JSON Schemas in the subset that all clients understand
 //! ```
 
+mod input;
 mod schema;
 mod serve;
 mod worker;

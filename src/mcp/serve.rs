@@ -1,9 +1,7 @@
 //! The protocol.
 
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -15,10 +13,10 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 use rmcp::{ErrorData, RoleServer, ServerHandler, serve_server};
-use tokio::io::{AsyncRead, ReadBuf};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, Notify, Semaphore};
 
+use super::input::BoundedInput;
 use super::worker::Worker;
 use super::{CallProgress, Roots, Service, Tool, ToolAnswer, ToolCall, ToolEffect};
 use crate::telemetry::ServerRequest;
@@ -59,7 +57,7 @@ pub(crate) fn serve(service: Service) -> std::io::Result<()> {
         };
         let ended_input = Arc::new(Notify::new());
         let (read, write) = stdio_pipes();
-        let read = EofSignal { read, ended: Arc::clone(&ended_input) };
+        let read = BoundedInput::new(read, Arc::clone(&ended_input));
         let transport =
             AsyncRwTransport::new_server(read, write).with_max_line_length(MAX_MESSAGE);
         let served = async {
@@ -195,27 +193,6 @@ fn request_of(context: &RequestContext<RoleServer>) -> ServerRequest {
         call: said("claudecode/toolUseId"),
         parent: said("traceparent"),
         state: said("tracestate"),
-    }
-}
-
-/// A reader that signals the end of its input.
-struct EofSignal<R> {
-    read: R,
-    ended: Arc<Notify>,
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for EofSignal<R> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        let before = buffer.filled().len();
-        let read = Pin::new(&mut self.read).poll_read(task, buffer);
-        if matches!(read, Poll::Ready(_)) && buffer.filled().len() == before {
-            self.ended.notify_one();
-        }
-        read
     }
 }
 

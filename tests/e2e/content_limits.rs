@@ -505,3 +505,39 @@ fn a_landing_onto_a_tree_of_trees_is_refused() {
     workspace.overwrite("a.txt", "two\n").landed();
     workspace.refuses(&["UNSUPPORTED_REPOSITORY"], 5, &["land", "--into", "deep"]);
 }
+
+/// Ten entries of each tree are the same subtree: 10,000,000,000 files in ten objects.
+#[test]
+fn a_tree_of_equal_trees_is_refused_in_bounded_memory() {
+    let workspace = TestRepo::with(&[("a.txt", b"a\n")]);
+    let script = r#"t=$(git rev-parse HEAD^{tree})
+        for level in 0 1 2 3 4 5 6 7 8 9; do
+            t=$(for n in 0 1 2 3 4 5 6 7 8 9; do printf "040000 tree $t\td$n\n"; done | git mktree)
+        done
+        git commit-tree $t -p HEAD -m many"#;
+    let made = workspace.command("sh").args(["-c", script]).output().unwrap();
+    let bomb = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let refused = |args: &[&str]| {
+        let cost = measured(&workspace, b"", args, 512).within(&args.join(" "), 15);
+        assert_eq!(cost.codes, ["UNSUPPORTED_REPOSITORY"], "{args:?}");
+    };
+    refused(&["show", &bomb]);
+    workspace.git(&["update-ref", "HEAD", &bomb]);
+    refused(&["status"]);
+}
+
+#[test]
+fn a_request_with_very_many_lines_or_edits_is_refused_in_bounded_memory() {
+    let workspace = TestRepo::with(&[("a.txt", b"a\n")]);
+    let lines = b"\n".repeat(30_000_000);
+    let edits = vec![r#"{"path": "a", "mode": "delete"}"#; 1_000_000].join(",");
+    let edits = format!(r#"{{"edits": [{edits}]}}"#);
+    for (args, input, code) in [
+        (&["check", "b.txt", "--mode", "create"][..], lines.as_slice(), "FILE_TOO_LARGE"),
+        (&["check", "--patch", "-"], &lines, "FILE_TOO_LARGE"),
+        (&["check", "--request", "-"], edits.as_bytes(), "BAD_REQUEST"),
+    ] {
+        let cost = measured(&workspace, input, args, 512).within(&args.join(" "), 15);
+        assert_eq!(cost.codes, [code], "{args:?}");
+    }
+}

@@ -474,6 +474,10 @@ fn a_server_judges_orphans_and_takes_decisions_from_trailers_only() {
         "-m",
         "meant so\n\nEdt-Allowed: conflict_markers",
     ]);
+    // Whoever pushes writes the trailers; the server says which of them count.
+    let advice = "git config --add edt.acceptAllowed conflict_markers";
+    refused(workspace, "git push origin release/9", &["CONFLICT_MARKERS m.txt", advice]);
+    hooked.remote().git(&["config", "--add", "edt.acceptAllowed", "conflict_markers"]);
     passes(workspace, "git push -q origin release/9");
 }
 
@@ -912,6 +916,9 @@ fn a_server_refuses_what_an_agents_clone_tries_to_push() {
     workspace.write("edt.toml", "[guards.size_reduction]\nmode = \"off\"\n");
     workspace.git(&["add", "--all"]);
     workspace.git(&["commit", "--quiet", "-m", "and the guard off"]);
+    tries("git push origin main", "edt.toml on the protected branch refs/heads/main: guards");
+    remote.git(&["config", "edt.acceptPolicy", "true"]);
+    remote.git(&["config", "edt.acceptAllowed", "size_reduction"]);
     tries("git push origin main", "SIZE_REDUCTION a.txt");
     // A branch that is not protected is free; a recorded decision passes, on the protected one too.
     passes(
@@ -929,6 +936,34 @@ fn a_server_refuses_what_an_agents_clone_tries_to_push() {
     remote.git(&["config", "edt.pushShadow", "true"]);
     passes(workspace, "git push -q origin edt/work");
     assert_eq!(remote.edt(&["hooks", "uninstall"]).json["steps"][0]["did"], "removed");
+}
+
+#[test]
+fn a_server_refuses_other_spellings_of_protected_branches() {
+    let hooked = Hooked::with("pre-receive");
+    for name in ["Main", "MAIN", "heads/main", "refs/heads/main", "m\u{430}in", "ma\u{200b}in"] {
+        let line = format!("git push origin HEAD:refs/heads/{name}");
+        refused(&hooked.workspace, &line, &["GIT_OPERATION_BLOCKED", "can be taken for"]);
+    }
+    passes(&hooked.workspace, "git push -q origin HEAD:refs/heads/mainline");
+}
+
+#[test]
+fn a_server_keeps_the_policy_of_its_protected_branches() {
+    let hooked = Hooked::with("pre-receive");
+    let (workspace, remote) = (&hooked.workspace, hooked.remote());
+    let tight = "[guards.secret]\nmode = \"refuse\"\n";
+    workspace.commit(&[("edt.toml", tight.as_bytes())]);
+    passes(workspace, "git push -q origin main");
+    let key = "PROTECTED_PATH";
+    workspace.commit(&[("edt.toml", b"")]);
+    refused(workspace, "git push origin main", &[key, "guards.secret.mode"]);
+    workspace.git(&["rm", "--quiet", "edt.toml"]);
+    workspace.git(&["commit", "--quiet", "-m", "no policy"]);
+    refused(workspace, "git push origin main", &[key, "guards.secret.mode"]);
+    refused(workspace, "git push origin main:release/1", &[key, "guards.secret.mode"]);
+    remote.git(&["config", "edt.acceptPolicy", "true"]);
+    passes(workspace, "git push -q origin main");
 }
 
 #[test]

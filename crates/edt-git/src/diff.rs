@@ -7,9 +7,11 @@ use super::repo::{FileId, FileMode, Repo};
 use super::tree::{TREE_MODE, all_entries};
 use edt_types::{Code, Finding, RepoPath, Result};
 
-/// How many directories and differing paths are compared at most. The largest worktrees have a few
-/// million files; a tree of trees can have more paths than fit in memory.
-const MAX_PATHS: usize = 4_000_000;
+/// How much memory a list of paths may take, in bytes, with the entries of each path. A million
+/// paths of 100 bytes fit; a tree of trees can have more paths than fit in memory.
+const MAX_LISTED: usize = 256 << 20;
+/// The memory of one listed path without its text.
+const ENTRY_BYTES: usize = size_of::<TreeDifference>() + 16;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeDifference {
@@ -77,7 +79,7 @@ impl Repo {
     /// The paths in which the trees `old` and `new` differ, in order.
     ///
     /// # Errors
-    /// `OBJECT_MISSING`; `UNSUPPORTED_REPOSITORY` if they differ in millions of paths.
+    /// `OBJECT_MISSING`; `UNSUPPORTED_REPOSITORY` if they differ in more than a million paths.
     pub fn tree_diff(&self, old: Oid, new: Oid) -> Result<Vec<TreeDifference>> {
         self.tree_diff_by(old, new, |oid| self.object(oid, ObjectKind::Tree))
     }
@@ -89,7 +91,7 @@ impl Repo {
         new: Oid,
         read: impl Fn(Oid) -> Result<Vec<u8>>,
     ) -> Result<Vec<TreeDifference>> {
-        self.tree_diff_within(old, new, read, MAX_PATHS)
+        self.tree_diff_within(old, new, read, Budget::default())
     }
 
     fn tree_diff_within(
@@ -97,7 +99,7 @@ impl Repo {
         old: Oid,
         new: Oid,
         read: impl Fn(Oid) -> Result<Vec<u8>>,
-        most: usize,
+        mut budget: Budget,
     ) -> Result<Vec<TreeDifference>> {
         let read = |oid: Option<Oid>| match oid {
             Some(oid) if oid != self.empty_tree() => read(oid),
@@ -105,14 +107,9 @@ impl Repo {
         };
         let mut out = Vec::new();
         let mut todo = vec![(Vec::new(), Some(old), Some(new))];
-        let mut directories = 0;
         while let Some((prefix, old, new)) = todo.pop() {
             if old == new {
                 continue;
-            }
-            directories += 1;
-            if directories + todo.len() + out.len() > most {
-                return Err(too_many_paths(most).into());
             }
             let (old, new) = (read(old)?, read(new)?);
             let len = self.null().as_slice().len();
@@ -121,6 +118,7 @@ impl Repo {
                     continue;
                 }
                 let path = [&prefix, name].concat();
+                budget.add(&path)?;
                 let directory = |at: Option<(u32, Oid)>| {
                     at.filter(|(mode, _)| *mode == TREE_MODE).map(|(_, oid)| oid)
                 };
@@ -148,13 +146,37 @@ impl Repo {
     }
 }
 
-fn too_many_paths(most: usize) -> Finding {
-    Finding::new(
-        Code::UnsupportedRepository,
-        format!("The trees differ in more than {most} paths."),
-        "Compare or check out a part of the tree with Git.",
-    )
-    .nothing_changed()
+/// The memory that is left for a list of paths.
+pub(super) struct Budget {
+    left: usize,
+    paths: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget { left: MAX_LISTED, paths: 0 }
+    }
+}
+
+impl Budget {
+    /// Counts one path that is listed or visited.
+    ///
+    /// # Errors
+    /// `UNSUPPORTED_REPOSITORY` if nothing is left for it.
+    pub(super) fn add(&mut self, path: &[u8]) -> Result<()> {
+        let Some(left) = self.left.checked_sub(path.len() + ENTRY_BYTES) else {
+            let message = format!(
+                "The trees differ in more than {} paths, which is more than edt compares.",
+                self.paths
+            );
+            let remedy = "Compare or check out a part of the tree with Git.";
+            return Err(Finding::new(Code::UnsupportedRepository, message, remedy)
+                .nothing_changed()
+                .into());
+        };
+        (self.left, self.paths) = (left, self.paths + 1);
+        Ok(())
+    }
 }
 
 pub(super) fn item(mode: u32, oid: Oid) -> TreeItem {
@@ -218,7 +240,12 @@ mod tests {
             trees.insert(tree, data);
         }
         let read = |oid: Oid| Ok(trees[&oid].clone());
-        let found = repo.tree_diff_within(repo.empty_tree(), tree, read, 1000);
+        let found = repo.tree_diff_within(
+            repo.empty_tree(),
+            tree,
+            read,
+            Budget { left: 1000 * ENTRY_BYTES, paths: 0 },
+        );
         assert_eq!(found.unwrap_err().codes(), ["UNSUPPORTED_REPOSITORY"]);
     }
 }

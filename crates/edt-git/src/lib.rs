@@ -34,6 +34,7 @@ pub mod reflog;
 pub mod refs;
 pub mod renames;
 pub mod repo;
+mod staged;
 pub mod status;
 mod supported;
 pub mod swap;

@@ -5,24 +5,17 @@ use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
 
 use gix::index::entry::{Flags, Mode, Stage, Stat};
-use gix::status::tree_index::TrackRenames;
-use gix::status::{Item, Submodule, UntrackedFiles, index_worktree};
+use gix::status::{Submodule, UntrackedFiles, index_worktree};
 use gix::worktree::IndexPersistedOrInMemory;
 
 use super::convert::Attributes;
 use super::convert_scan::ConversionScan;
-use super::diff::{TreeDifference, TreeItem, Untracked};
-use super::repo::{FileId, FileMode, Repo};
+use super::diff::{TreeDifference, Untracked};
+use super::repo::{FileMode, Repo};
 use super::{Oid, causes};
 use edt_io::disk::{FoundEntry, Parent};
 use edt_io::fifos;
 use edt_types::{Code, Finding, RepoPath, Result};
-
-/// Whether the index has exactly what `tree` has, according to its cache-tree, as Git decides it. A
-/// valid root has no unmerged entries.
-fn is_tree(index: &gix::index::State, tree: Oid) -> bool {
-    index.tree().is_some_and(|root| root.num_entries.is_some() && root.id == tree)
-}
 
 /// How a file differs between two of HEAD, the index and the worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +58,13 @@ impl Repo {
         let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
         let mut paths: BTreeMap<RepoPath, PathStatus> = BTreeMap::new();
         let mut index = self.expanded(&self.index_now().map_err(fail)?)?;
-        let nothing_staged = is_tree(&index, self.head_tree()?);
+        for TreeDifference { path, old, new } in self.tree_index_diff(self.head_tree()?, &index)? {
+            paths.entry(path).or_default().staged = Some(match (old, new) {
+                (None, _) => StatusKind::Added,
+                (_, None) => StatusKind::Deleted,
+                _ => StatusKind::Modified,
+            });
+        }
         self.compare_converted(&mut index, &mut paths)?;
         // Not while filters run: then another process than edt may wait at a FIFO.
         let _watch = fifos::watch(self.root_path());
@@ -81,23 +80,15 @@ impl Repo {
                 Untracked::Files => UntrackedFiles::Files,
             });
         // Both sides of a rename are separate paths.
-        let platform =
-            platform.index_worktree_rewrites(None).tree_index_track_renames(TrackRenames::Disabled);
+        let platform = platform.index_worktree_rewrites(None);
         let platform = platform.index(IndexPersistedOrInMemory::InMemory(index));
-        let items: Box<dyn Iterator<Item = std::result::Result<Item, gix::Error>>> =
-            if nothing_staged {
-                let items = platform.into_index_worktree_iter(None).map_err(fail)?;
-                Box::new(items.map(|item| item.map(Item::from)))
-            } else {
-                Box::new(platform.into_iter(None).map_err(fail)?)
-            };
-        for item in items {
+        for item in platform.into_index_worktree_iter(None).map_err(fail)? {
             let item = item.map_err(|error| {
                 let why = causes(&error);
                 let message = format!("Could not compare the worktree: {why}.");
                 Finding::new(Code::IoError, message, "Run `git status` for details.")
             })?;
-            paths.entry(RepoPath::from_tree(item.location())).or_default().add(&item);
+            paths.entry(RepoPath::from_tree(item.rela_path())).or_default().add(&item);
         }
         for status in paths.values_mut().filter(|status| status.conflicted) {
             (status.staged, status.unstaged) = (None, None);
@@ -111,59 +102,9 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if the index cannot be read; `OBJECT_MISSING`.
     pub fn staged(&self) -> Result<Vec<TreeDifference>> {
-        use gix::diff::index::ChangeRef;
         let fail = |error: gix::Error| super::repo::unreadable("the index", &error);
         let index = self.expanded(&self.index_now().map_err(fail)?)?;
-        let (tree, mut found) = (self.head_tree()?, Vec::new());
-        if is_tree(&index, tree) {
-            return Ok(found);
-        }
-        let unmerged = |path: &[u8]| {
-            let path = gix::bstr::BStr::new(path);
-            index.entry_range(path).is_some_and(|range| {
-                index.entries()[range].iter().any(|entry| entry.stage() != Stage::Unconflicted)
-            })
-        };
-        let add = |change: ChangeRef<'_, '_>,
-                   _: &gix::index::State,
-                   _: &gix::index::State|
-         -> std::result::Result<_, gix::Error> {
-            let (location, old, new) = match &change {
-                ChangeRef::Addition { location, entry_mode, id, .. } => {
-                    (location, None, Some((*entry_mode, id)))
-                }
-                ChangeRef::Deletion { location, entry_mode, id, .. } => {
-                    (location, Some((*entry_mode, id)), None)
-                }
-                ChangeRef::Modification {
-                    location,
-                    previous_entry_mode,
-                    previous_id,
-                    entry_mode,
-                    id,
-                    ..
-                } => (location, Some((*previous_entry_mode, previous_id)), Some((*entry_mode, id))),
-                // Rewrites are not tracked here.
-                ChangeRef::Rewrite { .. } => return Ok(std::ops::ControlFlow::Continue(())),
-            };
-            let item = |(mode, id): (Mode, &std::borrow::Cow<'_, gix::oid>)| match mode {
-                Mode::FILE | Mode::FILE_EXECUTABLE => TreeItem::File(FileId {
-                    oid: id.as_ref().to_owned(),
-                    mode: FileMode::of(mode == Mode::FILE_EXECUTABLE),
-                }),
-                mode => TreeItem::Other(mode.bits(), id.as_ref().to_owned()),
-            };
-            if !unmerged(location) {
-                let path = RepoPath::from_tree(location);
-                found.push(TreeDifference { path, old: old.map(item), new: new.map(item) });
-            }
-            Ok(std::ops::ControlFlow::Continue(()))
-        };
-        self.inner
-            .tree_index_status(&tree, &index, None, TrackRenames::Disabled, add)
-            .map_err(fail)?;
-        found.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(found)
+        self.tree_index_diff(self.head_tree()?, &index)
     }
 
     fn head_tree(&self) -> Result<Oid> {
@@ -268,37 +209,25 @@ impl Repo {
 }
 
 impl PathStatus {
-    fn add(&mut self, item: &Item) {
-        use gix::diff::index::ChangeRef;
+    fn add(&mut self, item: &index_worktree::Item) {
         use gix::status::plumbing::index_as_worktree::{Change, EntryStatus};
         match item {
-            Item::TreeIndex(change) => {
-                self.staged = Some(match change {
-                    ChangeRef::Addition { .. } => StatusKind::Added,
-                    ChangeRef::Deletion { .. } => StatusKind::Deleted,
-                    ChangeRef::Modification { .. } | ChangeRef::Rewrite { .. } => {
-                        StatusKind::Modified
-                    }
-                });
-            }
-            Item::IndexWorktree(index_worktree::Item::Modification { status, .. }) => {
-                match status {
-                    EntryStatus::Conflict { .. } => self.conflicted = true,
-                    EntryStatus::Change(Change::Removed) => {
-                        self.unstaged = Some(StatusKind::Deleted);
-                    }
-                    EntryStatus::IntentToAdd => self.unstaged = Some(StatusKind::Added),
-                    EntryStatus::Change(_) | EntryStatus::NeedsUpdate(_) => {
-                        self.unstaged = Some(StatusKind::Modified);
-                    }
+            index_worktree::Item::Modification { status, .. } => match status {
+                EntryStatus::Conflict { .. } => self.conflicted = true,
+                EntryStatus::Change(Change::Removed) => {
+                    self.unstaged = Some(StatusKind::Deleted);
                 }
-            }
-            Item::IndexWorktree(index_worktree::Item::DirectoryContents { entry, .. }) => {
+                EntryStatus::IntentToAdd => self.unstaged = Some(StatusKind::Added),
+                EntryStatus::Change(_) | EntryStatus::NeedsUpdate(_) => {
+                    self.unstaged = Some(StatusKind::Modified);
+                }
+            },
+            index_worktree::Item::DirectoryContents { entry, .. } => {
                 self.untracked = true;
                 self.directory =
                     entry.disk_kind.is_some_and(|kind| kind == gix::dir::entry::Kind::Directory);
             }
-            Item::IndexWorktree(index_worktree::Item::Rewrite { .. }) => {
+            index_worktree::Item::Rewrite { .. } => {
                 self.unstaged = Some(StatusKind::Modified);
             }
         }

@@ -16,6 +16,7 @@ pub mod install;
 mod list;
 pub mod live;
 pub mod location;
+mod loosened;
 pub mod plumbing;
 pub mod policies;
 pub mod pre_commit;
@@ -29,6 +30,7 @@ pub mod renames;
 pub mod repair;
 pub mod script;
 pub mod step;
+mod twin;
 pub mod who;
 
 pub use call::{Hook, HookCall, Site};

@@ -145,6 +145,15 @@ impl Git {
         matches!(self.line(&["config", "--type=bool", "--get", key]), Ok(Some(value)) if value == "true")
     }
 
+    /// All values of `key` in Git's configuration.
+    ///
+    /// # Errors
+    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn config_values(&self, key: &str) -> Result<Vec<String>> {
+        let ran = self.run(&["config", "--get-all", key], b"")?;
+        Ok(String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect())
+    }
+
     /// The worktree's root; `None` in a bare repository.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::call::{Hook, HookCall, Site, allows_shadow_push, for_git, override_words};
 use super::changes::{self, ComparedState};
+use super::loosened::loosened;
 use super::plumbing::Object;
 use super::policies;
 use super::policies::Committed;
@@ -12,9 +13,17 @@ use super::pre_push::{shadow_push, unreadable_input};
 use super::refs::{
     Protection, RefAction, RefKind, RefUpdate, is_null, kind_of_name, ref_action, updates,
 };
+use super::twin::folded;
+use edt_core::policy::Policy;
 use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
 
 const EFFECT: Effect = Effect::RefUnchanged;
+
+/// The server's setting with the words of the `Edt-Allowed` trailers that it accepts.
+const ACCEPT_ALLOWED: &str = "edt.acceptAllowed";
+/// The server's setting that lets pushes loosen `edt.toml`.
+const ACCEPT_POLICY: &str = "edt.acceptPolicy";
+const HEADS: &str = "refs/heads/";
 
 /// The hook `pre-receive`.
 #[derive(Debug)]
@@ -65,6 +74,8 @@ struct Server {
     head: Option<Object>,
     /// HEAD's `edt.toml`.
     policy: Option<Object>,
+    /// The branches that exist, if the push creates one.
+    branches: Vec<String>,
     /// The `edt.toml` of each branch, before and after.
     files: Vec<[Option<Object>; 2]>,
 }
@@ -79,7 +90,14 @@ impl Server {
         let (head, policy) = (objects.next().flatten(), objects.next().flatten());
         let files =
             branches.iter().map(|_| [objects.next().flatten(), objects.next().flatten()]).collect();
+        let creates = branches.iter().any(|one| is_null(&one.old));
+        let existing = if creates {
+            call.git.output(&["for-each-ref", "--format=%(refname)", "refs/heads/"], b"")?
+        } else {
+            Vec::new()
+        };
         Ok(Server {
+            branches: String::from_utf8_lossy(&existing).lines().map(str::to_owned).collect(),
             default: call.git.line(&["symbolic-ref", "--quiet", "HEAD"])?,
             head,
             policy,
@@ -96,8 +114,17 @@ impl Server {
     ) -> Result<Vec<Finding>> {
         let git = &call.git;
         let policies = self.policy.iter().chain(before).map(|file| file.bytes.as_slice());
-        let kind = Protection::readable(call.user_policy_text()?, policies)?.kind(&update.name);
-        if kind == RefKind::Free && self.default.as_ref() != Some(&update.name) {
+        let protection = Protection::readable(call.user_policy_text()?, policies)?;
+        let is_protected = |name: &str| {
+            protection.kind(name) != RefKind::Free || self.default.as_deref() == Some(name)
+        };
+        let twin = self.branches.iter().find(|other| is_twin(other, &update.name));
+        if let Some(twin) = twin.filter(|twin| is_null(&update.old) && is_protected(twin)) {
+            return Ok(vec![disguise(update, twin)]);
+        }
+        // Where no branch has the plain name, another spelling of it is judged as that one.
+        let plain = format!("{HEADS}{}", folded(short(&update.name)));
+        if !is_protected(&update.name) && !is_protected(&plain) {
             return Ok(Vec::new());
         }
         let current = Some(update.old.as_str()).filter(|old| !is_null(old));
@@ -124,17 +151,30 @@ impl Server {
         } else {
             ("the server's HEAD", &self.policy)
         };
+        let bytes = |file: &Option<Object>| file.as_ref().map(|file| file.bytes.clone());
+        let changed = loosened(bytes(old).as_deref(), bytes(after).as_deref());
         let (old, new) = (
             Committed::of(label, old.as_ref()),
             Committed::of("the pushed commit", after.as_ref()),
         );
         let policy = policies::policy_for(call, old, new, EFFECT)?.for_users();
+        // A file that cannot be read protects nothing.
+        let is_readable = Policy::of_recorded(call.user_policy_text()?, old.bytes).is_ok();
+        if let Some(key) = changed.filter(|_| is_readable && !git.config_flag(ACCEPT_POLICY)) {
+            return Ok(vec![policy_loosened(update, &key)]);
+        }
         // A new branch is compared with its merge base with the default branch, or with the empty
         // tree.
         let base = from.clone().map_or_else(|| git.empty_tree(), Ok)?;
         let args = ["diff-tree", "-r", "--raw", "-z", "-M", "--no-abbrev", &base, &update.new];
         let parents = [ComparedState { label: "the branch", changes: changes::diff(git, &args)? }];
-        let allow = allowed(call, from.as_deref(), &update.new)?;
+        let accepted = git.config_values(ACCEPT_ALLOWED)?;
+        let mut allow = if accepted.is_empty() {
+            Vec::new()
+        } else {
+            allowed(call, from.as_deref(), &update.new)?
+        };
+        allow.retain(|word| accepted.contains(word));
         let mut findings = changes::judge(git, &parents, &[], &policy, &allow)?;
         // Proposals are not pushed, so the server cannot see the user's approval.
         findings.refused.append(&mut findings.held);
@@ -142,9 +182,14 @@ impl Server {
         let trailers = override_words(&findings.refused, "Edt-Allowed:")
             .replace(" Edt-Allowed:", "` and `Edt-Allowed:");
         let override_remedy = |allow: Option<&str>| match allow {
-            Some(_) => format!(
+            Some(word) if accepted.iter().any(|one| one == word) => format!(
                 "If this change is intended, push a commit whose message has the trailer \
                  `{trailers}`."
+            ),
+            Some(word) => format!(
+                "If this change is intended, the server's administrator can accept it: \
+                 `git config --add {ACCEPT_ALLOWED} {word}` on the server; then push a commit whose \
+                 message has the trailer `{trailers}`."
             ),
             None => "No push to this server can override it.".to_owned(),
         };
@@ -161,6 +206,41 @@ fn allowed(call: &HookCall<'_>, from: Option<&str>, to: &str) -> Result<Vec<Stri
     let words: BTreeSet<String> =
         text.lines().map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect();
     Ok(words.into_iter().collect())
+}
+
+fn short(name: &str) -> &str {
+    name.strip_prefix(HEADS).unwrap_or(name)
+}
+
+/// Whether two names are spellings of one branch.
+fn is_twin(one: &str, other: &str) -> bool {
+    one != other && folded(short(one)) == folded(short(other))
+}
+
+fn disguise(update: &RefUpdate, twin: &str) -> Finding {
+    Finding::new(
+        Code::GitOperationBlocked,
+        format!("This push would create {}, which can be taken for {twin}.", update.name),
+        "Give the branch another name. No push to this server can override it.",
+    )
+    .with_effect(EFFECT)
+    .with("ref", update.name.as_str())
+    .with("protected", twin)
+    .with("rule", "disguise")
+}
+
+fn policy_loosened(update: &RefUpdate, key: &str) -> Finding {
+    Finding::new(
+        Code::ProtectedPath,
+        format!("This push may loosen edt.toml on the protected branch {}: {key}.", update.name),
+        format!(
+            "Push without that change. Only the server's administrator can accept it: \
+             `git config {ACCEPT_POLICY} true` on the server, for the time of the push."
+        ),
+    )
+    .with_effect(EFFECT)
+    .with("ref", update.name.as_str())
+    .with("key", key)
 }
 
 fn destruction(update: &RefUpdate, verb: &str) -> Finding {

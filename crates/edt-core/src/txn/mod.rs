@@ -17,6 +17,7 @@ mod range_messages;
 pub mod report;
 pub mod request;
 mod request_key;
+mod request_limits;
 mod resolution;
 pub mod resolve;
 pub mod restore;

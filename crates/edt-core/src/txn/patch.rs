@@ -4,6 +4,7 @@ use super::correction::attach_corrections;
 use super::messages;
 use super::patch_messages;
 use super::request_key::{bad, expect};
+use super::request_limits::{check_edits, lines_in};
 use edt_edit::format::{self, FileAction, FilePatch};
 use edt_edit::place::Matching;
 use edt_edit::stage::{EditOutcome, EditedFiles};
@@ -36,15 +37,21 @@ impl PatchText {
         Ok(PatchText { text, path, expect: expect(expected_hash)?, matching })
     }
 
+    /// The number of its lines.
+    pub(super) fn lines(&self) -> usize {
+        lines_in(&self.text)
+    }
+
     /// The edits of the patch, in its order.
     ///
     /// # Errors
-    /// `INVALID_PATCH` if it cannot be parsed; the findings of its paths; `BAD_REQUEST` if a hash
-    /// is given and the patch changes several files.
+    /// `INVALID_PATCH` if it cannot be parsed; `FILE_TOO_LARGE` if it has too many files;
+    /// the findings of its paths; `BAD_REQUEST` if a hash is given and the patch changes several files.
     pub fn edits(&self) -> Result<Vec<Edit>> {
         let given = self.path.as_ref();
         let (form, files) = format::read(&self.text, given.map(RepoPath::as_bytes))
             .map_err(|fault| patch_messages::unreadable(&fault, given))?;
+        Refusal::check(check_edits(files.len()).into_iter().collect())?;
         let mut found = Vec::new();
         let mut edits = Vec::new();
         for file in files {

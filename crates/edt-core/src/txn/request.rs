@@ -7,6 +7,7 @@ use similar::get_close_matches;
 
 use super::patch::PatchText;
 use super::request_key::{bad, expect};
+use super::request_limits::{check_edits, check_lines, lines_of};
 use crate::guard::Grant;
 use edt_edit::op::Occurrences;
 use edt_edit::{Edit, Expect, LineRange, Mode, Op};
@@ -33,6 +34,8 @@ pub struct Request {
     pub context: usize,
     /// What is wrong with edits that were added one by one.
     pub(crate) problems: Vec<Finding>,
+    /// The lines in the texts of edits that were added one by one.
+    pub(crate) lines: usize,
 }
 
 /// The default number of context lines in the answer.
@@ -88,6 +91,7 @@ impl Default for Request {
             patch: None,
             context: CONTEXT,
             problems: Vec::new(),
+            lines: 0,
         }
     }
 }
@@ -95,6 +99,7 @@ impl Default for Request {
 impl Request {
     /// Adds an edit. A malformed one is reported when the request is applied.
     pub(crate) fn add(&mut self, fields: EditFields) {
+        self.lines += lines_of(std::slice::from_ref(&fields));
         match edit_of(fields, self.edits.len()) {
             Ok(edit) => self.edits.push(edit),
             Err(found) => self.problems.extend(found.into_vec()),
@@ -130,6 +135,8 @@ impl Request {
             found.push(bad("The request has no edit.", "Add at least one edit."));
         }
         found.extend(problems(self.message.as_deref(), self.agent.as_deref(), &[]));
+        found.extend(check_edits(self.edits.len()));
+        found.extend(check_lines(self.lines));
         Refusal::check(found)
     }
     /// Checks and parses the keys of a request.
@@ -142,6 +149,7 @@ impl Request {
         allow: Vec<String>,
         edits_fields: Vec<EditFields>,
     ) -> Result<Request> {
+        Refusal::check(check_lines(lines_of(&edits_fields)).into_iter().collect())?;
         let mut found = problems(message.as_deref(), agent.as_deref(), &allow);
         if edits_fields.is_empty() {
             found.push(bad("`edits` is empty.", "Send at least one edit."));
@@ -169,7 +177,9 @@ impl Request {
         allow: Vec<String>,
         patch: PatchText,
     ) -> Result<Request> {
-        Refusal::check(problems(message.as_deref(), agent.as_deref(), &allow))?;
+        let mut found = problems(message.as_deref(), agent.as_deref(), &allow);
+        found.extend(check_lines(patch.lines()));
+        Refusal::check(found)?;
         let message = message.filter(|message| !message.trim().is_empty());
         Ok(Request { message, agent, allow, patch: Some(patch), ..Request::default() })
     }

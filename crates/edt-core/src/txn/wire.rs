@@ -7,6 +7,7 @@ use similar::get_close_matches;
 use super::patch::PatchText;
 use super::request::{EditFields, Request};
 use super::request_key::bad;
+use super::request_limits;
 use edt_edit::Mode;
 use edt_edit::place::Matching;
 use edt_types::{Finding, Result};
@@ -21,8 +22,10 @@ pub struct RequestWire {
     /// The agent; recorded in a trailer.
     pub agent: Option<String>,
     /// Overrides, such as `size_reduction`.
+    #[serde(deserialize_with = "request_limits::list")]
     pub allow: Vec<String>,
     /// The edits, applied in order, each to the result of the one before; all or none.
+    #[serde(deserialize_with = "request_limits::optional_list")]
     pub edits: Option<Vec<WireEdit>>,
     /// Of a single edit: see `edits`.
     pub path: Option<String>,
