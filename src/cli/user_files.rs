@@ -36,8 +36,8 @@ impl UserFiles {
         let (trust, configuration) = (trust_store(), Configuration::Users);
         let named = UserFiles { policy, trust, configuration };
         let home = account::home();
-        let Some(home) = home.filter(|home| !is_of(home) && is_agent()) else {
-            let variables = std::env::var_os("GIT_CONFIG_COUNT").is_some() && is_agent();
+        let Some(home) = home.filter(|home| !is_of(home) && Who::is_agent_here()) else {
+            let variables = std::env::var_os("GIT_CONFIG_COUNT").is_some() && Who::is_agent_here();
             let configuration =
                 if variables { Configuration::UsersFiles } else { Configuration::Users };
             return Ok(UserFiles { configuration, ..named });
@@ -82,10 +82,6 @@ fn is_of(home: &Path) -> bool {
         && is(absolute("XDG_DATA_HOME"), ".local/share")
         && is(absolute("GIT_CONFIG_GLOBAL"), ".gitconfig")
         && std::env::var_os("GIT_CONFIG_SYSTEM").is_none()
-}
-
-fn is_agent() -> bool {
-    matches!(Who::here(), Who::Agent(_))
 }
 
 fn policy_in(config: &Path) -> Result<Option<String>> {

@@ -5,6 +5,25 @@ use serde_json::json;
 
 use crate::test_repo::{Answer, EDT, TestRepo, run};
 
+/// Whether this machine knows the home directory of the account that runs the tests.
+fn has_account() -> bool {
+    let me = run_id();
+    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let known = table.lines().any(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        fields.len() > 5 && fields[2] == me && std::path::Path::new(fields[5]).is_dir()
+    });
+    if !known {
+        println!("skipped: this account has no home directory");
+    }
+    known
+}
+
+fn run_id() -> String {
+    let done = std::process::Command::new("id").arg("-u").output().unwrap();
+    String::from_utf8(done.stdout).unwrap().trim().to_owned()
+}
+
 /// Runs `edt` as an agent that sets these variables.
 fn as_agent(repo: &TestRepo, env: &[(&str, &str)], stdin: &str, args: &[&str]) -> Answer {
     let mut command = repo.command(EDT);
@@ -18,6 +37,9 @@ fn create(path: &str) -> String {
 
 #[test]
 fn the_environment_of_an_agent_names_no_policy() {
+    if !has_account() {
+        return;
+    }
     let repo = TestRepo::with(&[("a.txt", b"one\n")]);
     repo.unprotect(".envrc");
     let before = repo.files();
@@ -34,6 +56,9 @@ fn the_environment_of_an_agent_names_no_policy() {
 
 #[test]
 fn the_environment_of_an_agent_names_no_trust() {
+    if !has_account() {
+        return;
+    }
     let policy = "[[validator]]\nname = \"v\"\npaths = [\"*.txt\"]\n\
                   command = [\"sh\", \"-c\", \"touch $2/ran\", \"sh\", \"{file}\", \"{root}\"]\n";
     let repo = TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", policy.as_bytes())]);
@@ -48,6 +73,9 @@ fn the_environment_of_an_agent_names_no_trust() {
 
 #[test]
 fn the_environment_of_an_agent_names_no_programs() {
+    if !has_account() {
+        return;
+    }
     let repo = TestRepo::with(&[("a.txt", b"one\n"), (".gitattributes", b"*.bin filter=x\n")]);
     let canary = repo.home.join("canary");
     let touch = format!("sh -c 'touch {}; cat'", canary.display());

@@ -281,7 +281,7 @@ impl AddArgs {
         let new = Episode::new(&self.code, self.language.as_deref(), attempt, clock::seconds());
         let origin = match context.who() {
             Who::User => Some(TextOrigin::User),
-            Who::Agent(_) => Some(TextOrigin::Agent),
+            Who::Agent(_) | Who::StartedBy(_) => Some(TextOrigin::Agent),
             Who::Unattended => None,
         };
         let new = Episode { seen: 0, lesson, origin, ..new };

@@ -57,6 +57,14 @@ impl Who {
         Who::of(names, terminal::is_interactive, ancestors::agent)
     }
 
+    /// Whether an agent runs this process, with or without a terminal: it set a variable, or started
+    /// the program that runs this process.
+    #[must_use]
+    pub fn is_agent_here() -> bool {
+        let marked = std::env::vars_os().any(|(name, _)| name.to_str().is_some_and(is_marker));
+        marked || ancestors::agent().is_some()
+    }
+
     /// Decides by the names of the variables, by whether there is a terminal, and by the agent that
     /// started this process. What costs more is asked later.
     pub fn of(
