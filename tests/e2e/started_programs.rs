@@ -84,6 +84,7 @@ fn a_new_place_is_found() {
 }
 
 /// What a call started: the arguments of each program, and whether it ran in a sandbox.
+#[derive(Debug)]
 struct Trace(Vec<(bool, Vec<String>)>);
 
 impl Trace {
@@ -137,7 +138,7 @@ impl Trace {
             let is_neutral = args.iter().any(|arg| arg == "core.hooksPath=/dev/null");
             let is_git = program.starts_with("git") && (is_neutral || reads_settings);
             let is_edt = program == "edt" || args.iter().any(|arg| arg == "__sandbox");
-            assert!(is_edt || is_git, "{what}: outside the sandbox: {args:?}");
+            assert!(is_edt || is_git, "{what}: outside the sandbox: {args:?} in {self:#?}");
         }
         let inside: Vec<String> = self
             .0

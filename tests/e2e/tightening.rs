@@ -60,15 +60,15 @@ fn the_environment_of_an_agent_names_no_trust() {
         return;
     }
     let policy = "[[validator]]\nname = \"v\"\npaths = [\"*.txt\"]\n\
-                  command = [\"sh\", \"-c\", \"touch $2/ran\", \"sh\", \"{file}\", \"{root}\"]\n";
+                  command = [\"sh\", \"-c\", \"exit 1\", \"sh\", \"{file}\"]\n\
+                  only_new = false\n";
     let repo = TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", policy.as_bytes())]);
     assert_eq!(repo.at_terminal("trust", "yes\n").0, Some(0));
     let append = ["apply", "a.txt", "--mode", "append", "--content", "x\n"];
     let answer = as_agent(&repo, &[], "", &append);
     assert_eq!(answer.json["warnings"][0]["code"], "trust_required", "{:#}", answer.json);
-    assert!(!repo.exists("ran"));
-    repo.edt(&append).landed();
-    assert!(repo.exists("ran"), "the user's trust counts where the environment is the user's");
+    let refused = repo.edt(&append);
+    assert_eq!(refused.codes(), ["VALIDATOR_FAILED"], "the user's trust counts otherwise");
 }
 
 #[test]

@@ -202,8 +202,15 @@ impl<'r> PrivateGitDir<'r> {
         if let Some(staged) = &self.staged {
             env.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(staged)?));
         }
+        let mut env: Vec<(String, OsString)> =
+            env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        if hooks == Hooks::Off {
+            // Git runs filters on files that changed when the index was written.
+            let without_filters = self.repo.settings_without_untrusted_filters()?;
+            env.extend(spawn::settings_env(self.repo.environment(), &without_filters));
+        }
         let env: Vec<(&str, &OsStr)> =
-            env.iter().map(|(name, value)| (*name, value.as_os_str())).collect();
+            env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
         spawn::git_with(self.repo.environment(), &root, args, b"", hooks, &env)
     }
 

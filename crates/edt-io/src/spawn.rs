@@ -128,7 +128,9 @@ pub fn git_elsewhere<A: AsRef<OsStr>>(
     run(environment, command, args, b"", Hooks::Off)
 }
 
-fn settings_env(
+/// The variables with which `git` has these settings besides those of the environment.
+#[must_use]
+pub fn settings_env(
     environment: Environment,
     settings: &[(String, &'static str)],
 ) -> Vec<(String, OsString)> {

@@ -29,8 +29,9 @@ pub mod refs;
 pub mod renames;
 pub mod repair;
 pub mod script;
+mod similar;
 pub mod step;
-mod twin;
+
 pub mod who;
 
 pub use call::{Hook, HookCall, Site};

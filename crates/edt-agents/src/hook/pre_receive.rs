@@ -13,7 +13,7 @@ use super::pre_push::{shadow_push, unreadable_input};
 use super::refs::{
     Protection, RefAction, RefKind, RefUpdate, is_null, kind_of_name, ref_action, updates,
 };
-use super::twin::folded;
+use super::similar::folded;
 use edt_core::policy::Policy;
 use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
 
@@ -118,9 +118,11 @@ impl Server {
         let is_protected = |name: &str| {
             protection.kind(name) != RefKind::Free || self.default.as_deref() == Some(name)
         };
-        let twin = self.branches.iter().find(|other| is_twin(other, &update.name));
-        if let Some(twin) = twin.filter(|twin| is_null(&update.old) && is_protected(twin)) {
-            return Ok(vec![disguise(update, twin)]);
+        let similar = self.branches.iter().find(|other| can_be_taken_for(other, &update.name));
+        if let Some(similar) =
+            similar.filter(|similar| is_null(&update.old) && is_protected(similar))
+        {
+            return Ok(vec![disguise(update, similar)]);
         }
         // Where no branch has the plain name, another spelling of it is judged as that one.
         let plain = format!("{HEADS}{}", folded(short(&update.name)));
@@ -213,19 +215,19 @@ fn short(name: &str) -> &str {
 }
 
 /// Whether two names are spellings of one branch.
-fn is_twin(one: &str, other: &str) -> bool {
+fn can_be_taken_for(one: &str, other: &str) -> bool {
     one != other && folded(short(one)) == folded(short(other))
 }
 
-fn disguise(update: &RefUpdate, twin: &str) -> Finding {
+fn disguise(update: &RefUpdate, similar: &str) -> Finding {
     Finding::new(
         Code::GitOperationBlocked,
-        format!("This push would create {}, which can be taken for {twin}.", update.name),
+        format!("This push would create {}, which can be taken for {similar}.", update.name),
         "Give the branch another name. No push to this server can override it.",
     )
     .with_effect(EFFECT)
     .with("ref", update.name.as_str())
-    .with("protected", twin)
+    .with("protected", similar)
     .with("rule", "disguise")
 }
 

@@ -1,4 +1,4 @@
-//! Spellings of branch names that people, file systems or Git's own rules take for another branch.
+//! Spellings of branch names that readers, file systems or Git's own rules take for another branch.
 
 /// The name that `branch` (without `refs/heads/`) is taken for: without prefixes that Git tries by
 /// itself, in lower case, without invisible characters, and with Latin letters for those that only
