@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use edt_agents::hook::who::Who;
 use edt_core::policy::trust::TrustStore;
 use edt_git::trust::Configuration;
-use edt_io::{account, fs};
+use edt_io::account;
+use edt_io::disk::Stat;
 use edt_types::{Code, Finding, Result};
 
 /// What a call may take from the user's files.
@@ -33,23 +34,33 @@ impl UserFiles {
     pub(super) fn read() -> Result<UserFiles> {
         let config = user_directory("XDG_CONFIG_HOME", ".config");
         let policy = config.as_deref().map(policy_in).transpose()?.flatten();
-        let (trust, configuration) = (trust_store(), Configuration::Users);
-        let named = UserFiles { policy, trust, configuration };
-        let home = account::home();
-        let Some(home) = home.filter(|home| !is_of(home) && Who::is_agent_here()) else {
-            let variables = std::env::var_os("GIT_CONFIG_COUNT").is_some() && Who::is_agent_here();
-            let configuration =
-                if variables { Configuration::UsersFiles } else { Configuration::Users };
-            return Ok(UserFiles { configuration, ..named });
+        let (is_agent, trust): (fn() -> bool, _) = (Who::is_agent_here, trust_store());
+        let Some(home) =
+            account::home().filter(|home| !is_of(home) && Stat::of_target(home).is_some())
+        else {
+            let is_set = std::env::var_os("GIT_CONFIG_COUNT").is_some();
+            let configuration = if is_set {
+                Configuration::Callers { is_agent, files: false }
+            } else {
+                Configuration::Users
+            };
+            return Ok(UserFiles { policy, trust, configuration });
         };
+        let configuration = Configuration::Callers { is_agent, files: true };
         let own = policy_in(&home.join(".config"))?;
-        match (&config, &named.policy) {
-            (Some(place), Some(_)) if named.policy != own => Err(foreign(place, &home).into()),
-            _ => Ok(UserFiles {
-                policy: own,
-                trust: Some(TrustStore::new(home.join(".local/share/edt"))),
-                configuration: Configuration::Callers,
-            }),
+        let decides = policy.is_some()
+            || own.is_some()
+            || trust.as_ref().is_some_and(|store| Stat::of_target(&store.file()).is_some());
+        // To look for an agent costs more than the rest.
+        if !decides || !is_agent() {
+            return Ok(UserFiles { policy, trust, configuration });
+        }
+        match (&config, &policy) {
+            (Some(place), Some(_)) if policy != own => Err(foreign(place, home).into()),
+            _ => {
+                let trust = Some(TrustStore::new(home.join(".local/share/edt")));
+                Ok(UserFiles { policy: own, trust, configuration })
+            }
         }
     }
 }
@@ -71,10 +82,11 @@ fn absolute(variable: &str) -> Option<PathBuf> {
 
 /// Whether the environment leads to the files of the account with this home directory.
 fn is_of(home: &Path) -> bool {
+    let inode = |path: &Path| Stat::of_target(path).map(|stat| stat.inode());
     let is = |named: Option<PathBuf>, below: &str| {
         named.is_none_or(|named| {
             let own = home.join(below);
-            named == own || fs::real_path(&named) == fs::real_path(&own)
+            named == own || inode(&named).is_some_and(|named| Some(named) == inode(&own))
         })
     };
     is(absolute("HOME"), "")

@@ -16,25 +16,32 @@ pub trait TrustStore: Debug {
 
 /// Whose Git's configuration outside of the repository is. Programs in the user's configuration run
 /// without a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub enum Configuration {
     /// The user's.
     #[default]
     Users,
-    /// Files are the user's; the caller set variables (`GIT_CONFIG_COUNT`).
-    UsersFiles,
-    /// The caller's, except the system's.
-    Callers,
+    /// That of the caller, if the caller is not the user, in whole or in part.
+    Callers {
+        /// Says whether the caller is an agent. It is asked when a program would run.
+        is_agent: fn() -> bool,
+        /// Whether files count; otherwise only variables (`GIT_CONFIG_COUNT`).
+        files: bool,
+    },
 }
 
 impl Configuration {
     /// Whether programs that a section from `source` names wait for the user's trust.
     pub(super) fn awaits_trust(self, source: gix::config::Source) -> bool {
         use gix::config::Source;
+        let is_callers = |in_files: bool| match self {
+            Configuration::Users => false,
+            Configuration::Callers { is_agent, files } => (files || !in_files) && is_agent(),
+        };
         match source {
             Source::Local | Source::Worktree => true,
-            Source::Env => self != Configuration::Users,
-            Source::Git | Source::User => self == Configuration::Callers,
+            Source::Env => is_callers(false),
+            Source::Git | Source::User => is_callers(true),
             _ => false,
         }
     }
