@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::context::Context;
 use super::render::{self, GOOD, NAME, paint};
+use super::terminal_user::require_plain_place;
 use edt_agents::hook::who::Who;
 use edt_core::session::begin::{self, BeginOptions, HeadSwitch};
 use edt_io::failed;
@@ -45,6 +46,11 @@ impl Args {
         let how = BeginOptions { name, switching, from, by_user };
         let place =
             self.worktree.as_ref().map(|place| absolute(&context.start.join(place))).transpose()?;
+        if let Some(place) = &place {
+            let named = self.worktree.as_deref().unwrap_or(place).display();
+            let command = format!("edt begin --worktree {named}");
+            require_plain_place(&command, workspace.repo.root_path(), place)?;
+        }
         let begun = match &place {
             Some(place) => begin::begin_in_worktree(&mut workspace, &how, place)?,
             None => begin::begin(&mut workspace, &how)?,

@@ -13,6 +13,9 @@ use edt_io::clock;
 use edt_types::text::counted;
 use edt_types::{Result, Status};
 
+/// How long sessions are kept by default, in days.
+const USUAL_DAYS: u32 = 30;
+
 /// Remove old sessions that have ended and pack loose objects. edt never does this by itself.
 ///
 /// A session has ended when it landed, was abandoned, or lost its branch. A session that some
@@ -24,7 +27,7 @@ use edt_types::{Result, Status};
 #[command(after_help = "Example:\n  edt gc --dry-run\n  edt gc --older-than 7")]
 pub(super) struct Args {
     /// Keep sessions that are younger than this, in days.
-    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    #[arg(long, value_name = "DAYS", default_value_t = USUAL_DAYS)]
     older_than: u32,
     /// Show what would be removed; change nothing.
     #[arg(long)]
@@ -86,6 +89,11 @@ impl From<ObjectStats> for Size {
 }
 
 impl Args {
+    /// Whether it removes what is kept by default.
+    pub(super) const fn shortens(&self) -> bool {
+        self.older_than < USUAL_DAYS && !self.dry_run
+    }
+
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
         let age = i64::from(self.older_than) * 24 * 60 * 60;

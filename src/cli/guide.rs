@@ -60,6 +60,11 @@ pub(super) struct Answer {
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 impl Args {
+    /// Whether it changes a file that the caller names.
+    pub(super) const fn writes(&self) -> bool {
+        self.write.is_some() || self.remove.is_some()
+    }
+
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let answer = match (&self.write, &self.remove) {
             (None, None) => Answer { text: Some(self.text()), ..self.answer(None, None) },

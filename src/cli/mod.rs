@@ -135,6 +135,17 @@ impl Command {
         }
     }
 
+    /// Whether an agent may not call it: it deletes early what edt keeps for the user, or writes
+    /// files at a path that the caller names.
+    fn is_not_for_agents(&self) -> bool {
+        match self {
+            Command::Gc(args) => args.shortens(),
+            Command::Guide(args) => args.writes(),
+            Command::Setup(args) => args.emits(),
+            _ => false,
+        }
+    }
+
     fn run(&self, context: &Context) -> edt_types::Result<Status> {
         match self {
             Command::Begin(args) => args.run(context),
@@ -217,8 +228,13 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let context = Context::new(&cli.global, name.clone());
     let permitted = if cli.command.is_only_for_users() {
         terminal_user::require_user(&as_typed(&args))
-    } else {
+    } else if cli.command.is_not_for_agents() {
+        terminal_user::refuse_agent(&as_typed(&args))
+    } else if matches!(cli.command, Command::Hook(_)) {
+        // Git's hooks get these variables from Git.
         Ok(())
+    } else {
+        terminal_user::refuse_places_of_agent()
     };
     let done = permitted.and_then(|()| cli.command.run(&context));
     let status = done.unwrap_or_else(|findings| {

@@ -105,6 +105,11 @@ pub(super) struct Installed {
 
 impl Args {
     /// Whether it removes edt from an agent's files.
+    /// Whether it writes files to a directory that the caller names.
+    pub(super) const fn emits(&self) -> bool {
+        self.emit.is_some()
+    }
+
     pub(super) const fn removes(&self) -> bool {
         self.remove && !self.dry_run
     }

@@ -14,6 +14,57 @@ pub(super) fn require_user(command: &str) -> Result<()> {
     if who == Who::User { Ok(()) } else { Err(users_only(command, &who.reason()).into()) }
 }
 
+/// Refuses an agent. `command` is what the caller ran.
+pub(super) fn refuse_agent(command: &str) -> Result<()> {
+    if !Who::is_agent_here() {
+        return Ok(());
+    }
+    Err(users_only(command, "a call of an agent").into())
+}
+
+/// Refuses an agent's call with variables that name another worktree, Git directory or index: the
+/// worktree of a call is where it starts.
+pub(super) fn refuse_places_of_agent() -> Result<()> {
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let Some(name) = ["GIT_WORK_TREE", "GIT_DIR", "GIT_INDEX_FILE"].into_iter().find(is_set) else {
+        return Ok(());
+    };
+    if !Who::is_agent_here() {
+        return Ok(());
+    }
+    Err(Finding::new(
+        Code::UnsupportedRepository,
+        format!("The environment of this agent's call sets {name}. An agent can set that."),
+        format!("Repeat the call without it (`env -u {name} edt …`), in the worktree."),
+    )
+    .nothing_changed()
+    .into())
+}
+
+/// Refuses, to anyone but the user, a new worktree at `place` (absolute) that is neither beside the
+/// repository of `root` nor below it nor among temporary files, or that has a name with a leading
+/// dot: programs execute files of such directories by themselves.
+pub(super) fn require_plain_place(command: &str, root: &Path, place: &Path) -> Result<()> {
+    let place = fs::real_path(place);
+    let near = fs::real_path(root).parent().map(Path::to_owned);
+    let temporary = || TEMPORARY.iter().any(|one| place.starts_with(fs::real_path(Path::new(one))));
+    let is_near = near.is_some_and(|near| near != Path::new("/") && place.starts_with(near));
+    let is_hidden = |part: std::path::Component<'_>| part.as_os_str().as_encoded_bytes()[0] == b'.';
+    let is_plain = (is_near || temporary()) && !place.components().any(is_hidden);
+    if is_plain || Who::here() == Who::User {
+        return Ok(());
+    }
+    let summary = format!(
+        "Only the user may begin a session in {}: it is not beside the repository, or it is hidden.",
+        place.display()
+    );
+    let remedy = format!(
+        "Choose a directory beside the repository (`--worktree ../NAME`); or ask the user to type \
+         `{command}` in a terminal."
+    );
+    Err(Finding::new(Code::ApprovalRequired, summary, remedy).nothing_changed().into())
+}
+
 /// Directories of temporary files, in which every user may write. `TMPDIR` does not count: the
 /// caller sets it.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];

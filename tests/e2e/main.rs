@@ -31,6 +31,8 @@ mod transcripts;
 #[cfg(tier_ci)]
 mod agent_hooks;
 #[cfg(tier_ci)]
+mod agent_limits;
+#[cfg(tier_ci)]
 mod agent_setup;
 #[cfg(tier_ci)]
 mod checkpoints;

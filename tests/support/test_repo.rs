@@ -412,6 +412,7 @@ impl TestRepo {
 fn is_for_users(args: &[&str]) -> bool {
     match args {
         ["hooks", "uninstall", ..] => true,
+        ["memory", "export", file, ..] => *file != "-",
         ["memory", call, ..] => ["edit", "delete", "restore", "import"].contains(call),
         ["setup", ..] => args.contains(&"--remove"),
         _ => false,

@@ -156,7 +156,7 @@ impl Repo {
     /// The keys of programs for a commit that only the caller's environment sets.
     fn callers_programs(&self) -> Vec<String> {
         let config = self.inner.config_snapshot();
-        let mut keys = Vec::new();
+        let (mut keys, signs) = (Vec::new(), self.signs_commits());
         for section in config.plumbing().sections() {
             let source = section.meta().source;
             let is_callers = self.configuration.awaits_trust(source)
@@ -165,7 +165,9 @@ impl Repo {
             let programs: &[&str] = match name.as_str() {
                 "core" => &["hooksPath"],
                 "hook" => &["command"],
-                "gpg" if self.signs_commits() => &["program", "defaultKeyCommand"],
+                "gpg" if signs => &["program", "defaultKeyCommand", "format"],
+                "commit" if signs => &["gpgSign"],
+                "user" if signs => &["signingKey"],
                 _ => continue,
             };
             let set = programs.iter().filter(|key| is_callers && section.value(**key).is_some());

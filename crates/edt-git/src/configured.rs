@@ -8,16 +8,27 @@ use std::path::{Component, Path, PathBuf};
 use super::driver::possible_paths;
 use super::repo::Repo;
 
-/// Sections with commands, and their keys.
-const COMMANDS: [(&str, &[&str]); 7] = [
+/// Sections with commands or with files that name some, and their keys.
+const COMMANDS: [(&str, &[&str]); 12] = [
     ("filter", &["clean", "smudge", "process"]),
     ("diff", &["command", "textconv", "external"]),
     ("merge", &["driver"]),
     ("gpg", &["program", "defaultKeyCommand"]),
-    ("core", &["fsmonitor", "editor", "pager", "sshCommand"]),
+    (
+        "core",
+        &["askPass", "attributesFile", "editor", "fsmonitor", "gitProxy", "pager", "sshCommand"],
+    ),
     ("credential", &["helper"]),
     ("hook", &["command"]),
+    ("sequence", &["editor"]),
+    ("interactive", &["diffFilter"]),
+    ("trailer", &["cmd", "command"]),
+    ("mergetool", &["cmd", "path"]),
+    ("difftool", &["cmd", "path"]),
 ];
+
+/// Sections in which every key is a command.
+const ALL_COMMANDS: [&str; 2] = ["pager", "alias"];
 
 impl Repo {
     /// The paths, relative to the worktree's root. They may be missing on disk.
@@ -36,21 +47,43 @@ impl Repo {
                 found.extend(base.as_ref().map(|base| base.join(path)));
             }
         }
-        for (name, keys) in COMMANDS {
+        let all = ALL_COMMANDS.map(|name| (name, &[][..]));
+        for (name, keys) in COMMANDS.into_iter().chain(all) {
             for section in sections(name) {
+                let named = keys.iter().map(|key| (*key).to_owned());
+                let every = section.value_names();
+                let keys: Vec<String> = if keys.is_empty() {
+                    every.map(|key| String::clone(key)).collect()
+                } else {
+                    named.collect()
+                };
                 let commands = keys.iter().flat_map(|key| section.values(key));
-                let words = commands.flat_map(|command| possible_paths(&command));
+                // Other aliases are Git's own commands.
+                let commands =
+                    commands.filter(|command| name != "alias" || command.starts_with(b"!"));
+                let words = commands.flat_map(|command| {
+                    possible_paths(command.strip_prefix(b"!").unwrap_or(&command))
+                });
                 // A word alone is looked up on `PATH`, or is a verb.
                 let is_path = |word: &Vec<u8>| word.contains(&b'/') || word.contains(&b'.');
                 let paths = words.filter(is_path).map(|word| OsStr::from_bytes(&word).into());
                 found.extend(paths.filter(|path: &PathBuf| self.root_path().join(path).is_file()));
             }
         }
+        found.extend(self.linked_hooks());
         let mut found: Vec<String> =
             found.iter().filter_map(|path| self.below_root(path)).collect();
         found.sort_unstable();
         found.dedup();
         found
+    }
+
+    /// Where links in the directory of hooks lead, and the directory itself if it is a link.
+    fn linked_hooks(&self) -> Vec<PathBuf> {
+        let directory = self.common_dir().join("hooks");
+        let links = edt_io::fs::links_in(&directory).into_iter();
+        let directory = edt_io::fs::is_link(&directory).then_some(directory);
+        links.chain(directory).map(|link| edt_io::fs::real_path(&link)).collect()
     }
 
     /// The normal form of a path from the root, or of an absolute one below it.

@@ -3,7 +3,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Debug;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use edt_io::bounded::{FilterOutput, ProcessEnd};
 use edt_types::{Finding, Result};
 
 use super::Repo;
-use super::driver::{FilterDriver, possible_paths};
+use super::driver::FilterDriver;
 
 /// A program to run in a sandbox.
 #[derive(Debug)]
@@ -103,19 +102,10 @@ impl Repo {
         Ok(confinement.applies(self)?.then_some(&**confinement))
     }
 
-    /// Whether a command of `driver` names a file of the worktree or the Git directory.
-    fn names_file(&self, driver: &FilterDriver) -> bool {
-        let commands = [&driver.clean, &driver.smudge, &driver.process];
-        commands.into_iter().flatten().flat_map(|command| possible_paths(command)).any(|word| {
-            let file = self.root_path().join(OsStr::from_bytes(&word));
-            file.is_file() && file.canonicalize().is_ok_and(|file| self.is_below(&file))
-        })
-    }
-
-    /// What has to confine `driver`: it executes files of the repository for someone who is not the
-    /// user. A program from elsewhere is the user's, and only gets data.
+    /// What has to confine `driver`: it may execute files of the repository, by name or through
+    /// `make` and its like, for someone who is not the user.
     pub(super) fn confinement_of(&self, driver: &FilterDriver) -> Result<Option<&dyn Confinement>> {
-        if driver.local && self.confinement.is_some() && self.names_file(driver) {
+        if driver.local && self.confinement.is_some() && !is_known(driver) {
             return self.confinement();
         }
         Ok(None)
@@ -156,4 +146,19 @@ impl Repo {
             stderr_tail: done.stderr,
         })
     }
+}
+/// Programs that work on data, need the network or keys, and execute no file of a worktree.
+const KNOWN: [&str; 4] = ["git-lfs", "git lfs", "git-crypt", "git-annex"];
+
+/// Whether every command of `driver` is one of [`KNOWN`], and nothing else.
+fn is_known(driver: &FilterDriver) -> bool {
+    let is_known = |command: &Vec<u8>| {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b" -_%\"'./".contains(byte);
+        let names = |known: &&str| {
+            let rest = command.strip_prefix(known.as_bytes());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b" "))
+        };
+        command.iter().all(is_plain) && KNOWN.iter().any(names)
+    };
+    [&driver.clean, &driver.smudge, &driver.process].into_iter().flatten().all(is_known)
 }

@@ -337,6 +337,20 @@ pub fn files_in(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// The symbolic links in `directory`; empty if it does not exist.
+#[must_use]
+pub fn links_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    links.map(|entry| entry.path()).collect()
+}
+
+/// Whether `path` itself is a symbolic link.
+#[must_use]
+pub fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_symlink())
+}
+
 /// The names in `directory`; empty if it does not exist.
 #[must_use]
 pub fn names_in(directory: &Path) -> Vec<OsString> {

@@ -47,6 +47,10 @@ const ASKING: [&str; 8] = [
     "checkout-index",
 ];
 
+/// Variables that name programs, or settings that name programs.
+const PLACES: [&str; 5] =
+    ["GIT_ASKPASS", "GIT_EXEC_PATH", "GNUPGHOME", "SSH_ASKPASS", "XDG_CONFIG_HOME"];
+
 /// Environment variables that belong to one repository (`git rev-parse --local-env-vars`, without
 /// those of the configuration).
 const LOCAL: [&str; 12] = [
@@ -69,6 +73,8 @@ const LOCAL: [&str; 12] = [
 pub enum Hooks {
     /// Git runs no hook, and no other program that the repository names (fsmonitor, signing).
     Off,
+    /// Git signs, and runs no hook.
+    Signing,
     /// Git runs hooks as it does for the user: to see whether they refuse, or because the user's
     /// own commit would run them.
     On,
@@ -171,6 +177,9 @@ fn run<A: AsRef<OsStr>>(
     hooks: Hooks,
 ) -> Result<CommandOutput> {
     let mut quiet: Vec<String> = Vec::new();
+    if hooks != Hooks::On {
+        leave_out_callers(environment, &mut command);
+    }
     if hooks == Hooks::Off {
         // Git fetches no missing object (Git 2.45 and newer).
         command.env("GIT_NO_LAZY_FETCH", "1");
@@ -208,6 +217,32 @@ fn run<A: AsRef<OsStr>>(
         return Err(not_started("git", &error).into());
     }
     Ok(CommandOutput { ok: output.status.success(), stdout: output.stdout, stderr })
+}
+
+/// Removes what the caller's environment makes Git write elsewhere (`GIT_TRACE…`), and what names
+/// programs or settings below the directory in which Git starts: an agent can write those.
+fn leave_out_callers(environment: Environment, command: &mut Command) {
+    if environment == Environment::Isolated {
+        return;
+    }
+    let dir = super::fs::real_path(command.get_current_dir().unwrap_or(Path::new(".")));
+    let is_callers = |path: &Path| {
+        path.is_relative() || path.starts_with(&dir) || super::fs::real_path(path).starts_with(&dir)
+    };
+    for (name, value) in std::env::vars_os() {
+        let bytes = name.as_encoded_bytes();
+        let is_trace = bytes.starts_with(b"GIT_TRACE");
+        if is_trace || PLACES.iter().any(|one| *one == name) && is_callers(Path::new(&value)) {
+            command.env_remove(&name);
+        }
+    }
+    let search = environment.search_dirs();
+    if search.iter().any(|place| is_callers(place)) {
+        let kept = search.into_iter().filter(|place| !is_callers(place));
+        if let Ok(path) = std::env::join_paths(kept) {
+            command.env("PATH", path);
+        }
+    }
 }
 
 /// Disables every hook that the configuration defines, for the `git` in `command`. Git 2.54 and

@@ -157,3 +157,10 @@ pub(super) struct ImportArgs {
     /// A file with lines of JSON (`-` is standard input), else a commit or a ref.
     pub(super) from: String,
 }
+
+impl ExportArgs {
+    /// Whether it writes a file.
+    pub(super) fn writes(&self) -> bool {
+        self.file.as_os_str() != "-"
+    }
+}

@@ -104,15 +104,15 @@ struct Stats {
 }
 
 impl Args {
-    /// Whether it changes or removes episodes that are there.
-    pub(super) const fn rewrites(&self) -> bool {
+    /// Whether it changes or removes episodes that are there, or writes a file.
+    pub(super) fn rewrites(&self) -> bool {
         matches!(
             self.command,
             MemoryCommand::Edit(_)
                 | MemoryCommand::Delete(_)
                 | MemoryCommand::Restore(_)
                 | MemoryCommand::Import(_)
-        )
+        ) || matches!(&self.command, MemoryCommand::Export(args) if args.writes())
     }
 
     pub(super) fn run(&self, context: &Context) -> Result<Status> {

@@ -40,7 +40,7 @@ impl Git {
     /// # Errors
     /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
     pub fn run(&self, args: &[&str], input: &[u8]) -> Result<CommandOutput> {
-        spawn::git(Environment::Process, &self.dir, args, input)
+        self.run_with(args, input, &[])
     }
 
     /// Runs `git` with the repository's hooks, as the user would.
@@ -61,7 +61,9 @@ impl Git {
         input: &[u8],
         env: &[(&str, &OsStr)],
     ) -> Result<CommandOutput> {
-        spawn::git_with(Environment::Process, &self.dir, args, input, Hooks::Off, env)
+        // Whoever can push a replacement would decide what a hook sees.
+        let env = [env, &[("GIT_NO_REPLACE_OBJECTS", OsStr::new("1"))]].concat();
+        spawn::git_with(Environment::Process, &self.dir, args, input, Hooks::Off, &env)
     }
 
     /// The output of a `git` that must succeed.

@@ -15,6 +15,7 @@ use super::refs::{
 };
 use super::similar::folded;
 use edt_core::policy::Policy;
+use edt_core::policy::file::PROTECTED;
 use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
 
 const EFFECT: Effect = Effect::RefUnchanged;
@@ -24,6 +25,8 @@ const ACCEPT_ALLOWED: &str = "edt.acceptAllowed";
 /// The server's setting that lets pushes loosen `edt.toml`.
 const ACCEPT_POLICY: &str = "edt.acceptPolicy";
 const HEADS: &str = "refs/heads/";
+/// The most refs that one call of Git is asked for.
+const MOST_ARGS: usize = 500;
 
 /// The hook `pre-receive`.
 #[derive(Debug)]
@@ -55,9 +58,14 @@ impl Hook for PreReceive {
         if !shadows.is_empty() && !allows_shadow_push(&call.git) {
             found.extend(shadows.iter().map(|one| shadow_push(&one.name, "this server")));
         }
-        let branches: Vec<&RefUpdate> =
-            branches.into_iter().filter(|one| one.name.starts_with("refs/heads/")).collect();
+        let (branches, others): (Vec<&RefUpdate>, Vec<&RefUpdate>) =
+            branches.into_iter().partition(|one| one.name.starts_with(HEADS));
+        let branches = with_targets(call, branches)?;
+        let branches: Vec<&RefUpdate> = branches.iter().collect();
         let server = Server::of(call, &branches)?;
+        for update in others.into_iter().filter(|one| !is_null(&one.new)) {
+            found.extend(server.other(call, update)?);
+        }
         for (update, files) in branches.into_iter().zip(&server.files) {
             found.extend(server.branch(call, update, files, &mut warnings)?);
         }
@@ -66,13 +74,33 @@ impl Hook for PreReceive {
     }
 }
 
+/// The same updates of the branches that are written: a pushed branch may be a symbolic ref.
+fn with_targets(call: &HookCall<'_>, updates: Vec<&RefUpdate>) -> Result<Vec<RefUpdate>> {
+    let mut all: Vec<RefUpdate> = updates.into_iter().cloned().collect();
+    for some in all.chunks_mut(MOST_ARGS) {
+        let mut args = vec!["for-each-ref", "--format=%(refname) %(symref)"];
+        let names: Vec<String> = some.iter().map(|one| one.name.clone()).collect();
+        args.extend(names.iter().map(String::as_str));
+        let listed = call.git.output(&args, b"")?;
+        for line in String::from_utf8_lossy(&listed).lines() {
+            let Some((name, target)) = line.split_once(' ') else { continue };
+            for one in some.iter_mut().filter(|one| one.name == name && !target.is_empty()) {
+                target.clone_into(&mut one.name);
+            }
+        }
+    }
+    Ok(all)
+}
+
 /// The server's state, read once for all pushed refs.
 struct Server {
     /// The default branch.
     default: Option<String>,
-    /// HEAD's commit; `None` before the first push.
+    /// What new branches are compared with: HEAD, or a branch while HEAD is unborn.
+    base: String,
+    /// Its commit; `None` before the first push.
     head: Option<Object>,
-    /// HEAD's `edt.toml`.
+    /// Its `edt.toml`.
     policy: Option<Object>,
     /// The branches that exist, if the push creates one.
     branches: Vec<String>,
@@ -82,7 +110,8 @@ struct Server {
 
 impl Server {
     fn of(call: &HookCall<'_>, branches: &[&RefUpdate]) -> Result<Server> {
-        let mut specs = ["HEAD", "HEAD:edt.toml"].map(str::to_owned).to_vec();
+        let base = base_of_new_branches(call)?;
+        let mut specs = vec![base.clone(), format!("{base}:edt.toml")];
         specs.extend(
             branches.iter().flat_map(|one| [&one.old, &one.new].map(|id| format!("{id}:edt.toml"))),
         );
@@ -97,12 +126,29 @@ impl Server {
             Vec::new()
         };
         Ok(Server {
+            base,
             branches: String::from_utf8_lossy(&existing).lines().map(str::to_owned).collect(),
             default: call.git.line(&["symbolic-ref", "--quiet", "HEAD"])?,
             head,
             policy,
             files,
         })
+    }
+
+    /// Refuses a ref that is no branch, and that Git reads in the place of a protected branch or of
+    /// other objects.
+    fn other(&self, call: &HookCall<'_>, update: &RefUpdate) -> Result<Option<Finding>> {
+        if update.name.starts_with("refs/replace/") {
+            return Ok(Some(disguise(update, "other objects")));
+        }
+        let policies = self.policy.iter().map(|file| file.bytes.as_slice());
+        let protection = Protection::readable(call.user_policy_text()?, policies)?;
+        let name = update.name.strip_prefix("refs/").unwrap_or(&update.name);
+        let name = name.strip_prefix("tags/").unwrap_or(name);
+        let branch = format!("{HEADS}{}", folded(name));
+        let is_protected = protection.kind(&branch) != RefKind::Free
+            || self.default.as_ref().is_some_and(|default| *default == branch);
+        Ok(is_protected.then(|| disguise(update, &branch)))
     }
 
     fn branch(
@@ -146,7 +192,7 @@ impl Server {
         }
         let from = match current {
             Some(old) => Some(old.to_owned()),
-            None => git.line(&["merge-base", "HEAD", &update.new])?,
+            None => git.line(&["merge-base", &self.base, &update.new])?,
         };
         let (label, old) = if current.is_some() {
             ("the server's branch", before)
@@ -197,6 +243,22 @@ impl Server {
         };
         Ok(findings.refused.into_iter().map(|one| for_git(one, EFFECT, override_remedy)).collect())
     }
+}
+
+/// HEAD if it has a commit, else a branch that exists: a protected one first.
+fn base_of_new_branches(call: &HookCall<'_>) -> Result<String> {
+    let git = &call.git;
+    if git.line(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?.is_none() {
+        let usual = PROTECTED.map(|name| format!("{HEADS}{name}"));
+        let usual: Vec<&str> = usual.iter().map(String::as_str).collect();
+        let any = ["for-each-ref", "--count=1", "--format=%(refname)"];
+        for patterns in [&usual[..], &[HEADS]] {
+            if let Some(branch) = git.line(&[&any[..], patterns].concat())? {
+                return Ok(branch);
+            }
+        }
+    }
+    Ok("HEAD".to_owned())
 }
 
 /// The overrides that trailers of the pushed commits record. The rest of a message decides nothing.

@@ -9,6 +9,7 @@ use super::current::{BRANCHES, POINTER, REFS, Session, base_ref};
 use super::follow::{Operation, TreeMove, WorktreeUpdate};
 use super::list::origin;
 use super::message::{self, Kind, Trailers};
+use super::reviewed;
 use super::switch::commit_tree;
 use super::uncovered::publish;
 use super::user_commits::UserCommits;
@@ -254,6 +255,9 @@ pub fn prepare(
         None => start_of(repo, writer, begin, &home, &name)?,
     };
     check_base_policy(repo, (running.as_ref(), other.as_ref()), &home, base, begin.by_user)?;
+    if !begin.by_user && begin.from.is_some() && other.is_none() {
+        reviewed::check(workspace, &home, base, "begin a session there")?;
+    }
     let policy = workspace.policy(repo.tree_of(base)?)?;
     let switch = begin.switching == HeadSwitch::AsConfigured && policy.switch;
     let target = |head: Head| {
@@ -287,7 +291,7 @@ pub fn preview_session(repo: &Repo, head: &Head) -> Result<Session> {
 }
 
 /// HEAD as it would be if the worktree were not in `running`: on the user's branch.
-fn users_head(repo: &Repo, running: &Session) -> Result<Head> {
+pub(super) fn users_head(repo: &Repo, running: &Session) -> Result<Head> {
     let mut name = running.name.clone();
     let mut target = origin(repo, &name)?.unwrap_or_default();
     // A session of an earlier version may have begun on another session's branch.

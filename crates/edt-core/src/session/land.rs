@@ -15,6 +15,7 @@ use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
 use super::land_review::LandReview;
 use super::land_target::{landing_lock, other_worktree, target};
 use super::list::next_numbered_ref;
+use super::reviewed;
 use super::uncovered;
 use super::unland::Landing;
 use super::workspace::{LockedWorkspace, policy_file};
@@ -140,6 +141,9 @@ fn land_once(
     session.check_not_shared(&workspace.repo)?;
     let state = landing_lock(&workspace.repo)?;
     let policies = policies(workspace, session, options)?;
+    if !options.by_user && options.into.is_some() {
+        reviewed::check_target(workspace, target(&workspace.repo, session, options)?.tip)?;
+    }
     let guards = workspace.options().guards.clone();
     let review = LandReview { policies: &policies, guards: &guards, options };
     // Git's hooks may take long and may call edt. The worktree's lock is released meanwhile, so
@@ -261,6 +265,9 @@ impl PreparedLanding {
             .write(&mut writer)?;
         let commit = *commits.last().unwrap_or(&session.tip);
         let tree = writer.tree_of(commit)?;
+        if let Some(planned) = plan.planned.last().filter(|_| !options.by_user) {
+            Refusal::check(review.staged_by_hooks(&writer, planned.tree(), tree)?)?;
+        }
         let objects = writer.loose_objects();
         edt_git::objects::write_synced(repo.objects_dir(), &objects)?;
         Ok(PreparedLanding { target, plan, commits, objects, commit, tree, warnings })

@@ -15,7 +15,7 @@ use crate::policy::Policy;
 use crate::policy::file::not_a_file;
 use edt_git::diff::TreeDifference;
 use edt_git::{ObjectWriter, Oid, Repo, TreeItem};
-use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
+use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result, Warning};
 
 /// What judges a landing.
 #[derive(Debug)]
@@ -104,6 +104,42 @@ impl LandReview<'_> {
         Refusal::check(found)?;
         Ok(warnings)
     }
+}
+
+impl LandReview<'_> {
+    /// The refusals of what commit hooks staged at a landing by an agent: hooks run programs that
+    /// the agent may have written, so what needs approval needs it from them, too.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub(super) fn staged_by_hooks(
+        &self,
+        writer: &ObjectWriter<'_>,
+        planned: Oid,
+        staged: Oid,
+    ) -> Result<Vec<Finding>> {
+        let held = |changed: &TreeDifference| {
+            let is_file = matches!(changed.new, None | Some(TreeItem::File(_)));
+            let is_attributes = changed.path.as_bytes().ends_with(b".gitattributes");
+            self.policies.iter().any(|policy| {
+                let is_above = || policy.executed_through(&changed.path).is_some();
+                policy.protects(&changed.path) || is_attributes || !is_file && is_above()
+            })
+        };
+        let differs = writer.tree_diff(planned, staged)?;
+        Ok(differs.into_iter().filter(held).map(|changed| staged_by_hook(&changed.path)).collect())
+    }
+}
+
+fn staged_by_hook(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::ApprovalRequired,
+        format!("A commit hook staged {path}, which only the user may change."),
+        "Find out what in the hook changes it, and undo that. Or ask the user to type `edt land` \
+         in their own terminal.",
+    )
+    .with_effect(Effect::NothingLanded)
+    .at(path)
 }
 
 /// The refusal of an `edt.toml` that would land and cannot be read: it would refuse every edit

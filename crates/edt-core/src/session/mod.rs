@@ -51,6 +51,7 @@ pub mod record;
 pub mod renamed;
 pub mod restore;
 pub mod revert;
+mod reviewed;
 pub mod revision;
 pub mod rewrite;
 pub mod saved;
