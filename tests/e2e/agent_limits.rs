@@ -1,6 +1,6 @@
 //! What an agent that has edt's calls alone tried to get past, and does not.
 
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Output;
 

@@ -50,13 +50,10 @@ impl Repo {
         let all = ALL_COMMANDS.map(|name| (name, &[][..]));
         for (name, keys) in COMMANDS.into_iter().chain(all) {
             for section in sections(name) {
-                let named = keys.iter().map(|key| (*key).to_owned());
-                let every = section.value_names();
-                let keys: Vec<String> = if keys.is_empty() {
-                    every.map(|key| String::clone(key)).collect()
-                } else {
-                    named.collect()
-                };
+                let mut keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+                if keys.is_empty() {
+                    keys.extend(section.value_names());
+                }
                 let commands = keys.iter().flat_map(|key| section.values(key));
                 // Other aliases are Git's own commands.
                 let commands =
