@@ -939,6 +939,29 @@ fn a_server_refuses_what_an_agents_clone_tries_to_push() {
 }
 
 #[test]
+fn a_server_judges_all_commits_of_a_push_together() {
+    let hooked = Hooked::with("pre-receive");
+    let workspace = &hooked.workspace;
+    workspace.commit(&[("long.txt", lines(400).as_bytes())]);
+    passes(workspace, "git push -q origin main");
+    for kept in [160, 100] {
+        workspace.commit(&[("long.txt", lines(kept).as_bytes())]);
+    }
+    refused(workspace, "git push origin main", &["SIZE_REDUCTION long.txt"]);
+    passes(workspace, "git reset -q --hard HEAD~2");
+    let names: Vec<String> = (0..12).map(|n| format!("{n}.txt")).collect();
+    let texts: Vec<String> = names.iter().map(|name| format!("the text of {name}\n")).collect();
+    let files = names.iter().zip(&texts).map(|(a, b)| (a.as_str(), b.as_bytes()));
+    workspace.commit(&files.collect::<Vec<_>>());
+    passes(workspace, "git push -q origin main");
+    for names in names.chunks(6) {
+        passes(workspace, &format!("git rm -q {}", names.join(" ")));
+        passes(workspace, "git commit -q -m removed");
+    }
+    refused(workspace, "git push origin main", &["MASS_DELETION", "12 files"]);
+}
+
+#[test]
 fn a_server_refuses_other_spellings_of_protected_branches() {
     let hooked = Hooked::with("pre-receive");
     for name in ["Main", "MAIN", "heads/main", "refs/heads/main", "m\u{430}in", "ma\u{200b}in"] {

@@ -169,3 +169,30 @@ fn an_agent_begins_from_no_commit_with_another_policy() {
     repo.edt(&["abandon"]).landed();
     repo.as_user(b"", &["begin", "old", "--from", "main~2"], &[]).landed();
 }
+
+#[test]
+fn losses_of_several_landings_add_up_until_the_user_lands() {
+    let text = crate::test_repo::lines(400);
+    let repo = guarded();
+    repo.commit(&[("long.txt", text.as_bytes())]);
+    let cut = |name: &str, kept: usize| {
+        repo.edt(&["begin", name]).landed();
+        let kept = crate::test_repo::lines(kept);
+        repo.edt(&["apply", "long.txt", "--mode", "overwrite", "--content", &kept]).landed();
+    };
+    cut("one", 160);
+    repo.edt(&["land"]).landed();
+    cut("two", 130);
+    let refused = repo.refuses(&["SIZE_REDUCTION"], 1, &["land", "--allow", "size_reduction"]);
+    let against = &refused.errors()[0]["evidence"]["against"];
+    assert_eq!(against, "the branch as the user left it", "{:#}", refused.json);
+    repo.as_user(b"", &["land"], &[]).landed();
+    cut("three", 60);
+    repo.edt(&["land"]).landed();
+    cut("four", 40);
+    repo.refuses(&["SIZE_REDUCTION"], 1, &["land"]);
+    repo.edt(&["abandon"]).landed();
+    repo.commit(&[("b.txt", b"by the user\n")]);
+    cut("five", 40);
+    repo.edt(&["land"]).landed();
+}

@@ -133,6 +133,25 @@ impl Repo {
         log.lines().rev().filter_map(message).collect()
     }
 
+    /// The commit from which the newest lines of the reflog of the branch `name` led to `tip`, as long
+    /// as `counts` holds for their messages: `tip` itself if the newest line does not count.
+    #[must_use]
+    pub fn logged_before(&self, name: &str, tip: Oid, counts: impl Fn(&str) -> bool) -> Oid {
+        let log = std::fs::read(self.common_dir().join("logs").join(name)).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let mut at = tip;
+        for line in log.lines().rev() {
+            let Some((head, message)) = line.split_once('\t') else { break };
+            let mut ids = head.split(' ').map(|id| Oid::from_hex(id.as_bytes()).ok());
+            let (Some(Some(from)), Some(Some(to))) = (ids.next(), ids.next()) else { break };
+            if to != at || from.is_null() || !counts(message) {
+                break;
+            }
+            at = from;
+        }
+        at
+    }
+
     /// The target of HEAD: a full branch name, or a commit id if it is detached.
     ///
     /// # Errors
@@ -265,6 +284,27 @@ mod tests {
         let repo = Repo::open(scratch.path()).unwrap();
         assert_eq!(repo.amended("refs/heads/x"), HashSet::from([head]));
         assert_eq!(repo.amended("refs/heads/y"), HashSet::new());
+    }
+
+    #[test]
+    fn the_newest_lines_of_a_reflog_lead_back() {
+        let scratch = ScratchRepo::unborn();
+        let repo = Repo::open(scratch.path()).unwrap();
+        let oid = |byte: u8| Oid::from_bytes_or_panic(&[byte; 20]);
+        let steps =
+            [(0, 1, "commit"), (1, 2, "land"), (2, 3, "commit"), (3, 4, "land"), (4, 3, "land")];
+        for (from, to, log) in steps {
+            let write = crate::reflog::ReflogWrite::Append;
+            repo.log_ref("refs/heads/x", oid(from), oid(to), log, write).unwrap();
+        }
+        let before = |tip, word: &str| {
+            repo.logged_before("refs/heads/x", oid(tip), |message| message == word)
+        };
+        assert_eq!(before(3, "land"), oid(3), "from 3 to 4 and back");
+        assert_eq!(before(3, "commit"), oid(3));
+        assert_eq!(before(4, "land"), oid(4), "the branch is where no line led");
+        assert_eq!(repo.logged_before("refs/heads/x", oid(3), |_| true), oid(1));
+        assert_eq!(repo.logged_before("refs/heads/none", oid(3), |_| true), oid(3));
     }
 
     #[test]

@@ -198,8 +198,9 @@ codes! {
          is typical of a file overwritten with a fragment. Use mode \"edit\" or \"append\"; if the \
          file really should shrink, allow size_reduction.";
     MassDeletion "MASS_DELETION" Refused Some("mass_deletion"),
-        "The transaction would remove many files, or many more lines than it adds, at once. Send \
-         the removals separately, in steps that the user can review, or allow mass_deletion.";
+        "The transaction, the session or the landing would remove many files, or many more lines \
+         than it adds. Keep what is still needed and ask the user about the rest, or allow \
+         mass_deletion.";
     SyntaxError "SYNTAX_ERROR" Refused Some("syntax_error"),
         "The edit would add a syntax error to the file. The answer names its place in the new text \
          and the bracket without a partner. Correct the content, and send edits that only make \

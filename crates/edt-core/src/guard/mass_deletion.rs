@@ -1,4 +1,5 @@
-//! A transaction must not remove a large part of a project.
+//! Neither a transaction nor the removals of a session together may remove a large part of a
+//! project.
 
 use std::collections::HashMap;
 
@@ -27,7 +28,8 @@ impl Guard for MassDeletion {
     }
 
     fn rule(&self) -> &'static str {
-        "A transaction removes more than 10 files, or 2000 lines more than it adds. Files that are \
+        "A transaction removes more than 10 files, or 2000 lines more than it adds; or it removes a \
+         file, and the session has then removed more than 10 files of its base. Files that are \
          only renamed do not count."
     }
 
@@ -37,10 +39,11 @@ impl Guard for MassDeletion {
 
     fn check_all(&self, files: &[Subject<'_>], context: &GuardContext<'_>) -> Vec<GuardOutput> {
         let limits = &context.policy.deletion_limits;
-        match detect(files, limits) {
-            Some(loss) => GuardOutput::of(self.name(), Some(explain(&loss, limits))),
-            None => Vec::new(),
-        }
+        let in_session = files.iter().map(Subject::removed_in_session).max().unwrap_or(0);
+        let found = detect(files, limits).map(|loss| explain(&loss, limits)).or_else(|| {
+            (in_session as u64 > limits.max_files).then(|| explain_session(in_session, limits))
+        });
+        found.map_or_else(Vec::new, |found| GuardOutput::of(self.name(), Some(found)))
     }
 }
 
@@ -125,12 +128,28 @@ fn explain(loss: &Loss, limits: &DeletionLimits) -> Finding {
             counted(limits.max_files, "file"),
             counted(limits.max_lines, "line")
         ),
-        "Send the removals apart from the other edits, in steps that the user can review.",
+        "Keep what is still needed, and ask the user about the rest.",
     )
     .nothing_changed()
     .or_override("If all of it should be removed, repeat with allow: [\"mass_deletion\"].")
     .with("files", loss.files)
     .with("lines", loss.lines)
+}
+
+fn explain_session(files: usize, limits: &DeletionLimits) -> Finding {
+    Finding::new(
+        Code::MassDeletion,
+        format!(
+            "With this transaction the session would have removed {} of its base (limit: {}).",
+            counted(files, "file"),
+            counted(limits.max_files, "file"),
+        ),
+        "Keep what is still needed, and ask the user about the rest.",
+    )
+    .nothing_changed()
+    .or_override("If all of them should be removed, repeat with allow: [\"mass_deletion\"].")
+    .with("files", files)
+    .with("against", "the session's base")
 }
 
 #[cfg(test)]
@@ -220,7 +239,7 @@ mod tests {
             Code::MassDeletion,
             "This transaction would remove 2 files and 7 lines more than it adds (limits: 1 file, \
              3 lines).",
-            "Send the removals apart from the other edits, in steps that the user can review.",
+            "Keep what is still needed, and ask the user about the rest.",
         );
         let finding = finding
             .nothing_changed()

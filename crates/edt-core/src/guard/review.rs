@@ -7,12 +7,13 @@
 use std::sync::Arc;
 
 use super::mass_deletion::{MassDeletion, Totals};
+use super::size_reduction::SizeReduction;
 use super::subject::UsersVersions;
 use super::{
     GUARDS, Guard, GuardContext, Overrides, Reference, Subject, TransactionFile, evaluate,
     protected,
 };
-use crate::policy::Policy;
+use crate::policy::{Override, Policy};
 use crate::session::user_commits::UserCommits;
 use edt_command::OnFindings;
 use edt_git::diff::{TreeDifference, TreeItem};
@@ -91,6 +92,20 @@ impl UsersVersions for WithUsersCommits<'_> {
     }
 }
 
+/// The origin of a branch's state before the newest landings by others than the user.
+pub(crate) const LEFT_BY_USER: &str = "the branch as the user left it";
+
+/// The trees of a commit of a landing.
+#[derive(Debug, Clone, Copy)]
+pub struct LandingTrees {
+    pub before: Oid,
+    pub after: Oid,
+    /// The tree of the branch to land on.
+    pub target: Oid,
+    /// The same as the user left it; `None` if the user lands.
+    pub left: Option<Oid>,
+}
+
 /// What the guards review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reviewed {
@@ -100,6 +115,8 @@ enum Reviewed {
     Landing {
         /// Whether it includes commits of the user.
         has_users: bool,
+        /// As in [`LandingTrees`].
+        left: Option<Oid>,
     },
 }
 
@@ -122,8 +139,7 @@ pub fn review(
 
 impl ChangesReview {
     /// Runs the guards on a commit of a landing: everything that differs between the trees `before`
-    /// and `after`. `target` is the tree of the branch to land on. `users` are the user's commits,
-    /// which do not count; `has_users` says that the commit includes some of them. Protected paths
+    /// and `after`. `users` are the user's commits, which do not count; `has_users` says that the commit includes some of them. Protected paths
     /// are not judged here: they have approvals of their own.
     ///
     /// # Errors
@@ -131,12 +147,13 @@ impl ChangesReview {
     pub fn of_landing(
         users: &UserCommits<'_>,
         writer: &ObjectWriter<'_>,
-        (before, after, target): (Oid, Oid, Oid),
+        trees: LandingTrees,
         has_users: bool,
         policy: &Policy,
         guards: &[Arc<dyn Guard>],
         overrides: Overrides<'_>,
     ) -> Result<ChangesReview> {
+        let LandingTrees { before, after, target, left } = trees;
         let paths = writer.tree_diff(before, after)?;
         // All batches together are checked for a mass deletion.
         let own = GUARDS.iter().copied().filter(|guard| guard.name() != MassDeletion.name());
@@ -150,9 +167,49 @@ impl ChangesReview {
             moved: &[],
         };
         let guards = (guards.as_slice(), overrides);
-        let mut review = review_paths(&preview, policy, guards, Reviewed::Landing { has_users })?;
+        let mut review =
+            review_paths(&preview, policy, guards, Reviewed::Landing { has_users, left })?;
         let about_paths = [Code::ProtectedPath, Code::ApprovalRequired];
         review.refused.retain(|finding| !about_paths.contains(&finding.code));
+        Ok(review)
+    }
+
+    /// The tree since which a landing is checked for a mass deletion as a whole: the target, or the
+    /// target as the user left it, if the landing removes a file and only the user may override.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn counts_since(
+        writer: &ObjectWriter<'_>,
+        trees: LandingTrees,
+        policy: &Policy,
+    ) -> Result<Oid> {
+        let counted = is_counted_since_user(policy, MassDeletion.name(), None);
+        let Some(left) = trees.left.filter(|left| counted && *left != trees.target) else {
+            return Ok(trees.target);
+        };
+        let differs = writer.tree_diff(trees.target, trees.after)?;
+        let removes = differs.iter().any(|one| one.old.is_some() && one.new.is_none());
+        Ok(if removes { left } else { trees.target })
+    }
+
+    /// Checks what differs between the trees `from` and `to` for a mass deletion.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn of_deletions(
+        users: &UserCommits<'_>,
+        writer: &ObjectWriter<'_>,
+        (from, to): (Oid, Oid),
+        policy: &Policy,
+        overrides: Overrides<'_>,
+    ) -> Result<ChangesReview> {
+        let paths = writer.tree_diff(from, to)?;
+        let preview =
+            ChangesPreview { writer, base: from, users, paths: &paths, left_out: &[], moved: &[] };
+        let reviewed = Reviewed::Landing { has_users: false, left: None };
+        let mut review = review_paths(&preview, policy, (&[], overrides), reviewed)?;
+        review.refused.retain(|finding| finding.code == Code::MassDeletion);
         Ok(review)
     }
 
@@ -177,7 +234,9 @@ impl ChangesReview {
                 if is_landing(reviewed) { subject.in_landing() } else { subject }
             })
             .collect();
-        totals.add(&subjects, |one| !overrides.is_recorded(MassDeletion.name(), one.path));
+        let is_final = policy.rule(MassDeletion.name(), None).overriding == Override::Never;
+        let is_recorded = |one: &Subject<'_>| overrides.is_recorded(MassDeletion.name(), one.path);
+        totals.add(&subjects, |one| is_final || !is_recorded(one));
         let context = GuardContext { policy, site: None };
         let run = evaluate(guards.iter().copied(), &subjects, &context, overrides);
         self.reports.extend(run.reports);
@@ -230,7 +289,7 @@ fn review_paths(
     let mut totals = Totals::default();
     for difference in &files {
         if changed.len() < MAX_CHECKED_FILES || is_landing(reviewed) {
-            let one = Changed::read(preview, reviewed, difference)?;
+            let one = Changed::read(preview, (policy, reviewed), difference)?;
             let fits = bytes + one.bytes() <= MAX_CHECKED_BYTES;
             if !fits && is_landing(reviewed) {
                 review.add(preview, how, guards, &changed, &mut totals);
@@ -271,6 +330,12 @@ fn review_paths(
     Ok(review)
 }
 
+/// Whether losses of several landings add up: an agent that may override a guard needs no second
+/// landing.
+fn is_counted_since_user(policy: &Policy, guard: &str, path: Option<&RepoPath>) -> bool {
+    policy.rule(guard, path).overriding != Override::Allow
+}
+
 fn is_landing(reviewed: Reviewed) -> bool {
     matches!(reviewed, Reviewed::Landing { .. })
 }
@@ -301,7 +366,7 @@ fn not_restorable(path: &RepoPath, why: &Finding) -> Finding {
 impl<'a> Changed<'a> {
     fn read(
         preview: &ChangesPreview<'_>,
-        reviewed: Reviewed,
+        (policy, reviewed): (&Policy, Reviewed),
         difference: &'a TreeDifference,
     ) -> Result<Changed<'a>> {
         let writer = preview.writer;
@@ -310,9 +375,11 @@ impl<'a> Changed<'a> {
         let text =
             |file: Option<FileId>| file.map(|file| writer.blob_content(file.oid)).transpose();
         let (before, after) = (text(old)?, text(new)?);
-        let (origins, has_users) = match reviewed {
-            Reviewed::Changes(_) => (["the session", "the session's base"], false),
-            Reviewed::Landing { has_users } => (["the commit below", "the target"], has_users),
+        let (origins, has_users, left) = match reviewed {
+            Reviewed::Changes(_) => (["the session", "the session's base"], false, None),
+            Reviewed::Landing { has_users, left } => {
+                (["the commit below", "the target"], has_users, left)
+            }
         };
         let mut references = Vec::new();
         if let (Some(file), Some(text)) = (old, &before) {
@@ -326,6 +393,15 @@ impl<'a> Changed<'a> {
             let text = writer.blob_content(file.oid)?;
             let before_users_commits = Some(file);
             references.push(RecordedText { origin: origins[1], text, before_users_commits });
+        }
+        let counted = is_counted_since_user(policy, SizeReduction.name(), Some(&difference.path));
+        if let Some(left) = left.filter(|left| counted && *left != preview.base)
+            && let Tracked::File(file) = writer.repo().tracked(left, &difference.path)?
+            && old != Some(file)
+        {
+            let text = writer.blob_content(file.oid)?;
+            let before_users_commits = None;
+            references.push(RecordedText { origin: LEFT_BY_USER, text, before_users_commits });
         }
         Ok(Changed { path: &difference.path, before, after, references })
     }
@@ -403,7 +479,8 @@ mod tests {
         let overrides = Overrides { requested: &requested, ..Overrides::NONE };
         let writer = ObjectWriter::new(&repo);
         let session = crate::session::begin::preview_session(&repo, &repo.head().unwrap()).unwrap();
-        let (users, trees) = (UserCommits::of(&writer, &session), (target, side, target));
+        let users = UserCommits::of(&writer, &session);
+        let trees = LandingTrees { before: target, after: side, target, left: None };
         ChangesReview::of_landing(&users, &writer, trees, false, &policy, &[], overrides).unwrap()
     }
 

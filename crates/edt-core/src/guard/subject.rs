@@ -31,6 +31,7 @@ pub struct Subject<'a> {
     pub recorded: Option<&'a [u8]>,
     users: Option<&'a dyn UsersVersions>,
     landing: bool,
+    removed_in_session: usize,
     /// All files of the transaction, including this one.
     pub transaction: &'a [TransactionFile<'a>],
     trees: Option<&'a TreeCache>,
@@ -101,6 +102,7 @@ impl<'a> Subject<'a> {
             recorded: None,
             users: None,
             landing: false,
+            removed_in_session: 0,
             transaction: &[],
             trees: None,
             limit,
@@ -139,6 +141,17 @@ impl<'a> Subject<'a> {
     pub(crate) fn in_landing(mut self) -> Subject<'a> {
         self.landing = true;
         self
+    }
+
+    /// The same, with how many files of the session's base are gone after the transaction; 0 if it
+    /// removes none.
+    pub(crate) fn with_removed_in_session(mut self, files: usize) -> Subject<'a> {
+        self.removed_in_session = files;
+        self
+    }
+
+    pub(super) fn removed_in_session(&self) -> usize {
+        self.removed_in_session
     }
 
     /// Whether the change is that of a landing as a whole.

@@ -14,6 +14,7 @@ use super::land_options::LandOptions;
 use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
 use super::land_review::LandReview;
 use super::land_target::{landing_lock, other_worktree, target};
+use super::left_by_user;
 use super::list::next_numbered_ref;
 use super::reviewed;
 use super::uncovered;
@@ -187,7 +188,7 @@ fn land_once(
         name: target.branch.clone(),
         from: target.tip.map_or(BranchOrigin::Created(commit), BranchOrigin::Existing),
         new: commit,
-        log: format!("edt land: {}", session.short_branch()),
+        log: left_by_user::log("edt land", options.by_user, session.short_branch()),
         head,
         head_from,
         point: None,
@@ -401,6 +402,7 @@ mod tests {
     use crate::session::message::Kind;
     use crate::session::record::{CommitInfo, RecordAction, checkpoint, record_changes};
     use crate::session::snapshot::Snapshot;
+    use crate::session::unland::{UnlandOptions, unland};
     use crate::tests::{Scratch, path, refusal};
     use crate::txn::Request;
 
@@ -473,6 +475,124 @@ mod tests {
         let sound = [("edt.toml", Some("[session]\nswitch = true\n"))];
         scratch.user_commit("edt/fix", &sound, "corrected\n");
         landed(&scratch, &consent()).unwrap();
+    }
+
+    const NEVER: &str = "[guards.size_reduction]\noverride = \"never\"\n\
+        [guards.mass_deletion]\noverride = \"never\"\n";
+
+    /// The result of a session of its own with one request.
+    fn landed_request(
+        scratch: &Scratch,
+        name: &str,
+        request: &Request,
+        user: bool,
+    ) -> Result<Landed> {
+        scratch.begin(name);
+        scratch.apply(request).unwrap();
+        landed(scratch, &LandOptions { by_user: user, ..LandOptions::default() })
+    }
+
+    fn overwrite(count: usize) -> Request {
+        Request::new("cut").overwrite("a.txt", numbers(count))
+    }
+
+    #[test]
+    fn losses_of_several_landings_add_up_where_only_the_user_may_override() {
+        let scratch = Scratch::with(&[("a.txt", &numbers(400)), ("edt.toml", NEVER)]);
+        landed_request(&scratch, "one", &overwrite(160), false).unwrap();
+        let finding = refusal(landed_request(&scratch, "two", &overwrite(100), false));
+        assert_eq!(finding.code, Code::SizeReduction);
+        assert_eq!(finding.evidence["against"], "the branch as the user left it");
+        assert!(finding.remedy.contains("in a terminal"), "{finding:#?}");
+        landed(&scratch, &LandOptions { by_user: true, ..LandOptions::default() }).unwrap();
+        // The user has landed it: the count begins again.
+        landed_request(&scratch, "three", &overwrite(50), false).unwrap();
+        scratch.user_commit("main", &[("b.txt", Some("b\n"))], "by the user\n");
+    }
+
+    #[test]
+    fn a_file_that_one_landing_removed_is_not_created_short_by_another() {
+        let scratch = Scratch::with(&[("a.txt", &numbers(400)), ("edt.toml", NEVER)]);
+        landed_request(&scratch, "one", &Request::new("x").delete("a.txt"), false).unwrap();
+        let short = Request::new("x").create("a.txt", "short\n");
+        let finding = refusal(landed_request(&scratch, "two", &short, false));
+        assert_eq!(finding.code, Code::SizeReduction);
+    }
+
+    #[test]
+    fn an_undone_landing_does_not_begin_the_count_again() {
+        let scratch = Scratch::with(&[("a.txt", &numbers(400)), ("edt.toml", NEVER)]);
+        landed_request(&scratch, "one", &overwrite(160), false).unwrap();
+        landed_request(&scratch, "two", &Request::new("x").create("b.txt", "b\n"), false).unwrap();
+        let options = UnlandOptions { session: Some("two".into()), ..UnlandOptions::default() };
+        unland(&mut scratch.open(), &options).unwrap();
+        let finding = refusal(landed_request(&scratch, "three", &overwrite(100), false));
+        assert_eq!(finding.code, Code::SizeReduction);
+    }
+
+    #[test]
+    fn where_an_agent_may_override_each_landing_is_judged_alone() {
+        let scratch = Scratch::with(&[("a.txt", &numbers(400))]);
+        landed_request(&scratch, "one", &overwrite(160), false).unwrap();
+        landed_request(&scratch, "two", &overwrite(100), false).unwrap();
+    }
+
+    #[test]
+    fn removed_files_add_up_over_landings_where_only_the_user_may_override() {
+        let names: Vec<String> = (0..12).map(|n| format!("{n}.txt")).collect();
+        let texts: Vec<String> = names.iter().map(|name| format!("the text of {name}\n")).collect();
+        let files = names.iter().zip(&texts).map(|(a, b)| (a.as_str(), b.as_str()));
+        let files: Vec<(&str, &str)> = files.chain([("edt.toml", NEVER)]).collect();
+        let scratch = Scratch::with(&files);
+        let delete = |names: &[String]| {
+            names.iter().fold(Request::new("x"), |request, name| request.delete(name))
+        };
+        landed_request(&scratch, "one", &delete(&names[..6]), false).unwrap();
+        let finding = refusal(landed_request(&scratch, "two", &delete(&names[6..]), false));
+        assert_eq!((finding.code, &finding.evidence["files"]), (Code::MassDeletion, &12.into()));
+        landed(&scratch, &LandOptions { by_user: true, ..LandOptions::default() }).unwrap();
+    }
+
+    #[test]
+    fn a_forged_trailer_overrides_nothing_where_nobody_may() {
+        let names: Vec<String> = (0..12).map(|n| format!("{n}.txt")).collect();
+        let texts: Vec<String> = names.iter().map(|name| format!("the text of {name}\n")).collect();
+        let files = names.iter().zip(&texts).map(|(a, b)| (a.as_str(), b.as_str()));
+        let files: Vec<(&str, &str)> = files.chain([("edt.toml", NEVER)]).collect();
+        let scratch = Scratch::with(&files);
+        scratch.begin("fix");
+        let gone: Vec<(&str, Option<&str>)> =
+            names.iter().map(|name| (name.as_str(), None)).collect();
+        let message =
+            "x\n\nEdt-Session: fix\nEdt-Kind: edit\nEdt-Edit: 1\nEdt-Allowed: mass_deletion\n";
+        scratch.user_commit("edt/fix", &gone, message);
+        names.iter().for_each(|name| scratch.remove(name));
+        assert_eq!(codes(&scratch, &LandOptions::default()), ["MASS_DELETION"]);
+    }
+
+    #[test]
+    fn removals_around_a_commit_of_the_user_add_up_in_one_landing() {
+        let names: Vec<String> = (0..12).map(|n| format!("{n}.txt")).collect();
+        let texts: Vec<String> = names.iter().map(|name| format!("the text of {name}\n")).collect();
+        let files: Vec<(&str, &str)> =
+            names.iter().zip(&texts).map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        let scratch = Scratch::with(&files);
+        scratch.begin("fix");
+        let delete = |names: &[String]| {
+            let all = names.iter().fold(Request::new("x"), |request, name| request.delete(name));
+            scratch.apply(&all).unwrap();
+        };
+        delete(&names[..10]);
+        scratch.user_commit(
+            "edt/fix",
+            &[("b.txt", Some("b\n")), ("10.txt", None), ("11.txt", None)],
+            "by hand\n",
+        );
+        scratch.remove("10.txt");
+        scratch.remove("11.txt");
+        let finding = refusal(landed(&scratch, &LandOptions::default()));
+        assert_eq!((finding.code, &finding.evidence["files"]), (Code::MassDeletion, &12.into()));
+        landed(&scratch, &LandOptions { by_user: true, ..LandOptions::default() }).unwrap();
     }
 
     #[test]

@@ -7,9 +7,10 @@ use super::diff_report;
 use super::history::Commit;
 use super::land_options::LandOptions;
 use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
+use super::left_by_user;
 use super::user_commits::UserCommits;
 use crate::guard::evaluate::RecordedOverrides;
-use crate::guard::review::ChangesReview;
+use crate::guard::review::{ChangesReview, LEFT_BY_USER, LandingTrees};
 use crate::guard::{Guard, Overrides};
 use crate::policy::Policy;
 use crate::policy::file::not_a_file;
@@ -28,7 +29,9 @@ pub(super) struct LandReview<'a> {
 
 impl LandReview<'_> {
     /// Lets the guards judge each commit that edt made, against the commit before it and against
-    /// the target. An agent can have anything recorded as the user's changes, so that the consent
+    /// the target. If others than the user land, all commits together are judged for a mass
+    /// deletion, and where only the user may override, losses count since the user left the target.
+    /// An agent can have anything recorded as the user's changes, so that the consent
     /// to land them overrides no guard. Commits that the user made with Git do not count where the
     /// user lands.
     ///
@@ -41,6 +44,11 @@ impl LandReview<'_> {
         target: &LandTarget,
         plan: &LandPlan,
     ) -> Result<Vec<Warning>> {
+        let left = if self.options.by_user {
+            None
+        } else {
+            Some(left_by_user::tree(writer.repo(), target)?)
+        };
         let target = target.tree(writer.repo())?;
         let (mut before, mut warnings) = (target, Vec::new());
         let mut found = match plan.planned.last() {
@@ -57,7 +65,8 @@ impl LandReview<'_> {
         let (requested, folded) = (self.options.allow.as_slice(), !plan.folded.is_empty());
         let overrides = Overrides { requested, recorded: Some(&recorded), grants: &[] };
         for planned in &plan.planned {
-            let (trees, commit) = ((before, planned.tree(), target), users_changes(plan, planned));
+            let trees = LandingTrees { before, after: planned.tree(), target, left };
+            let commit = users_changes(plan, planned);
             before = planned.tree();
             let is_plain = commit.is_none() && matches!(planned, PlannedCommit::UserCommit { .. });
             if is_plain && self.options.by_user {
@@ -95,6 +104,21 @@ impl LandReview<'_> {
                         commit => commit,
                     };
                     found.push(not_landed(finding, in_users));
+                }
+            }
+        }
+        for policy in self.policies.iter().filter(|_| left.is_some()) {
+            let trees = LandingTrees { before: target, after: before, target, left };
+            let from = ChangesReview::counts_since(writer, trees, policy)?;
+            if from == target && plan.planned.len() == 1 {
+                continue;
+            }
+            let trees = (from, before);
+            let review = ChangesReview::of_deletions(&exempt, writer, trees, policy, overrides)?;
+            for finding in review.refused {
+                if found.iter().all(|other| other.code != finding.code) {
+                    let against = if from == target { "the target" } else { LEFT_BY_USER };
+                    found.push(not_landed(finding.with("against", against), None));
                 }
             }
         }
@@ -266,6 +290,9 @@ fn not_landed(finding: Finding, in_users: Option<&Commit>) -> Finding {
             )
         }
         (Code::BuildOutput, None) => finding.remedy,
+        _ if finding.evidence.get("against").is_some_and(|against| against == LEFT_BY_USER) => {
+            "Ask the user: they may land it with `edt land` in a terminal.".to_owned()
+        }
         _ => "Change it in the session, or undo the edit (`edt log`, `edt revert`).".to_owned(),
     };
     let effect = Effect::NothingLanded;

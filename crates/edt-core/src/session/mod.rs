@@ -38,6 +38,7 @@ pub mod land_options;
 pub mod land_plan;
 mod land_review;
 pub mod land_target;
+mod left_by_user;
 pub mod list;
 pub mod log;
 pub mod message;

@@ -11,6 +11,7 @@ use super::history::Commit;
 use super::land::LANDING_QUEUE_WAIT;
 use super::land_plan::LandTarget;
 use super::land_target::{landing_lock, other_worktree};
+use super::left_by_user;
 use super::list::{next_numbered_ref, numbered_tips};
 use super::message::{self, Kind, Trailers};
 use super::switch::commit_tree;
@@ -334,7 +335,11 @@ pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Resul
         name: landing.branch.clone(),
         from,
         new: undoing.to,
-        log: format!("edt land --undo: {}", landing.session),
+        log: left_by_user::log(
+            "edt land --undo",
+            options.may_change_protected_paths,
+            &landing.session,
+        ),
         head: if here { InHead::Yes } else { InHead::No },
         head_from: None,
         point: None,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::plan::{FilePlan, Planned};
+use super::removed::removed_in_session;
 use super::request::Request;
 use super::resolve::TransactionState;
 use crate::guard::size_reduction::shrinks;
@@ -90,11 +91,13 @@ pub fn guard<'q>(
             texts,
         })
         .collect();
+    let removed = removed_in_session(&workspace.repo, &commits, &state, &files)?;
     let subjects: Vec<Subject<'_>> = files
         .iter()
         .zip(&users)
         .map(|(file, users)| {
             let subject = users.texts.subject(&state, file).with_users_commits(users);
+            let subject = subject.with_removed_in_session(removed);
             subject.in_transaction(&transaction).with_trees(workspace.trees())
         })
         .collect();

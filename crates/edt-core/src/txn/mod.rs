@@ -14,6 +14,7 @@ mod patch_messages;
 pub mod pending;
 pub mod plan;
 mod range_messages;
+mod removed;
 pub mod report;
 pub mod request;
 mod request_key;
