@@ -526,9 +526,11 @@ mod tests {
         let repo = Repo::open(scratch.path()).unwrap();
         let config = repo.inner.config_snapshot();
         assert_eq!(config.string("core.autocrlf").unwrap().to_string(), "input");
+        // edt's own setting comes from no file.
+        let own = gix::config::Source::Api;
+        let mut sources = config.plumbing().sections().map(|section| section.meta().source);
         let local = gix::config::source::Kind::Repository;
-        let mut sources = config.plumbing().sections().map(|section| section.meta().source.kind());
-        assert!(sources.all(|kind| kind == local));
+        assert!(sources.all(|source| source == own || source.kind() == local));
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(super) fn on_deep_stack(
     repo: &gix::Repository,
     walk: impl FnOnce(gix::Repository) -> std::result::Result<(), gix::Error> + Send,
 ) -> std::result::Result<(), gix::Error> {
-    const STACK: usize = 64 << 20;
+    const STACK: usize = 16 << 20;
     let repo = repo.clone();
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK);
