@@ -10,8 +10,11 @@ use super::{diff, proposals};
 use edt_core::proposal::store::read;
 use edt_core::session::history::Commit;
 use edt_core::session::{Session, revision, unwind};
-use edt_git::Repo;
+use edt_git::{Oid, Repo};
 use edt_types::{Finding, Refusal, Result, Status};
+
+/// How many bytes of a message are shown.
+const MAX_MESSAGE: usize = 64 * 1024;
 
 /// Show one edit, or one proposal: agent, message, overrides and diff.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
@@ -53,9 +56,23 @@ impl Args {
             .filter(|path| !answer.names(path))
             .collect();
         answer.commit = Some(Line::of(&commit));
-        answer.message = Some(commit.message);
+        answer.message = Some(shown_message(commit.message, oid));
         Ok(context.answer(&answer, diff::render_human))
     }
+}
+
+/// The message, or its beginning and how to read the rest.
+fn shown_message(mut message: String, oid: Oid) -> String {
+    if message.len() > MAX_MESSAGE {
+        let rest = format!(
+            "\n… The message has {} bytes; `git cat-file commit {oid}` prints all of it.",
+            message.len()
+        );
+        let end = (0..=MAX_MESSAGE).rev().find(|at| message.is_char_boundary(*at));
+        message.truncate(end.unwrap_or(0));
+        message.push_str(&rest);
+    }
+    message
 }
 
 /// The refusal for a proposal that does not exist; else `found`, with the proposal that has the

@@ -33,6 +33,7 @@ fn an_agents_new_worktree_is_no_place_of_settings() {
         assert_eq!((held.codes(), held.exit), (vec!["APPROVAL_REQUIRED"], 4), "{place}");
         assert!(!repo.root.join(place).exists(), "{place}");
     }
+    std::fs::create_dir_all(&home).unwrap();
     symlink(&home, repo.root.join("link")).unwrap();
     let held = as_agent(&repo, &[], "", &["begin", "s", "--worktree", "link/x"]);
     assert_eq!(held.codes(), ["APPROVAL_REQUIRED"]);
@@ -140,8 +141,8 @@ fn the_environment_of_an_agent_names_no_place_and_no_program() {
     let env = [("GIT_TRACE2_EVENT", trace.to_str().unwrap()), ("PATH", &*path)];
     for args in [&["gc"][..], &["hooks", "install"], &["doctor"]] {
         as_agent(&repo, &env, "", args);
+        assert!(!trace.exists() && !canary.exists(), "{args:?}");
     }
-    assert!(!trace.exists() && !canary.exists());
 }
 
 #[test]
@@ -191,7 +192,8 @@ fn a_server_judges_what_a_push_really_changes() {
     let good = repo.git(&["commit-tree", "-p", "HEAD^", "-m", "ok", "HEAD^^{tree}"]);
     let replaced = format!("{}:refs/replace/{}", good.trim(), repo.rev("HEAD"));
     refused(&repo, &replaced);
-    remote.git(&["update-ref", &format!("refs/replace/{}", repo.rev("HEAD^")), &repo.rev("HEAD^")]);
+    remote.git(&["fetch", "--quiet", repo.root.to_str().unwrap(), &replaced]);
+    refused(&repo, "main");
     remote.git(&["symbolic-ref", "refs/heads/stable", "refs/heads/main"]);
     refused(&repo, "main:stable");
     refused(&repo, ":stable");
@@ -207,8 +209,9 @@ fn a_server_with_an_unborn_head_judges_new_protected_branches() {
     let (repo, remote) = server("master");
     refused(&repo, "main");
     for branch in ["release/1", "master", "trunk"] {
-        refused(&repo, &format!("main:{branch}"));
+        refused(&repo, &format!("main:refs/heads/{branch}"));
     }
     assert_eq!(remote.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main\n");
-    assert!(push(&repo, "HEAD^:release/1").status.success());
+    let done = push(&repo, "HEAD^:refs/heads/release/1");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }

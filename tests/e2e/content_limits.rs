@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 use crate::test_repo::{EDT, TestRepo, run};
 
 /// What one call took.
-struct Cost {
-    exit: i32,
-    codes: Vec<String>,
-    json: Value,
+pub(crate) struct Cost {
+    pub(crate) exit: i32,
+    pub(crate) codes: Vec<String>,
+    pub(crate) json: Value,
     took: Duration,
 }
 
 /// edt, which may have so much memory (address space, in MiB) and no more: what asks for more is
 /// ended by a signal.
 #[track_caller]
-fn measured(workspace: &TestRepo, stdin: &[u8], args: &[&str], mib: u64) -> Cost {
+pub(crate) fn measured(workspace: &TestRepo, stdin: &[u8], args: &[&str], mib: u64) -> Cost {
     let mut command = workspace.command("prlimit");
     command.arg(format!("--as={}", mib << 20)).arg(EDT).args(args).arg("--json");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -45,7 +45,7 @@ fn measured(workspace: &TestRepo, stdin: &[u8], args: &[&str], mib: u64) -> Cost
 impl Cost {
     /// Requires the limits, and that the process did not crash.
     #[track_caller]
-    fn within(self, what: &str, seconds: u64) -> Cost {
+    pub(crate) fn within(self, what: &str, seconds: u64) -> Cost {
         println!("{what:?}: {:?}, exit {}, {:?}", self.took, self.exit, self.codes);
         assert!((0..=5).contains(&self.exit), "{what}: exit {}: {:#}", self.exit, self.json);
         assert!(self.took < Duration::from_secs(seconds), "{what} took {:?}", self.took);

@@ -98,6 +98,8 @@ mod repositories;
 #[cfg(tier_ci)]
 mod repository_kinds;
 #[cfg(tier_ci)]
+mod repository_limits;
+#[cfg(tier_ci)]
 mod repository_programs;
 #[cfg(tier_ci)]
 mod revert;

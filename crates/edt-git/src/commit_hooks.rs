@@ -215,7 +215,7 @@ pub fn sign(
         args.extend(["-p", parent.as_str()].map(OsStr::new));
     }
     args.extend([OsStr::new("-F"), message.as_os_str()]);
-    let ran = git_dir.git(&args, Hooks::Signing)?;
+    let ran = git_dir.git(&args, Hooks::Guarded)?;
     let hex = String::from_utf8_lossy(&ran.stdout);
     let oid = Oid::from_hex(hex.trim().as_bytes()).ok().filter(|_| ran.ok);
     let unsigned = || {

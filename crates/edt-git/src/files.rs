@@ -15,6 +15,7 @@ use gix::index::entry::{Flags, Mode, Stage, Stat as IndexStat};
 use gix::worktree::stack::state::ignore::Source as RuleSource;
 
 use super::repo::{FileMode, Repo, unreadable};
+use super::walk::on_deep_stack;
 use super::{Oid, causes};
 use edt_io::disk::{Dir, Parent, Stat};
 use edt_io::fifos;
@@ -271,9 +272,10 @@ impl Repo {
             .map(|root| BString::from([b":(top,literal)".as_slice(), root].concat()))
             .collect();
         let mut found = Collect::default();
-        self.inner
-            .dirwalk(index, &patterns, &AtomicBool::new(false), options, &mut found)
-            .map_err(fail)?;
+        on_deep_stack(&self.inner, |repo| {
+            repo.dirwalk(index, &patterns, &AtomicBool::new(false), options, &mut found).map(drop)
+        })
+        .map_err(fail)?;
         // A completely ignored directory is one entry; a directory given as a root is entered.
         let is_collapsed = |entry: &gix::dir::Entry| {
             matches!((entry.status, entry.disk_kind), (Status::Ignored(_), Some(Found::Directory)))

@@ -40,6 +40,7 @@ mod supported;
 pub mod swap;
 mod tree;
 pub mod trust;
+mod walk;
 pub mod worktrees;
 
 pub use convert::{Attributes, Forms};

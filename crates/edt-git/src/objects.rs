@@ -27,6 +27,9 @@ const STORE_ABOVE: usize = 64 * 1024;
 /// case.
 const STORE_BELOW: usize = 3500;
 
+/// How much output of a large object is allocated at once, in bytes.
+const FIRST_OUTPUT: usize = 16 << 20;
+
 /// One deflate state for all objects of a transaction, created on first use.
 pub(super) struct Deflater(Option<Compress>);
 
@@ -36,26 +39,29 @@ impl Deflater {
     }
 
     pub(super) fn deflate(&mut self, kind: Kind, data: &[u8]) -> Vec<u8> {
-        let mut full = gix::objs::encode::loose_header(kind, data.len() as u64).to_vec();
-        full.extend_from_slice(data);
+        let header = gix::objs::encode::loose_header(kind, data.len() as u64);
         if data.len() <= STORE_BELOW || (kind == Kind::Tree && data.len() > STORE_ABOVE) {
-            return stored(&full);
+            return stored(&[&header, data].concat());
         }
         let state = self.0.get_or_insert_with(|| Compress::new(Compression::fast(), true));
         state.reset();
-        let mut out = Vec::with_capacity(full.len() / 2 + 64);
-        while !matches!(
-            state.compress_vec(&full[consumed(state)..], &mut out, FlushCompress::Finish),
-            Ok(Status::StreamEnd)
-        ) {
-            out.reserve(out.capacity());
+        let mut out = Vec::with_capacity(data.len().min(FIRST_OUTPUT) / 2 + 64);
+        // The header and the content are not joined: the content may be large.
+        for (mut rest, flush) in [(&*header, FlushCompress::None), (data, FlushCompress::Finish)] {
+            loop {
+                let before = state.total_in();
+                let status = state.compress_vec(rest, &mut out, flush);
+                let read = usize::try_from(state.total_in() - before).unwrap_or(rest.len());
+                rest = &rest[read..];
+                match (status, flush) {
+                    (Ok(Status::StreamEnd), _) => break,
+                    (Ok(_), FlushCompress::None) if rest.is_empty() => break,
+                    _ => out.reserve(out.capacity().min(FIRST_OUTPUT)),
+                }
+            }
         }
         out
     }
-}
-
-fn consumed(state: &Compress) -> usize {
-    usize::try_from(state.total_in()).unwrap_or(usize::MAX)
 }
 
 /// `data` as a zlib stream of stored blocks (RFC 1950 and 1951, section 3.2.4).

@@ -14,6 +14,8 @@ use edt_types::{Code, Finding, RepoPath, Result};
 /// The largest tree or commit kept in memory, in bytes, and the number of them.
 const CACHED_MAX: usize = 64 * 1024;
 const CACHED_COUNT: usize = 512;
+/// The largest object that is read, in bytes.
+pub(super) const MAX_OBJECT: usize = 256 << 20;
 /// How many larger trees are kept, indexed by name.
 const LONG_COUNT: usize = 8;
 
@@ -30,7 +32,7 @@ impl Repo {
             object
         } else {
             let object = self.inner.find_object(oid);
-            let mut object = object.map_err(|error| missing(oid, &causes(&error)))?.detach();
+            let mut object = object.map_err(|error| self.not_read(oid, &causes(&error)))?.detach();
             (object.kind, std::mem::take(&mut object.data))
         };
         if found != kind.gix() {
@@ -44,6 +46,25 @@ impl Repo {
             read.insert(oid, data.clone());
         }
         Ok(data)
+    }
+
+    /// Why `oid` could not be read: it is too large, or missing.
+    fn not_read(&self, oid: Oid, why: &str) -> Finding {
+        match self.size_of(oid) {
+            Ok(size) if size > MAX_OBJECT => Finding::new(
+                Code::FileTooLarge,
+                format!(
+                    "The object {oid} has {size} bytes, more than edt reads of one object \
+                     ({MAX_OBJECT})."
+                ),
+                "Change this file with Git, or leave it out of the call.",
+            )
+            .nothing_changed()
+            .with("object", oid.to_string())
+            .with("size", size)
+            .with("limit", MAX_OBJECT),
+            _ => missing(oid, why),
+        }
     }
 
     /// The size of the object `oid`, without reading its content.

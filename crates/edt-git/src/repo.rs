@@ -120,6 +120,8 @@ impl Repo {
             ..Default::default()
         };
         let mut by_trust = gix::sec::trust::Mapping::<gix::open::Options>::default();
+        by_trust.full = by_trust.full.config_overrides([allocation_limit()]);
+        by_trust.reduced = by_trust.reduced.config_overrides([allocation_limit()]);
         let opened = if environment == Environment::Process {
             gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
                 start, options, by_trust,
@@ -142,7 +144,7 @@ impl Repo {
     /// # Errors
     /// As [`Repo::open`].
     pub fn open_worktree(environment: Environment, root: &Path) -> Result<Repo> {
-        let mut options = gix::open::Options::default();
+        let mut options = gix::open::Options::default().config_overrides([allocation_limit()]);
         if environment != Environment::Process {
             options = options.permissions(isolated());
         }
@@ -422,6 +424,11 @@ impl Repo {
     }
 }
 
+/// The setting of gix that refuses larger objects before memory is allocated for them.
+fn allocation_limit() -> String {
+    format!("gitoxide.objects.allocLimit={}", super::read::MAX_OBJECT)
+}
+
 /// Permissions without the environment, the home directory and the system's configuration.
 fn isolated() -> gix::open::Permissions {
     let mut permissions = gix::open::Permissions::isolated();
@@ -519,9 +526,11 @@ mod tests {
         let repo = Repo::open(scratch.path()).unwrap();
         let config = repo.inner.config_snapshot();
         assert_eq!(config.string("core.autocrlf").unwrap().to_string(), "input");
+        // edt's own setting comes from no file.
+        let own = gix::config::Source::Api;
+        let mut sources = config.plumbing().sections().map(|section| section.meta().source);
         let local = gix::config::source::Kind::Repository;
-        let mut sources = config.plumbing().sections().map(|section| section.meta().source.kind());
-        assert!(sources.all(|kind| kind == local));
+        assert!(sources.all(|source| source == own || source.kind() == local));
     }
 
     #[test]

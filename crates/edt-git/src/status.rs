@@ -58,6 +58,14 @@ impl Repo {
         let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
         let mut paths: BTreeMap<RepoPath, PathStatus> = BTreeMap::new();
         let mut index = self.expanded(&self.index_now().map_err(fail)?)?;
+        let listed = {
+            let _watch = fifos::watch(self.root_path());
+            self.untracked(&index, untracked).map_err(fail)?
+        };
+        for (path, directory) in listed {
+            let status = PathStatus { untracked: true, directory, ..PathStatus::default() };
+            paths.insert(path, status);
+        }
         for TreeDifference { path, old, new } in self.tree_index_diff(self.head_tree()?, &index)? {
             paths.entry(path).or_default().staged = Some(match (old, new) {
                 (None, _) => StatusKind::Added,
@@ -74,11 +82,9 @@ impl Repo {
         // filters.
         let submodules =
             Submodule::Given { ignore: gix::submodule::config::Ignore::Dirty, check_dirty: true };
+        // Untracked paths are listed above: gix's thread has no room for very deep directories.
         let platform =
-            platform.index_worktree_submodules(submodules).untracked_files(match untracked {
-                Untracked::Directories => UntrackedFiles::Collapsed,
-                Untracked::Files => UntrackedFiles::Files,
-            });
+            platform.index_worktree_submodules(submodules).untracked_files(UntrackedFiles::None);
         // Both sides of a rename are separate paths.
         let platform = platform.index_worktree_rewrites(None);
         let platform = platform.index(IndexPersistedOrInMemory::InMemory(index));
@@ -222,11 +228,7 @@ impl PathStatus {
                     self.unstaged = Some(StatusKind::Modified);
                 }
             },
-            index_worktree::Item::DirectoryContents { entry, .. } => {
-                self.untracked = true;
-                self.directory =
-                    entry.disk_kind.is_some_and(|kind| kind == gix::dir::entry::Kind::Directory);
-            }
+            index_worktree::Item::DirectoryContents { .. } => {}
             index_worktree::Item::Rewrite { .. } => {
                 self.unstaged = Some(StatusKind::Modified);
             }

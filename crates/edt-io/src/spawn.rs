@@ -3,10 +3,12 @@
 //! `edt.toml` names.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 use super::Environment;
 use super::effect::{self, SideEffect};
@@ -47,9 +49,34 @@ const ASKING: [&str; 8] = [
     "checkout-index",
 ];
 
+/// Variables that make Git write to a file (git(1)).
+const TRACES: [&str; 16] = [
+    "GIT_TRACE",
+    "GIT_TRACE2",
+    "GIT_TRACE2_EVENT",
+    "GIT_TRACE2_PERF",
+    "GIT_TRACE_BARE",
+    "GIT_TRACE_CURL",
+    "GIT_TRACE_FSMONITOR",
+    "GIT_TRACE_PACKET",
+    "GIT_TRACE_PACKFILE",
+    "GIT_TRACE_PACK_ACCESS",
+    "GIT_TRACE_PERFORMANCE",
+    "GIT_TRACE_REFS",
+    "GIT_TRACE_SETUP",
+    "GIT_TRACE_SHALLOW",
+    "GIT_TRACE_SUBMODULE",
+    "GIT_TRACE_CONVERT",
+];
+
 /// Variables that name programs, or settings that name programs.
 const PLACES: [&str; 5] =
     ["GIT_ASKPASS", "GIT_EXEC_PATH", "GNUPGHOME", "SSH_ASKPASS", "XDG_CONFIG_HOME"];
+
+/// The memory of a `git` of [`git_limited`], in bytes, without the files that it maps.
+pub const GIT_MEMORY: u64 = 256 << 20;
+/// The output of a `git` of [`git_limited`] that is read, in bytes.
+pub const GIT_OUTPUT: u64 = 128 << 20;
 
 /// Environment variables that belong to one repository (`git rev-parse --local-env-vars`, without
 /// those of the configuration).
@@ -73,8 +100,8 @@ const LOCAL: [&str; 12] = [
 pub enum Hooks {
     /// Git runs no hook, and no other program that the repository names (fsmonitor, signing).
     Off,
-    /// Git signs, and runs no hook.
-    Signing,
+    /// Git runs hooks or the signing program, without what an agent's environment may name.
+    Guarded,
     /// Git runs hooks as it does for the user: to see whether they refuse, or because the user's
     /// own commit would run them.
     On,
@@ -94,6 +121,59 @@ pub fn git(
     input: &[u8],
 ) -> Result<CommandOutput> {
     git_with(environment, dir, args, input, Hooks::Off, &[])
+}
+
+/// As [`git`], with bounded memory and output. `None` if one of them was not enough.
+///
+/// # Errors
+/// As [`git`].
+pub fn git_limited(
+    environment: Environment,
+    dir: &Path,
+    args: &[&str],
+    input: &[u8],
+) -> Result<Option<CommandOutput>> {
+    // Git's message says whether its memory was enough.
+    let mut command = command(
+        environment,
+        "git",
+        dir,
+        &[
+            ("LC_ALL", OsStr::new("C")),
+            // Whoever can push a replacement would decide what a hook sees.
+            ("GIT_NO_REPLACE_OBJECTS", OsStr::new("1")),
+        ],
+    );
+    let mut child = start(environment, &mut command, args, Hooks::Off)?;
+    let memory = Rlimit { current: Some(GIT_MEMORY), maximum: Some(GIT_MEMORY) };
+    // Fails if Git has ended already.
+    let _ = prlimit(Some(Pid::from_child(&child)), Resource::Data, memory);
+    let ran = finish(&mut child, input, Hooks::Off, GIT_OUTPUT)?;
+    let needs_more = !ran.ok && ran.stderr.to_ascii_lowercase().contains("out of memory");
+    Ok((!needs_more && ran.stdout.len() as u64 <= GIT_OUTPUT).then_some(ran))
+}
+
+/// The status and output of `child`, which is killed if it writes more than the limit.
+fn output(child: &mut Child, max_output: u64) -> std::io::Result<Output> {
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        let messages = scope.spawn(|| read_at_most(err, max_output));
+        let stdout = read_at_most(out, max_output)?;
+        if stdout.len() as u64 > max_output {
+            child.kill()?;
+        }
+        let stderr = messages.join().unwrap_or(Ok(Vec::new()))?;
+        Ok(Output { status: child.wait()?, stdout, stderr })
+    })
+}
+
+/// What `pipe` has, and one byte more than `limit` if it is longer.
+fn read_at_most(pipe: Option<impl std::io::Read>, limit: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        pipe.take(limit + 1).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// As [`git`], with further settings, whose keys may have any bytes.
@@ -176,9 +256,19 @@ fn run<A: AsRef<OsStr>>(
     input: &[u8],
     hooks: Hooks,
 ) -> Result<CommandOutput> {
+    let mut child = start(environment, &mut command, args, hooks)?;
+    finish(&mut child, input, hooks, u64::MAX - 1)
+}
+
+fn start<A: AsRef<OsStr>>(
+    environment: Environment,
+    command: &mut Command,
+    args: &[A],
+    hooks: Hooks,
+) -> Result<Child> {
     let mut quiet: Vec<String> = Vec::new();
     if hooks != Hooks::On {
-        leave_out_callers(environment, &mut command);
+        leave_out_callers(environment, command);
     }
     if hooks == Hooks::Off {
         // Git fetches no missing object (Git 2.45 and newer).
@@ -194,18 +284,21 @@ fn run<A: AsRef<OsStr>>(
         let own =
             CONFIG_HOOKS.iter().chain(&EVENTS).map(|name| format!("hook.{name}.enabled=false"));
         if args.iter().any(|arg| ASKING.iter().any(|name| arg.as_ref() == *name)) {
-            disable_configured(environment, &mut command)?;
+            disable_configured(environment, command)?;
         }
         quiet = off.into_iter().chain(own).flat_map(|set| ["-c".to_owned(), set]).collect();
     }
     let started = effect::step(SideEffect::Start, Path::new("git"))
         .and_then(|()| command.args(quiet).args(args).spawn());
-    let mut child = started.map_err(|error| not_started("git", &error))?;
+    Ok(started.map_err(|error| not_started("git", &error))?)
+}
+
+fn finish(child: &mut Child, input: &[u8], hooks: Hooks, max_output: u64) -> Result<CommandOutput> {
     let pipe = child.stdin.take();
     // A thread writes the input, because a program may answer before it has read everything.
     let (fed, output) = std::thread::scope(|scope| {
         let feeder = scope.spawn(|| pipe.map_or(Ok(()), |mut pipe| pipe.write_all(input)));
-        let output = child.wait_with_output();
+        let output = output(child, max_output);
         (feeder.join().unwrap_or(Ok(())), output)
     });
     let output = output.map_err(|error| not_started("git", &error))?;
@@ -229,12 +322,13 @@ fn leave_out_callers(environment: Environment, command: &mut Command) {
     let is_callers = |path: &Path| {
         path.is_relative() || path.starts_with(&dir) || super::fs::real_path(path).starts_with(&dir)
     };
-    for (name, value) in std::env::vars_os() {
-        let bytes = name.as_encoded_bytes();
-        let is_trace = bytes.starts_with(b"GIT_TRACE");
-        if is_trace || PLACES.iter().any(|one| *one == name) && is_callers(Path::new(&value)) {
-            command.env_remove(&name);
-        }
+    for name in TRACES {
+        command.env_remove(name);
+    }
+    let callers =
+        |name: &&&str| environment.var(name).is_some_and(|value| is_callers(Path::new(&value)));
+    for name in PLACES.iter().filter(callers) {
+        command.env_remove(name);
     }
     let search = environment.search_dirs();
     if search.iter().any(|place| is_callers(place)) {
@@ -329,4 +423,27 @@ fn not_started(program: &str, error: &std::io::Error) -> Finding {
         format!("Could not run {program}: {error}."),
         "Install Git (2.39 or newer) and put it on PATH.",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alias(command: &str) -> Option<CommandOutput> {
+        let setting = format!("alias.made=!{command}");
+        let args = ["-c", setting.as_str(), "made"];
+        git_limited(Environment::Process, &std::env::temp_dir(), &args, b"").unwrap()
+    }
+
+    #[test]
+    fn a_limited_git_has_bounded_memory_and_output() {
+        let kib = (GIT_MEMORY / 1024).to_string();
+        assert_eq!(String::from_utf8(alias("ulimit -d").unwrap().stdout).unwrap().trim(), kib);
+        let write =
+            |bytes: u64| alias(&format!("head -c {bytes} /dev/zero")).map(|ran| ran.stdout.len());
+        assert_eq!(write(GIT_OUTPUT), usize::try_from(GIT_OUTPUT).ok());
+        assert_eq!(write(GIT_OUTPUT + 1), None);
+        let failed = alias("echo 'fatal: Out of memory, realloc failed' >&2; exit 128");
+        assert!(failed.is_none());
+    }
 }

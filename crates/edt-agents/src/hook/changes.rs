@@ -11,6 +11,9 @@ use edt_core::policy::Policy;
 use edt_io::disk::MAX_FILE;
 use edt_types::{Code, Finding, RepoPath, Result, Warning};
 
+/// How many bytes of texts are judged together.
+const PART: u64 = 64 << 20;
+
 /// A path that differs between two states.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathChange {
@@ -40,6 +43,14 @@ impl TreeEntry {
     }
 }
 
+impl PathChange {
+    /// The blobs of both states.
+    fn ids(&self) -> impl Iterator<Item = &String> {
+        let entries = [&self.old, &self.new].into_iter().flatten();
+        entries.filter(|entry| entry.is_file()).map(|entry| &entry.id)
+    }
+}
+
 /// A recorded state, and the changes since it.
 #[derive(Debug)]
 pub struct ComparedState {
@@ -57,6 +68,24 @@ pub struct GuardFindings {
     /// Refusal that need the user's approval.
     pub held: Vec<Finding>,
     pub warnings: Vec<Warning>,
+}
+
+impl GuardFindings {
+    /// Adds the findings about another part of the change, except those about the whole of it that
+    /// are here already.
+    fn add(&mut self, other: GuardFindings) {
+        let add = |all: &mut Vec<Finding>, found: Vec<Finding>| {
+            for one in found {
+                let is_known = |known: &Finding| known.path.is_none() && known.code == one.code;
+                if one.path.is_some() || !all.iter().any(is_known) {
+                    all.push(one);
+                }
+            }
+        };
+        add(&mut self.refused, other.refused);
+        add(&mut self.held, other.held);
+        self.warnings.extend(other.warnings);
+    }
 }
 
 /// A further state with which the sizes of files are compared.
@@ -170,20 +199,30 @@ fn judge_against(
             [&one.old, &one.new].iter().any(|side| side.as_ref().is_some_and(TreeEntry::is_file))
         });
     let guarded = non_files.iter().filter(|one| policy.protects(&one.path));
-    let mut refused: Vec<Finding> =
-        guarded.map(|one| protected::finding(policy, &one.path)).collect();
-    let blobs = read(git, &files, &mut warnings)?;
+    let refused: Vec<Finding> = guarded.map(|one| protected::finding(policy, &one.path)).collect();
+    let mut found = GuardFindings { refused, held: Vec::new(), warnings: Vec::new() };
+    for part in parts(git, files, &mut warnings)? {
+        found.add(judge_part(git, label, &part, references, policy, allow)?);
+    }
+    found.warnings.append(&mut warnings);
+    Ok(found)
+}
+
+/// The findings about files whose texts are in memory together.
+fn judge_part(
+    git: &Git,
+    label: &'static str,
+    files: &[&PathChange],
+    references: &[SizeReference<'_>],
+    policy: &Policy,
+    allow: &[String],
+) -> Result<GuardFindings> {
+    let (mut refused, mut warnings) = (Vec::new(), Vec::new());
+    let blobs = read(git, files)?;
     let text = |side: &Option<TreeEntry>| {
         let entry = side.as_ref().filter(|entry| entry.is_file())?;
         blobs.get(&entry.id).map(Vec::as_slice)
     };
-    let is_complete = |one: &&&PathChange| {
-        let is_read = |side: &Option<TreeEntry>| {
-            side.as_ref().is_none_or(|e| !e.is_file() || blobs.contains_key(&e.id))
-        };
-        is_read(&one.old) && is_read(&one.new)
-    };
-    let files: Vec<&PathChange> = files.iter().filter(is_complete).copied().collect();
     let transaction: Vec<TransactionFile<'_>> = files
         .iter()
         .map(|one| TransactionFile {
@@ -192,7 +231,7 @@ fn judge_against(
             after: text(&one.new).unwrap_or_default(),
         })
         .collect();
-    let reference_texts = read_references(git, &files, references)?;
+    let reference_texts = read_references(git, files, references)?;
     let subject = |(at, one): (usize, &&PathChange)| {
         let (before, after) = (text(&one.old), text(&one.new));
         let mut references: Vec<Reference<'_>> =
@@ -243,37 +282,62 @@ fn judge_against(
     Ok(GuardFindings { refused, held: run.held, warnings })
 }
 
-/// The blobs of both states, by id. A file larger than `MAX_FILE` is left out, with a warning.
-fn read(
+/// The files in parts whose texts take at most [`PART`] bytes, or one file each. A file larger than
+/// `MAX_FILE` is left out, with a warning. If there are several parts, the files that lose most are
+/// together, so that their losses are counted together.
+fn parts<'c>(
     git: &Git,
-    files: &[&PathChange],
+    files: Vec<&'c PathChange>,
     warnings: &mut Vec<Warning>,
-) -> Result<HashMap<String, Vec<u8>>> {
-    let entries =
-        files.iter().flat_map(|one| [&one.old, &one.new]).flatten().filter(|entry| entry.is_file());
-    let ids: BTreeSet<&String> = entries.map(|entry| &entry.id).collect();
+) -> Result<Vec<Vec<&'c PathChange>>> {
+    let ids: BTreeSet<&String> = files.iter().flat_map(|one| one.ids()).collect();
     let ids: Vec<String> = ids.into_iter().cloned().collect();
-    let sizes = git.sizes(&ids)?;
-    let large: HashMap<&String, u64> =
-        ids.iter().zip(sizes).filter(|(_, size)| *size > MAX_FILE).collect();
+    let sizes: HashMap<&String, u64> = ids.iter().zip(git.sizes(&ids)?).collect();
+    let size = |entry: &Option<TreeEntry>| {
+        let entry = entry.as_ref().filter(|entry| entry.is_file());
+        entry.and_then(|entry| sizes.get(&entry.id)).copied().unwrap_or(0)
+    };
+    let mut sized = Vec::new();
     for one in files {
-        let size =
-            [&one.old, &one.new].into_iter().flatten().find_map(|entry| large.get(&entry.id));
-        if let Some(size) = size {
-            let message = format!(
-                "{} has {size} bytes, more than the guards read ({MAX_FILE}); it was not judged.",
-                one.path
-            );
-            warnings.push(Warning { code: "too_large", path: Some(one.path.to_string()), message });
+        let (old, new) = (size(&one.old), size(&one.new));
+        let Some(large) = [old, new].into_iter().find(|size| *size > MAX_FILE) else {
+            sized.push((one, old, new));
+            continue;
+        };
+        let message = format!(
+            "{} has {large} bytes, more than the guards read ({MAX_FILE}); it was not judged.",
+            one.path
+        );
+        warnings.push(Warning { code: "too_large", path: Some(one.path.to_string()), message });
+    }
+    if sized.iter().map(|(_, old, new)| old + new).sum::<u64>() > PART {
+        sized.sort_by_key(|(_, old, new)| i128::from(*new) - i128::from(*old));
+    }
+    let (mut parts, mut left) = (Vec::new(), 0);
+    for (one, old, new) in sized {
+        if parts.is_empty() || old + new > left {
+            parts.push(Vec::new());
+            left = PART;
+        }
+        left = left.saturating_sub(old + new);
+        parts.last_mut().into_iter().for_each(|part: &mut Vec<_>| part.push(one));
+    }
+    Ok(parts)
+}
+
+/// The blobs of both states, by id.
+fn read(git: &Git, files: &[&PathChange]) -> Result<HashMap<String, Vec<u8>>> {
+    let ids: BTreeSet<&String> = files.iter().flat_map(|one| one.ids()).collect();
+    let ids: Vec<String> = ids.into_iter().cloned().collect();
+    let mut blobs = HashMap::new();
+    // One by one where they may be large: Git's answer is in memory, too.
+    for ids in ids.chunks(if files.len() == 1 { 1 } else { ids.len().max(1) }) {
+        for (id, object) in ids.iter().zip(git.objects(ids)?) {
+            let object = object.ok_or_else(|| missing_object(id))?;
+            blobs.insert(id.clone(), object.bytes);
         }
     }
-    let wanted: Vec<String> = ids.iter().filter(|id| !large.contains_key(id)).cloned().collect();
-    let objects = git.objects(&wanted)?;
-    let pairs = wanted.into_iter().zip(objects).map(|(id, object)| match object {
-        Some(object) => Ok((id, object.bytes)),
-        None => Err(missing_object(&id)),
-    });
-    Ok(pairs.collect::<std::result::Result<_, Finding>>()?)
+    Ok(blobs)
 }
 
 /// A file's text in a reference state.

@@ -35,12 +35,13 @@ impl Git {
         &self.dir
     }
 
-    /// Runs `git`. A failure of Git is not an error.
+    /// Runs `git` with bounded memory and output. A failure of Git is not an error.
     ///
     /// # Errors
-    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`; `UNSUPPORTED_REPOSITORY` if Git needs more memory.
     pub fn run(&self, args: &[&str], input: &[u8]) -> Result<CommandOutput> {
-        self.run_with(args, input, &[])
+        let ran = spawn::git_limited(Environment::Process, &self.dir, args, input)?;
+        ran.ok_or_else(|| too_much(args).into())
     }
 
     /// Runs `git` with the repository's hooks, as the user would.
@@ -48,7 +49,7 @@ impl Git {
     /// # Errors
     /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
     pub fn run_with_hooks(&self, args: &[&str], env: &[(&str, &OsStr)]) -> Result<CommandOutput> {
-        spawn::git_with(Environment::Process, &self.dir, args, b"", Hooks::On, env)
+        spawn::git_with(Environment::Process, &self.dir, args, b"", Hooks::Guarded, env)
     }
 
     /// As [`Git::run`], with more environment variables.
@@ -207,6 +208,10 @@ impl Git {
                 "Run edt inside a worktree, pass -C DIR, or create a repository with `git init`.",
             );
         }
+        if message.contains("exceeded maximum allowed tree depth") {
+            let message = "A tree has more levels than Git reads (core.maxTreeDepth).";
+            return unsupported(message, "Remove the directory with so many levels.");
+        }
         let what = args.first().copied().unwrap_or_default();
         let hint =
             "Run `git fsck` and `git status`, correct what they report, and repeat the call.";
@@ -230,6 +235,25 @@ fn next_object(rest: &mut &[u8]) -> Option<Option<Object>> {
     let bytes = rest.get(..size)?.to_vec();
     *rest = rest.get(size + 1..)?;
     Some(Some(Object { id, bytes }))
+}
+
+fn too_much(args: &[&str]) -> Finding {
+    let what = args.first().copied().unwrap_or_default();
+    let message = format!(
+        "`git {what}` needs more than {} MiB of memory or writes more than {} MiB, which is more \
+         than edt reads.",
+        spawn::GIT_MEMORY >> 20,
+        spawn::GIT_OUTPUT >> 20
+    );
+    unsupported(
+        &message,
+        "Commit or push the change in parts, each with fewer paths. The user may skip a local hook \
+         with `--no-verify`.",
+    )
+}
+
+fn unsupported(message: &str, remedy: &'static str) -> Finding {
+    Finding::new(Code::UnsupportedRepository, message, remedy).nothing_changed()
 }
 
 fn unreadable_object(what: &str) -> Finding {

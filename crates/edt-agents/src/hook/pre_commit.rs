@@ -42,12 +42,13 @@ impl Hook for PreCommit {
         let session = branch.as_deref().and_then(|branch| branch.strip_prefix(BRANCHES));
         // Without a session there is no object of this name.
         let mut base = session.map_or_else(|| "refs/edt/base".to_owned(), base_ref);
+        // Of a commit only the tree is read: its message may be large.
         let specs = [
-            "HEAD",
+            "HEAD^{tree}",
             "HEAD:edt.toml",
-            &base,
+            &format!("{base}^{{tree}}"),
             &format!("{base}:edt.toml"),
-            "MERGE_HEAD",
+            "MERGE_HEAD^{tree}",
             ":edt.toml",
         ]
         .map(str::to_owned);
@@ -57,7 +58,7 @@ impl Hook for PreCommit {
             && let Some(name) = renames::session_of(git, branch)?
         {
             base = base_ref(&name);
-            let specs = [base.clone(), format!("{base}:edt.toml")];
+            let specs = [format!("{base}^{{tree}}"), format!("{base}:edt.toml")];
             [base_object, base_policy] =
                 <[Option<Object>; 2]>::try_from(git.objects(&specs)?).unwrap_or_default();
         }

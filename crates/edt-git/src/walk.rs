@@ -1,0 +1,54 @@
+//! Walks of the worktree's directories, with room for the deepest paths.
+
+use std::sync::atomic::AtomicBool;
+
+use gix::dir::entry::{Kind as Found, Status};
+use gix::dir::walk::EmissionMode;
+use gix::dir::walk::delegate::Collect;
+
+use super::diff::Untracked;
+use super::repo::Repo;
+use edt_types::RepoPath;
+
+impl Repo {
+    /// The untracked files and directories: their paths, and whether each is a directory.
+    ///
+    /// # Errors
+    /// Any error of the walk.
+    pub(super) fn untracked(
+        &self,
+        index: &gix::index::State,
+        untracked: Untracked,
+    ) -> std::result::Result<Vec<(RepoPath, bool)>, gix::Error> {
+        let options = self.inner.dirwalk_options()?.emit_untracked(match untracked {
+            Untracked::Directories => EmissionMode::CollapseDirectory,
+            Untracked::Files => EmissionMode::Matching,
+        });
+        let (mut found, everything) = (Collect::default(), None::<&gix::bstr::BStr>);
+        on_deep_stack(&self.inner, |repo| {
+            repo.dirwalk(index, everything, &AtomicBool::new(false), options, &mut found).map(drop)
+        })?;
+        let entries = found.unorded_entries.into_iter().map(|(entry, _)| entry);
+        let entries = entries.filter(|entry| entry.status == Status::Untracked);
+        let is_directory = |entry: &gix::dir::Entry| entry.disk_kind == Some(Found::Directory);
+        Ok(entries
+            .map(|entry| (RepoPath::from_tree(&entry.rela_path), is_directory(&entry)))
+            .collect())
+    }
+}
+
+/// Calls `walk` where there is room for a call per level of directories: a path has up to 2,047.
+pub(super) fn on_deep_stack(
+    repo: &gix::Repository,
+    walk: impl FnOnce(gix::Repository) -> std::result::Result<(), gix::Error> + Send,
+) -> std::result::Result<(), gix::Error> {
+    const STACK: usize = 16 << 20;
+    let repo = repo.clone();
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        match thread.spawn_scoped(scope, move || walk(repo)) {
+            Ok(walking) => walking.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause)),
+            Err(error) => Err(gix::Error::from_error(error)),
+        }
+    })
+}
