@@ -230,20 +230,29 @@ mod tests {
         from_event(&event, repo.path(), "cline")
     }
 
-    /// The request for a repository with `a.txt` that the tool would send.
-    fn request(edit: ToolEdit) -> Request {
+    /// The edits for a repository with `a.txt` that the tool would send, and its agent.
+    fn request(edit: ToolEdit) -> (String, Option<String>) {
+        shown(&sent(edit))
+    }
+
+    fn sent(edit: ToolEdit) -> Request {
         let repo = ScratchRepo::with(&[("a.txt", "one\n"), ("empty.txt", "")]);
         let mut found = requests(&repo, vec![edit]);
         assert_eq!((found.worktrees.len(), found.faults.len(), found.unlocated.len()), (1, 0, 0));
         found.worktrees.remove(0).request.unwrap().unwrap()
     }
 
-    /// The request that the same edit through edt would be.
-    fn same(edit: Request) -> Request {
-        let mut edit = edit;
-        edit.agent = Some("cline".to_owned());
-        edit.message = None;
-        edit
+    fn shown(request: &Request) -> (String, Option<String>) {
+        (format!("{:?}", request.edits), request.agent.clone())
+    }
+
+    /// The same of an edit through edt.
+    fn same(edit: Request) -> (String, Option<String>) {
+        shown(&{
+            let mut edit = edit;
+            edit.agent = Some("cline".to_owned());
+            edit
+        })
     }
 
     fn replace(path: &str, pieces: &[(&str, &str)]) -> ToolEdit {
@@ -297,7 +306,7 @@ mod tests {
     #[test]
     fn an_inserted_text_ends_with_a_line_break() {
         let insert = ToolEdit::Insert { path: "a.txt".into(), line: 1, content: "x".into() };
-        let edits = request(insert).edits;
+        let edits = sent(insert).edits;
         assert!(
             matches!(&edits[0].op, edt_edit::Op::Lines { content, .. } if content == b"x\n"),
             "{edits:?}"

@@ -69,6 +69,13 @@ impl Environment {
     }
 }
 
+/// A value for `PATH` with these directories.
+pub(crate) fn joined(
+    directories: impl Iterator<Item = PathBuf>,
+) -> Result<OsString, std::env::JoinPathsError> {
+    std::env::join_paths(directories)
+}
+
 /// The current directory of this process.
 ///
 /// # Errors

@@ -333,7 +333,7 @@ fn leave_out_callers(environment: Environment, command: &mut Command) {
     let search = environment.search_dirs();
     if search.iter().any(|place| is_callers(place)) {
         let kept = search.into_iter().filter(|place| !is_callers(place));
-        if let Ok(path) = std::env::join_paths(kept) {
+        if let Ok(path) = super::environment::joined(kept) {
             command.env("PATH", path);
         }
     }

@@ -61,6 +61,7 @@ fn a_users_own_filter_runs() {
 #[test]
 fn a_filter_in_the_repositorys_configuration_waits_for_trust() {
     let workspace = workspace("--local");
+    workspace.programs_as_user();
     std::fs::remove_file(ran(&workspace)).unwrap();
     let held = workspace.refuses(&["TRUST_REQUIRED"], 4, EDIT);
     assert!(
