@@ -57,7 +57,7 @@ pub const STARTS: &[Start] = &[
         line: "Command::new(\"/bin/sh\")",
         purposes: &[
             by_agent("filters of the user's own Git configuration", "the user named them"),
-            by_agent("filters of the repository that name no file of it", TRUST),
+            by_agent("git-lfs, git-crypt and git-annex as filters of the repository", TRUST),
             by_user("other filters of the repository", TRUST),
         ],
     },
@@ -73,7 +73,7 @@ pub const STARTS: &[Start] = &[
             by_agent("`edt run`", SANDBOX),
             by_agent("Git's commit hooks at a landing", SANDBOX),
             by_agent("trusted validators of the repository", SANDBOX),
-            by_agent("trusted filters of the repository that name files of it", SANDBOX),
+            by_agent("other trusted filters of the repository", SANDBOX),
             by_user(
                 "`edt-bench run`: the program after `--agent`",
                 "nothing; it is ended with edt",
