@@ -135,6 +135,23 @@ impl Command {
         }
     }
 
+    /// Whether it may write files of the worktree that the environment names.
+    const fn writes_worktree(&self) -> bool {
+        matches!(
+            self,
+            Command::Begin(_)
+                | Command::Switch(_)
+                | Command::Apply(_)
+                | Command::Undo(_)
+                | Command::Redo(_)
+                | Command::Revert(_)
+                | Command::Restore(_)
+                | Command::Run(_)
+                | Command::Land(_)
+                | Command::Abandon(_)
+        )
+    }
+
     /// Whether an agent may not call it: it deletes early what edt keeps for the user, or writes
     /// files at a path that the caller names.
     fn is_not_for_agents(&self) -> bool {
@@ -230,8 +247,7 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         terminal_user::require_user(&as_typed(&args))
     } else if cli.command.is_not_for_agents() {
         terminal_user::refuse_agent(&as_typed(&args))
-    } else if matches!(cli.command, Command::Hook(_)) {
-        // Git's hooks get these variables from Git.
+    } else if !cli.command.writes_worktree() {
         Ok(())
     } else {
         terminal_user::refuse_places_of_agent()

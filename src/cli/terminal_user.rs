@@ -45,13 +45,18 @@ pub(super) fn refuse_places_of_agent() -> Result<()> {
 /// repository of `root` nor below it nor among temporary files, or that has a name with a leading
 /// dot: programs execute files of such directories by themselves.
 pub(super) fn require_plain_place(command: &str, root: &Path, place: &Path) -> Result<()> {
-    let place = fs::real_path(place);
-    let near = fs::real_path(root).parent().map(Path::to_owned);
-    let temporary = || TEMPORARY.iter().any(|one| place.starts_with(fs::real_path(Path::new(one))));
-    let is_near = near.is_some_and(|near| near != Path::new("/") && place.starts_with(near));
+    let (place, root) = (fs::real_path(place), fs::real_path(root));
+    let is_beside = place.parent() == root.parent();
+    let temporary = TEMPORARY.iter().map(|one| fs::real_path(Path::new(one)));
+    let mut around: Vec<_> = temporary.collect();
+    around.extend(root.parent().filter(|_| is_beside).map(Path::to_owned));
+    around.push(root);
     let is_hidden = |part: std::path::Component<'_>| part.as_os_str().as_encoded_bytes()[0] == b'.';
-    let is_plain = (is_near || temporary()) && !place.components().any(is_hidden);
-    if is_plain || Who::here() == Who::User {
+    let is_plain = |around: &std::path::PathBuf| {
+        let below = place.strip_prefix(around);
+        below.is_ok_and(|below| !below.components().any(is_hidden))
+    };
+    if around.iter().any(is_plain) || Who::here() == Who::User {
         return Ok(());
     }
     let summary = format!(

@@ -35,18 +35,18 @@ impl UserFiles {
         let config = user_directory("XDG_CONFIG_HOME", ".config");
         let policy = config.as_deref().map(policy_in).transpose()?.flatten();
         let (is_agent, trust): (fn() -> bool, _) = (Who::is_agent_here, trust_store());
-        let Some(home) =
-            account::home().filter(|home| !is_of(home) && Stat::of_target(home).is_some())
-        else {
-            let is_set = std::env::var_os("GIT_CONFIG_COUNT").is_some();
-            let configuration = if is_set {
-                Configuration::Callers { is_agent, files: false }
-            } else {
-                Configuration::Users
-            };
+        let home = account::home().filter(|home| Stat::of_target(home).is_some());
+        let is_set = |name: &str| std::env::var_os(name).is_some();
+        let configuration = match home {
+            Some(home) if !reads_configuration_of(home) => {
+                Configuration::Callers { is_agent, files: true }
+            }
+            _ if is_set("GIT_CONFIG_COUNT") => Configuration::Callers { is_agent, files: false },
+            _ => Configuration::Users,
+        };
+        let Some(home) = home.filter(|home| !is_of(home)) else {
             return Ok(UserFiles { policy, trust, configuration });
         };
-        let configuration = Configuration::Callers { is_agent, files: true };
         let own = policy_in(&home.join(".config"))?;
         let decides = policy.is_some()
             || own.is_some()
@@ -80,20 +80,29 @@ fn absolute(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// Whether the environment leads to the files of the account with this home directory.
+/// Whether the environment leads to edt's files of the account with this home directory.
 fn is_of(home: &Path) -> bool {
-    let inode = |path: &Path| Stat::of_target(path).map(|stat| stat.inode());
-    let is = |named: Option<PathBuf>, below: &str| {
-        named.is_none_or(|named| {
-            let own = home.join(below);
-            named == own || inode(&named).is_some_and(|named| Some(named) == inode(&own))
-        })
-    };
-    is(absolute("HOME"), "")
-        && is(absolute("XDG_CONFIG_HOME"), ".config")
-        && is(absolute("XDG_DATA_HOME"), ".local/share")
-        && is(absolute("GIT_CONFIG_GLOBAL"), ".gitconfig")
+    is_at(absolute("HOME"), home, "")
+        && is_at(absolute("XDG_CONFIG_HOME"), home, ".config")
+        && is_at(absolute("XDG_DATA_HOME"), home, ".local/share")
+}
+
+/// Whether Git reads the configuration of the account with this home directory.
+fn reads_configuration_of(home: &Path) -> bool {
+    let global = || absolute("GIT_CONFIG_GLOBAL");
+    is_at(absolute("HOME"), home, "")
+        && is_at(absolute("XDG_CONFIG_HOME"), home, ".config")
+        && (is_at(global(), home, ".gitconfig") || is_at(global(), home, ".config/git/config"))
         && std::env::var_os("GIT_CONFIG_SYSTEM").is_none()
+}
+
+/// Whether `named` is `below` the home directory, if it is set.
+fn is_at(named: Option<PathBuf>, home: &Path, below: &str) -> bool {
+    let inode = |path: &Path| Stat::of_target(path).map(|stat| stat.inode());
+    named.is_none_or(|named| {
+        let own = home.join(below);
+        named == own || inode(&named).is_some_and(|named| Some(named) == inode(&own))
+    })
 }
 
 fn policy_in(config: &Path) -> Result<Option<String>> {

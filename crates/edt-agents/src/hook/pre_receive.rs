@@ -164,10 +164,12 @@ impl Server {
         let is_protected = |name: &str| {
             protection.kind(name) != RefKind::Free || self.default.as_deref() == Some(name)
         };
-        let similar = self.branches.iter().find(|other| can_be_taken_for(other, &update.name));
-        if let Some(similar) =
-            similar.filter(|similar| is_null(&update.old) && is_protected(similar))
-        {
+        let similar = if is_null(&update.old) {
+            self.branches.iter().find(|other| can_be_taken_for(other, &update.name))
+        } else {
+            None
+        };
+        if let Some(similar) = similar.filter(|similar| is_protected(similar)) {
             return Ok(vec![disguise(update, similar)]);
         }
         // Where no branch has the plain name, another spelling of it is judged as that one.

@@ -144,7 +144,8 @@ impl LandReview<'_> {
     ) -> Result<Vec<Finding>> {
         let held = |changed: &TreeDifference| {
             let is_file = matches!(changed.new, None | Some(TreeItem::File(_)));
-            let is_attributes = changed.path.as_bytes().ends_with(b".gitattributes");
+            let is_attributes = changed.path.as_bytes().rsplit(|byte| *byte == b'/').next()
+                == Some(b".gitattributes");
             self.policies.iter().any(|policy| {
                 let is_above = || policy.executed_through(&changed.path).is_some();
                 policy.protects(&changed.path) || is_attributes || !is_file && is_above()

@@ -27,9 +27,13 @@ pub(super) fn check(
         return Ok(());
     };
     let is_protected = |name: &str| {
-        name.strip_prefix("refs/heads/").is_some_and(|branch| policy.protects_branch(branch))
+        let of_remote =
+            || name.strip_prefix("refs/remotes/")?.split_once('/').map(|(_, name)| name);
+        let branch = name.strip_prefix("refs/heads/").or_else(of_remote);
+        branch.is_some_and(|branch| policy.protects_branch(branch))
     };
-    let branches = repo.refs_below("refs/heads/")?;
+    let mut branches = repo.refs_below("refs/heads/")?;
+    branches.extend(repo.refs_below("refs/remotes/")?);
     let protected = branches.into_iter().filter(|(name, _)| is_protected(name));
     for tip in home.commit.into_iter().chain(protected.map(|(_, tip)| tip)) {
         if tip == commit || repo.merge_bases(tip, commit)?.contains(&commit) {
