@@ -172,6 +172,7 @@ impl Context {
         options.command = format!("edt {}", self.command);
         options.lock_wait = Duration::try_from_secs_f64(self.wait).unwrap_or(options.lock_wait);
         options.user_policy = files.policy;
+        options.user_home = files.home;
         options.trust = files.trust;
         options.configuration = files.configuration;
         options.environment = Environment::Process;

@@ -54,7 +54,9 @@ impl Args {
                 )
             })?;
         }
-        let user_policy = context.options().map(|options| options.user_policy);
+        let options = context.options();
+        let user_home = options.as_ref().ok().and_then(|options| options.user_home.clone());
+        let user_policy = options.map(|options| options.user_policy);
         let allow: Vec<String> = std::env::var("EDT_ALLOW")
             .unwrap_or_default()
             .split([',', ' '])
@@ -67,6 +69,7 @@ impl Args {
             input: &input,
             who: Who::here(),
             user_policy: &user_policy,
+            user_home: user_home.as_deref(),
             allow: &allow,
         };
         let mut outcome = Outcome::new(Status::Unchanged);

@@ -87,7 +87,8 @@ impl Args {
         options.include_user_changes = self.include_user_changes && consents;
         if !options.by_user {
             for policy in &policies {
-                Refusal::check(landing::unapproved_paths(&workspace.repo, policy, &session)?)?;
+                let (repo, given) = (&workspace.repo, workspace.options());
+                Refusal::check(landing::unapproved_paths(repo, given, policy, &session)?)?;
             }
         }
         let landed = land(&mut workspace, &session, &options).map_err(|found| {

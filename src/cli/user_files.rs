@@ -19,6 +19,8 @@ use edt_types::{Code, Finding, Result};
 pub(super) struct UserFiles {
     /// The text of the user's `edt.toml`.
     pub(super) policy: Option<String>,
+    /// The home directory that `~` means in it.
+    pub(super) home: Option<PathBuf>,
     /// The user's decisions on trust.
     pub(super) trust: Option<TrustStore>,
     /// Whose the part of Git's configuration is that lies outside of the repository.
@@ -44,8 +46,9 @@ impl UserFiles {
             _ if is_set("GIT_CONFIG_COUNT") => Configuration::Callers { is_agent, files: false },
             _ => Configuration::Users,
         };
+        let named = absolute("HOME").or_else(|| home.map(Path::to_owned));
         let Some(home) = home.filter(|home| !is_of(home)) else {
-            return Ok(UserFiles { policy, trust, configuration });
+            return Ok(UserFiles { policy, home: named, trust, configuration });
         };
         let own = policy_in(&home.join(".config"))?;
         let decides = policy.is_some()
@@ -53,13 +56,13 @@ impl UserFiles {
             || trust.as_ref().is_some_and(|store| Stat::of_target(&store.file()).is_some());
         // To look for an agent costs more than the rest.
         if !decides || !is_agent() {
-            return Ok(UserFiles { policy, trust, configuration });
+            return Ok(UserFiles { policy, home: named, trust, configuration });
         }
         match (&config, &policy) {
             (Some(place), Some(_)) if policy != own => Err(foreign(place, home).into()),
             _ => {
                 let trust = Some(TrustStore::new(home.join(".local/share/edt")));
-                Ok(UserFiles { policy: own, trust, configuration })
+                Ok(UserFiles { policy: own, home: Some(home.to_owned()), trust, configuration })
             }
         }
     }

@@ -118,6 +118,8 @@ mod session_moves;
 #[cfg(tier_ci)]
 mod sessions;
 #[cfg(tier_ci)]
+mod signed_approvals;
+#[cfg(tier_ci)]
 mod started_programs;
 #[cfg(tier_ci)]
 mod stats;

@@ -21,6 +21,7 @@ pub mod programs;
 pub mod purpose;
 pub mod scratch;
 pub mod spawn;
+pub mod ssh_keygen;
 pub mod stat;
 pub mod streams;
 pub mod terminal;

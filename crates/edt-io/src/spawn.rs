@@ -1,4 +1,4 @@
-//! Starts `git` and Git hooks. Nothing in `apply`, `undo`, `log` or `status` needs it, except for
+//! Starts `git`, Git hooks and `ssh-keygen`. Nothing in `apply`, `undo`, `log` or `status` needs it, except for
 //! an index that only Git can rewrite. [`bounded`](super::bounded) starts the programs that
 //! `edt.toml` names.
 
@@ -398,8 +398,11 @@ pub fn run_hook(
     Ok(CommandOutput { ok: output.status.success(), stdout: output.stdout, stderr })
 }
 
-#[expect(clippy::disallowed_methods, reason = "the one place that starts git and its hooks")]
-fn command(
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that starts git, its hooks and ssh-keygen"
+)]
+pub(super) fn command(
     environment: Environment,
     program: impl AsRef<OsStr>,
     dir: &Path,

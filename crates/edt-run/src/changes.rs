@@ -2,8 +2,8 @@
 
 use edt_core::policy::Policy;
 use edt_core::proposal::landing;
-use edt_core::session::Session;
-use edt_git::{Oid, Repo};
+use edt_core::session::{LockedWorkspace, Session};
+use edt_git::Oid;
 use edt_types::{Effect, Finding, Result};
 
 /// Protected paths that another process recorded without user approval while the program ran. The
@@ -12,14 +12,14 @@ use edt_types::{Effect, Finding, Result};
 /// # Errors
 /// `OBJECT_MISSING`.
 pub(super) fn foreign_protected_changes(
-    repo: &Repo,
+    workspace: &LockedWorkspace,
     policy: &Policy,
     session: &Session,
     before: Oid,
     after: Oid,
 ) -> Result<Vec<Finding>> {
     let seen = Session { base: before, tip: after, ..session.clone() };
-    let found = landing::unapproved_paths(repo, policy, &seen)?;
+    let found = landing::unapproved_paths(&workspace.repo, workspace.options(), policy, &seen)?;
     Ok(found
         .into_iter()
         .map(|finding| Finding {

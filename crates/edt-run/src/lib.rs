@@ -222,8 +222,7 @@ fn record_program(
     if let Some(earlier) = &before.session {
         if recorded.parent != earlier.tip && earlier.name == session.name {
             let (from, to) = (earlier.tip, recorded.parent);
-            let found =
-                changes::foreign_protected_changes(&workspace.repo, &policy, session, from, to)?;
+            let found = changes::foreign_protected_changes(workspace, &policy, session, from, to)?;
             answer.errors.extend(found);
         }
         if earlier.name != session.name && recorded.commit.is_some() {

@@ -1,6 +1,7 @@
 //! What every hook gets, answers and shares with the others.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::plumbing::Git;
 use super::who::Who;
@@ -19,6 +20,8 @@ pub struct HookCall<'a> {
     pub who: Who,
     /// The text of the user's own `edt.toml`, if there is one, or why it could not be read.
     pub user_policy: &'a Result<Option<String>>,
+    /// The directory that `~` means in it.
+    pub user_home: Option<&'a Path>,
     /// The requested overrides (`EDT_ALLOW`).
     pub allow: &'a [String],
 }

@@ -1,7 +1,11 @@
 //! The user's approvals of proposals, as far as a commit contains exactly the approved change.
 
+use super::call::HookCall;
 use super::changes::{PathChange, TreeEntry};
 use super::plumbing::{Git, Object};
+use edt_core::Environment;
+use edt_core::guard::Grant;
+use edt_core::proposal::signature::{ApprovalKey, SIGNATURE, SignedParts};
 use edt_core::proposal::store::{DECISION, GRANT, PREFIX, parse_grant};
 use edt_core::session::message::values;
 use edt_types::{Finding, Result};
@@ -10,19 +14,20 @@ use edt_types::{Finding, Result};
 const MAX_DECISIONS: usize = 32;
 
 /// Those of `held` that the user did not approve. An approval counts for a path whose new blob is
-/// exactly the approved one; both may be absent.
+/// exactly the approved one; both may be absent. If the user signs approvals, it must be the one of
+/// the signed proposal.
 ///
 /// # Errors
-/// `IO_ERROR` if Git fails.
+/// `IO_ERROR` if Git fails; as [`ApprovalKey::verifies`].
 pub(super) fn without_approval(
-    git: &Git,
+    call: &HookCall<'_>,
     changes: &[PathChange],
     held: Vec<Finding>,
 ) -> Result<Vec<Finding>> {
     if held.is_empty() {
         return Ok(held);
     }
-    let approvals = approvals(git, changes)?;
+    let approvals = approvals(call, changes)?;
     let word = |finding: &Finding| {
         finding.evidence.get("word").and_then(|word| word.as_str()).map(str::to_owned)
     };
@@ -34,29 +39,52 @@ pub(super) fn without_approval(
 }
 
 /// The approved words and paths whose content is still the approved one.
-fn approvals(git: &Git, changes: &[PathChange]) -> Result<Vec<(String, String)>> {
-    let refs = git.output(&["for-each-ref", "--format=%(objectname)", PREFIX], b"")?;
-    let tips: Vec<String> = String::from_utf8_lossy(&refs).lines().map(str::to_owned).collect();
+fn approvals(call: &HookCall<'_>, changes: &[PathChange]) -> Result<Vec<(String, String)>> {
+    let git = &call.git;
+    let key = ApprovalKey::named(call.user_policy_text()?, call.user_home, Environment::Process)?;
+    let refs = git.output(&["for-each-ref", "--format=%(objectname) %(refname)", PREFIX], b"")?;
+    let refs = String::from_utf8_lossy(&refs).into_owned();
+    let (tips, names): (Vec<String>, Vec<&str>) = refs
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(tip, name)| (tip.to_owned(), name))
+        .unzip();
     let mut all = Vec::new();
-    for (tip, newest) in tips.iter().zip(git.objects(&tips)?) {
+    for ((tip, name), newest) in tips.iter().zip(names).zip(git.objects(&tips)?) {
         let Some(newest) = newest.as_ref().map(text) else { continue };
         let decision = values(&newest, DECISION).pop().unwrap_or_default();
-        let Some(commit) = decision.strip_prefix("done ") else { continue };
+        let Some(applied) = decision.strip_prefix("done ") else { continue };
         let above: Vec<String> =
             (1..=MAX_DECISIONS).map(|number| format!("{tip}~{number}")).collect();
         let above = git.objects(&above)?;
-        let creation =
-            above.iter().flatten().map(text).find(|text| values(text, "Edt-Kind") == ["proposal"]);
-        let grants = creation.iter().flat_map(|text| values(text, GRANT));
-        for grant in grants.map(|line| parse_grant(&line)) {
-            let Some(path) = grant.path else { continue };
-            let Some(staged) = changes.iter().find(|one| one.path.to_string() == path) else {
-                continue;
-            };
+        let is_creation = |one: &&Object| values(&text(one), "Edt-Kind") == ["proposal"];
+        let Some(proposal) = above.iter().flatten().find(is_creation) else { continue };
+        let creation = text(proposal);
+        let grants = values(&creation, GRANT);
+        let grants: Vec<(Grant, &PathChange)> = grants
+            .iter()
+            .map(|line| parse_grant(line))
+            .filter_map(|grant| {
+                let is_it = |one: &&PathChange| Some(one.path.to_string()) == grant.path;
+                changes.iter().find(is_it).map(|staged| (grant.clone(), staged))
+            })
+            .collect();
+        if grants.is_empty() {
+            continue;
+        }
+        let commit = match &key {
+            None => applied,
+            Some(key) => match above.first() {
+                Some(Some(approval)) if signed(key, name, proposal, approval)? => &proposal.id,
+                _ => continue,
+            },
+        };
+        for (Grant { word, path }, staged) in grants {
+            let Some(path) = path else { continue };
             let parent = format!("{commit}^");
             if let (Some(before), Some(after)) =
                 (mode_and_blob(git, &parent, &path)?, mode_and_blob(git, commit, &path)?)
-                && !has_landed(git, commit, creation.as_deref())?
+                && !has_landed(git, applied, &creation)?
             {
                 let entry = |entry: &Option<TreeEntry>| {
                     entry
@@ -64,7 +92,7 @@ fn approvals(git: &Git, changes: &[PathChange]) -> Result<Vec<(String, String)>>
                         .map_or_else(String::new, |entry| format!("{} {}", entry.mode, entry.id))
                 };
                 let (from, to) = (entry(&staged.old), entry(&staged.new));
-                all.push(Approval { word: grant.word, path, before, after, from, to });
+                all.push(Approval { word, path, before, after, from, to });
             }
         }
     }
@@ -72,6 +100,29 @@ fn approvals(git: &Git, changes: &[PathChange]) -> Result<Vec<(String, String)>>
         is_reached(&all, approval).then(|| (approval.word.clone(), approval.path.clone()))
     };
     Ok(all.iter().filter_map(approved).collect())
+}
+
+/// Whether `key` signed `approval`, the decision before the newest one at the ref `name`, for
+/// `proposal`.
+fn signed(key: &ApprovalKey, name: &str, proposal: &Object, approval: &Object) -> Result<bool> {
+    let (decision, raw) = (text(approval), text(proposal));
+    let Some((head, message)) = raw.split_once("\n\n") else { return Ok(false) };
+    let approved = values(&decision, DECISION).pop().unwrap_or_default();
+    let signature = values(&decision, SIGNATURE).pop().unwrap_or_default();
+    let parts = SignedParts {
+        id: name.strip_prefix(PREFIX).and_then(|id| id.parse().ok()).unwrap_or_default(),
+        commit: &proposal.id,
+        tree: field(head, "tree ").unwrap_or_default(),
+        parent: field(head, "parent "),
+        message,
+        state: field(&decision, "parent ").unwrap_or_default(),
+    };
+    Ok(approved.starts_with("approved") && key.verifies(&parts, &signature)?)
+}
+
+/// The value of the first line of a commit that begins with `key`.
+fn field<'t>(commit: &'t str, key: &str) -> Option<&'t str> {
+    commit.lines().find_map(|line| line.strip_prefix(key))
 }
 
 /// One approved change of one path.
@@ -123,8 +174,8 @@ fn mode_and_blob(git: &Git, commit: &str, path: &str) -> Result<Option<String>> 
 
 /// Whether the session was landed with that commit. Then the approval is consumed, and does not
 /// permit the same change again.
-fn has_landed(git: &Git, commit: &str, creation: Option<&str>) -> Result<bool> {
-    let session = creation.and_then(|text| values(text, "Edt-Session").pop()).unwrap_or_default();
+fn has_landed(git: &Git, commit: &str, creation: &str) -> Result<bool> {
+    let session = values(creation, "Edt-Session").pop().unwrap_or_default();
     let landed = format!("refs/edt/{session}/landed/");
     let refs = git.output(&["for-each-ref", "--count=1", "--contains", commit, &landed], b"")?;
     Ok(!refs.is_empty())

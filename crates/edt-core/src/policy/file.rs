@@ -47,6 +47,8 @@ pub struct Policy {
     pub require_trust: bool,
     /// Directories whose worktrees a client of `edt mcp` without roots may name.
     pub mcp_worktrees: Vec<PathBuf>,
+    /// The key with which the user signs approvals, as written.
+    pub signing_key: Option<PathBuf>,
     /// Which programs may run, and how.
     pub commands: CommandPolicy,
     /// The settings of guards: the user's, then the repository's.
@@ -91,6 +93,7 @@ struct File {
     protect: Vec<Protect>,
     unprotect: Vec<Unprotect>,
     mcp: Mcp,
+    approvals: Approvals,
     refs: Refs,
     validator: Vec<validator::Table>,
     run: edt_command::RunTable,
@@ -177,6 +180,13 @@ struct Mcp {
     worktrees: Vec<PathBuf>,
 }
 
+/// A table of the user's file alone.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Approvals {
+    signing_key: Option<PathBuf>,
+}
+
 impl Policy {
     /// The policy of the user's file and the bytes of the repository's file.
     ///
@@ -226,6 +236,7 @@ impl Policy {
         for (name, is_set) in [
             ("[[unprotect]]", !repo.unprotect.is_empty()),
             ("[mcp]", !repo.mcp.worktrees.is_empty()),
+            ("[approvals]", repo.approvals.signing_key.is_some()),
         ] {
             if is_set {
                 let why = format!("{name} belongs in the user's own edt.toml");
@@ -272,6 +283,7 @@ impl Policy {
             ),
             validators,
             mcp_worktrees: std::mem::take(&mut user.mcp.worktrees),
+            signing_key: user.approvals.signing_key.take(),
             require_trust: stricter_of(pv.require, rv.require, |a, b| a || b).unwrap_or(false),
             commands,
             layers: [user.rules()?, repo.rules()?],

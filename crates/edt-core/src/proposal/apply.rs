@@ -5,6 +5,7 @@
 //! that the user approved (same digest), and the guards evaluate it again.
 
 use super::propose::{apply_instruction, approval_remedy};
+use super::signature;
 use super::store::{self, Proposal, ProposalState};
 use crate::session::{LockedWorkspace, PathState, Session, begin};
 use crate::txn::request::CONTEXT;
@@ -18,12 +19,13 @@ use edt_types::{Code, DryRun, Finding, Outcome, RepoPath, Result, Warning};
 /// Applies proposal `id`.
 ///
 /// # Errors
-/// `PROPOSAL_NOT_FOUND`; `APPROVAL_REQUIRED` if the user has not approved it; `PROPOSAL_REJECTED`
+/// `PROPOSAL_NOT_FOUND`; `APPROVAL_REQUIRED` if the user has not approved it, or not signed it; `PROPOSAL_REJECTED`
 /// if it is closed; `PROPOSAL_STALE` if it no longer merges; the errors of [`txn::transact`]. Nothing
 /// is changed on an error.
 pub fn apply(workspace: &mut LockedWorkspace, id: u64, dry_run: DryRun) -> Result<Outcome> {
     let proposal = store::read(&workspace.repo, id)?;
     check(&proposal)?;
+    signature::require(workspace.options(), &proposal)?;
     let request = request(workspace, &proposal)?;
     let mut outcome =
         txn::transact(workspace, &request, dry_run).map_err(|found| not_covered(found, id))?;

@@ -4,9 +4,10 @@
 use super::apply::closed_finding;
 use super::decisions;
 use super::propose::approval_remedy;
+use super::signature;
 use super::store::{self, NewProposal, Proposal, ProposalState};
 use crate::session::{LockedWorkspace, Session, begin};
-use edt_git::sha256;
+use edt_git::{Oid, sha256};
 use edt_types::{Code, Effect, Finding, Result};
 
 /// A command that needs user approval.
@@ -60,7 +61,7 @@ pub fn require_approval(
         ProposalState::Rejected(_) => {
             Err(closed_finding(&newest, &newest.state).with("proposal", newest.id).into())
         }
-        _ if newest.digest != digest => {
+        _ if newest.digest != digest || newest.text() != text(ask) => {
             let id = create(workspace, ask, &session, &digest)?;
             store::record_decision(workspace, &newest, ("superseded", &id.to_string()), None)?;
             let mut finding = approval_required(ask, id);
@@ -70,7 +71,11 @@ pub fn require_approval(
             );
             Err(finding.into())
         }
-        ProposalState::Approved(_) => Ok(CommandApproval(newest)),
+        ProposalState::Approved(_) => {
+            let signed = signature::require(workspace.options(), &newest);
+            signed.map_err(|found| found.map(|one| one.with_effect(Effect::NothingRun)))?;
+            Ok(CommandApproval(newest))
+        }
         _ => Err(approval_required(ask, newest.id).into()),
     }
 }
@@ -82,7 +87,9 @@ const SEPARATOR: char = '-';
 #[derive(Debug)]
 pub struct ConsumedApproval {
     id: u64,
-    by: String,
+    /// The value of the proposal's ref before and after.
+    approved: Oid,
+    consumed: Oid,
 }
 
 impl CommandApproval {
@@ -97,8 +104,8 @@ impl CommandApproval {
             return Err(closed_finding(&now, &now.state).into());
         }
         store::record_decision(workspace, &now, ("done", "a run"), None)?;
-        let by = proposal.state.detail().unwrap_or_default().to_owned();
-        Ok(ConsumedApproval { id: proposal.id, by })
+        let consumed = store::read(&workspace.repo, proposal.id)?.ref_tip;
+        Ok(ConsumedApproval { id: proposal.id, approved: proposal.ref_tip, consumed })
     }
 }
 
@@ -108,13 +115,7 @@ impl ConsumedApproval {
     /// # Errors
     /// Errors of publishing.
     pub fn restore(self, workspace: &mut LockedWorkspace) -> Result<()> {
-        let now = store::read(&workspace.repo, self.id)?;
-        store::record_decision(
-            workspace,
-            &now,
-            ("approved", &self.by),
-            Some("The program did not start."),
-        )?;
+        store::restore_approval(workspace, self.id, (self.consumed, self.approved))?;
         Ok(())
     }
 }
@@ -127,20 +128,12 @@ fn create(
 ) -> Result<u64> {
     let unborn = session.tip == workspace.repo.empty_tree();
     let tree = workspace.repo.tree_of(session.tip)?;
-    let text = format!(
-        "run: {}
-
-{}
-
-{}",
-        ask.line, ask.about, ask.executed
-    );
     let new = NewProposal {
         session: &session.name,
         parent: (!unborn).then_some(session.tip),
         tree,
         objects: Vec::new(),
-        text: text.trim_end(),
+        text: &text(ask),
         digest,
         agent: ask.agent.clone(),
         allowed: Vec::new(),
@@ -150,6 +143,11 @@ fn create(
     let (id, _) = store::create(workspace, new)?;
     decisions::watch(workspace, id);
     Ok(id)
+}
+
+/// What the user is shown. An approval is for this text, too.
+fn text(ask: &CommandRequest<'_>) -> String {
+    format!("run: {}\n\n{}\n\n{}", ask.line, ask.about, ask.executed).trim_end().to_owned()
 }
 
 fn digest(ask: &CommandRequest<'_>) -> Result<String> {

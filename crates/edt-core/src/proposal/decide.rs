@@ -1,26 +1,36 @@
 //! Decisions on a proposal: the user approves or rejects it, its author withdraws it.
 
 use super::apply::closed_finding;
+use super::signature::ApprovalKey;
 use super::store::{self, Proposal, ProposalState};
 use crate::session::LockedWorkspace;
+use edt_git::Repo;
 use edt_types::{Code, Finding, Result, Warning};
 
-/// Approves `proposal` as it was read and shown.
+/// Approves `proposal` as it was read and shown. If the user's `edt.toml` names a key, `ssh-keygen`
+/// signs the approval, without the workspace's lock.
 ///
 /// # Errors
 /// `PROPOSAL_REJECTED` if it was withdrawn, superseded or applied; `SESSION_MOVED` if it was
-/// decided on since it was read; errors of publishing.
+/// decided on since it was read; errors of publishing; as [`ApprovalKey::sign`].
 pub fn approve(workspace: &mut LockedWorkspace, proposal: &Proposal) -> Result<Vec<Warning>> {
-    match &proposal.state {
-        ProposalState::Open | ProposalState::Rejected(_) => {
-            let by = workspace.repo.identity()?;
-            store::record_decision(workspace, proposal, ("approved", &by), None)
-        }
-        ProposalState::Approved(_) => Ok(Vec::new()),
-        ProposalState::Withdrawn(_) | ProposalState::Superseded(_) | ProposalState::Done(_) => {
-            Err(closed_finding(proposal, &proposal.state).into())
-        }
+    let key = ApprovalKey::of(workspace.options())?;
+    let counts = match (&proposal.state, &key) {
+        (ProposalState::Open | ProposalState::Rejected(_), _) => false,
+        (ProposalState::Approved(_), Some(key)) => key.signed(proposal)?,
+        (ProposalState::Approved(_), None) => true,
+        (closed, _) => return Err(closed_finding(proposal, closed).into()),
+    };
+    if counts {
+        return Ok(Vec::new());
     }
+    let sign = |key: &ApprovalKey| {
+        let sign = |_: &Repo| proposal.with_signed_parts(proposal.ref_tip, |of| key.sign(&of));
+        workspace.unlocked(sign)
+    };
+    let signature = key.as_ref().map(sign).transpose()?;
+    let by = workspace.repo.identity()?;
+    store::record_approval(workspace, proposal, &by, signature.as_deref())
 }
 
 /// Rejects `proposal`.

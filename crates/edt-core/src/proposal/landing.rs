@@ -1,11 +1,14 @@
 //! The last check before a landing by an agent: protected paths need an approved proposal.
 
+use super::signature::ApprovalKey;
 use super::store::{self, ProposalState};
 use crate::policy::Policy;
 use crate::session::Session;
 use crate::session::history::Commit;
 use crate::session::message::values;
-use edt_git::{Oid, Repo};
+use crate::session::workspace::Options;
+use crate::txn::digest;
+use edt_git::{ObjectWriter, Oid, Repo};
 use edt_types::{Code, Effect, Finding, RepoPath, Result};
 
 /// The refusals of protected paths in `session` whose changes no approved proposal made. It does
@@ -13,12 +16,17 @@ use edt_types::{Code, Effect, Finding, RepoPath, Result};
 /// which any program can make.
 ///
 /// # Errors
-/// `OBJECT_MISSING`, `IO_ERROR`.
-pub fn unapproved_paths(repo: &Repo, policy: &Policy, session: &Session) -> Result<Vec<Finding>> {
+/// `OBJECT_MISSING`, `IO_ERROR`; as [`ApprovalKey::verifies`] if the user signs approvals.
+pub fn unapproved_paths(
+    repo: &Repo,
+    options: &Options,
+    policy: &Policy,
+    session: &Session,
+) -> Result<Vec<Finding>> {
     let (base, tip) = (repo.tree_of(session.base)?, repo.tree_of(session.tip)?);
     let differs = repo.tree_diff(base, tip)?.into_iter().map(|differs| differs.path);
     let mut open: Vec<RepoPath> = differs.filter(|path| policy.protects(path)).collect();
-    let mut found = Vec::new();
+    let (key, mut found) = (ApprovalKey::of(options)?, Vec::new());
     for commit in session.commits(repo) {
         if open.is_empty() {
             break;
@@ -26,7 +34,7 @@ pub fn unapproved_paths(repo: &Repo, policy: &Policy, session: &Session) -> Resu
         let commit = commit?;
         let before =
             commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
-        let is_approved = is_approved(repo, &commit)?;
+        let is_approved = is_approved(repo, key.as_ref(), before, &commit)?;
         for changed in repo.tree_diff(before, commit.tree)? {
             let Some(at) = open.iter().position(|path| *path == changed.path) else { continue };
             // An approved proposal covers only its own change, so earlier changes of the file must
@@ -39,14 +47,25 @@ pub fn unapproved_paths(repo: &Repo, policy: &Policy, session: &Session) -> Resu
     Ok(found)
 }
 
-/// Whether the commit applied a proposal, and the proposal names this commit.
-fn is_approved(repo: &Repo, commit: &Commit) -> Result<bool> {
+/// Whether the commit applied a proposal, and the proposal names this commit. With a key, its
+/// signature decides, and the commit must make exactly the signed change to the tree `before`.
+fn is_approved(
+    repo: &Repo,
+    key: Option<&ApprovalKey>,
+    before: Oid,
+    commit: &Commit,
+) -> Result<bool> {
     let Some(id) = values(&commit.message, "Edt-Proposal").pop().and_then(|id| id.parse().ok())
     else {
         return Ok(false);
     };
     match store::read(repo, id) {
-        Ok(proposal) => Ok(proposal.state == ProposalState::Done(commit.oid.to_string())),
+        Ok(proposal) if proposal.state == ProposalState::Done(commit.oid.to_string()) => {
+            let Some(key) = key else { return Ok(true) };
+            Ok(key.signed(&proposal)?
+                && digest::of(&ObjectWriter::new(repo), before, commit.tree)? == proposal.digest)
+        }
+        Ok(_) => Ok(false),
         Err(found) if found.any(|finding| finding.code == Code::ProposalNotFound) => Ok(false),
         Err(found) => Err(found),
     }
@@ -90,7 +109,8 @@ mod tests {
 
     fn unapproved(scratch: &Scratch) -> Vec<Finding> {
         let policy = Policy::of(None, Some(POLICY)).unwrap();
-        unapproved_paths(&scratch.repo(), &policy, &scratch.session()).unwrap()
+        let (repo, options) = (scratch.repo(), Options::default());
+        unapproved_paths(&repo, &options, &policy, &scratch.session()).unwrap()
     }
 
     fn apply_approved(scratch: &Scratch, request: &Request) {

@@ -9,7 +9,8 @@
 //! compare-and-swap of the ref makes one of two concurrent decisions fail.
 //!
 //! An approval is bound to the digest of what the user saw. Whatever is applied later must have
-//! that digest, even if it was merged onto changed files.
+//! that digest, even if it was merged onto changed files. If the user's `edt.toml` names a key, an
+//! approval also has a signature ([`signature`]).
 
 pub mod apply;
 pub mod command;
@@ -17,6 +18,7 @@ pub mod decide;
 pub mod decisions;
 pub mod landing;
 pub mod propose;
+pub mod signature;
 pub mod store;
 
 pub use apply::apply;

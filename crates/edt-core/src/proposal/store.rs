@@ -1,5 +1,6 @@
 //! Proposals as refs and commits in Git.
 
+use super::signature::{SIGNATURE, SignedParts};
 use crate::guard::Grant;
 use crate::session::LockedWorkspace;
 use crate::session::history::Commit;
@@ -31,12 +32,23 @@ pub struct Proposal {
     pub ref_tip: Oid,
     /// The newest decision.
     pub state: ProposalState,
+    /// The approval that the state is, or that was used by what is done.
+    pub approval: Option<Approval>,
     /// Identifies the proposed change or command.
     pub digest: String,
     /// What the user grants by approving it.
     pub grants: Vec<Grant>,
     /// The proposed command; `None` for a change.
     pub command: Option<String>,
+}
+
+/// The user's approval of a proposal.
+#[derive(Debug, Clone)]
+pub struct Approval {
+    /// The value of the proposal's ref when the user decided.
+    pub state: Oid,
+    /// The value of the trailer [`SIGNATURE`].
+    pub signature: Option<String>,
 }
 
 /// The state of a proposal.
@@ -109,6 +121,23 @@ impl Proposal {
         self.commit.message.trim_end().rsplit_once("\n\n").map_or("", |(text, _)| text)
     }
 
+    /// What the user's signature of an approval in `state` covers.
+    pub(super) fn with_signed_parts<T>(
+        &self,
+        state: Oid,
+        act: impl FnOnce(SignedParts<'_>) -> T,
+    ) -> T {
+        let Commit { oid, tree, parent, message, .. } = &self.commit;
+        act(SignedParts {
+            id: self.id,
+            commit: &oid.to_string(),
+            tree: &tree.to_string(),
+            parent: parent.map(|parent| parent.to_string()).as_deref(),
+            message,
+            state: &state.to_string(),
+        })
+    }
+
     /// The session it belongs to.
     #[must_use]
     pub fn session(&self) -> &str {
@@ -168,9 +197,18 @@ fn numbers(repo: &Repo) -> Result<Vec<(u64, Oid)>> {
 fn load(repo: &Repo, id: u64, at: Oid) -> Result<Proposal> {
     let newest = Commit::read(repo, at)?;
     let kind = |commit: &Commit| commit.trailers.as_ref().map(|trailers| trailers.kind);
-    let mut commit = newest.clone();
+    let (mut commit, mut approval, mut uses_approval) = (newest.clone(), None, true);
     while kind(&commit) == Some(Kind::Decision) {
         let Some(parent) = commit.parent else { break };
+        match state(&commit) {
+            ProposalState::Done(_) => {}
+            ProposalState::Approved(_) if uses_approval => {
+                let signature = message::values(&commit.message, SIGNATURE).pop();
+                approval = Some(Approval { state: parent, signature });
+                uses_approval = false;
+            }
+            _ => uses_approval = false,
+        }
         commit = Commit::read(repo, parent)?;
     }
     let value = |key| message::values(&commit.message, key).pop();
@@ -183,6 +221,7 @@ fn load(repo: &Repo, id: u64, at: Oid) -> Result<Proposal> {
         id,
         ref_tip: at,
         state: state(&newest),
+        approval,
         digest,
         grants,
         command: value(COMMAND),
@@ -246,8 +285,44 @@ pub fn create(
 pub fn record_decision(
     workspace: &mut LockedWorkspace,
     proposal: &Proposal,
+    decision: (&str, &str),
+    words: Option<&str>,
+) -> Result<Vec<Warning>> {
+    record(workspace, proposal, decision, words, None)
+}
+
+/// Records the approval `by` the user, with its signature if there is one.
+///
+/// # Errors
+/// As [`record_decision`].
+pub(super) fn record_approval(
+    workspace: &mut LockedWorkspace,
+    proposal: &Proposal,
+    by: &str,
+    signature: Option<&str>,
+) -> Result<Vec<Warning>> {
+    record(workspace, proposal, ("approved", by), None, signature)
+}
+
+/// Makes an approval that was consumed valid again.
+///
+/// # Errors
+/// `SESSION_MOVED` if another decision was made since; errors of publishing.
+pub(super) fn restore_approval(
+    workspace: &mut LockedWorkspace,
+    id: u64,
+    (consumed, approved): (Oid, Oid),
+) -> Result<Vec<Warning>> {
+    let log = format!("proposal p{id}: the program did not start");
+    update_ref(workspace, id, BranchOrigin::Existing(consumed), approved, Vec::new(), log)
+}
+
+fn record(
+    workspace: &mut LockedWorkspace,
+    proposal: &Proposal,
     (word, detail): (&str, &str),
     words: Option<&str>,
+    signature: Option<&str>,
 ) -> Result<Vec<Warning>> {
     let mut writer = ObjectWriter::new(&workspace.repo);
     let body = words.map_or_else(String::new, |words| format!("\n\n{}", words.trim()));
@@ -258,6 +333,7 @@ pub fn record_decision(
         proposal.digest,
         format!("{word} {detail}").trim()
     );
+    signature.iter().for_each(|signature| text += &format!("{SIGNATURE}: {signature}\n"));
     let commit =
         NewCommit { tree: proposal.commit.tree, parent: Some(proposal.ref_tip), message: &text };
     let commit = writer.write_commit(&commit)?;

@@ -43,6 +43,8 @@ pub struct Options {
     pub lock_wait: Duration,
     /// The text of the user's own `edt.toml`.
     pub user_policy: Option<String>,
+    /// The directory that `~` means in it.
+    pub user_home: Option<PathBuf>,
     /// Where the user's decisions on trust are recorded; `None`: nothing is trusted.
     pub trust: Option<TrustStore>,
     /// Whose Git's configuration outside of the repository is. Default: the user's.
@@ -72,6 +74,7 @@ impl Default for Options {
             command: "edt".to_owned(),
             lock_wait: LOCK_WAIT,
             user_policy: None,
+            user_home: None,
             trust: None,
             configuration: Configuration::Users,
             confinement: None,
