@@ -61,6 +61,8 @@ mod guards;
 #[cfg(tier_ci)]
 mod guide;
 #[cfg(tier_ci)]
+mod hints;
+#[cfg(tier_ci)]
 mod hook_install;
 #[cfg(tier_ci)]
 mod hook_managers;

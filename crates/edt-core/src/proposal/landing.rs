@@ -40,7 +40,7 @@ pub fn unapproved_paths(
             // An approved proposal covers only its own change, so earlier changes of the file must
             // be covered, too.
             if !is_approved {
-                found.push(approval_required(&open.swap_remove(at), commit.oid));
+                found.push(approval_required(&open.swap_remove(at), &commit));
             }
         }
     }
@@ -71,8 +71,13 @@ fn is_approved(
     }
 }
 
-fn approval_required(path: &RepoPath, commit: Oid) -> Finding {
-    let short = commit.to_hex_with_len(12);
+fn approval_required(path: &RepoPath, commit: &Commit) -> Finding {
+    let short = commit.oid.to_hex_with_len(12);
+    let (consent, then) = if commit.is_users_changes() {
+        (" --include-user-changes", "its content stays on disk")
+    } else {
+        ("", "then send the change with `edt propose`")
+    };
     Finding::new(
         Code::ApprovalRequired,
         format!(
@@ -80,13 +85,14 @@ fn approval_required(path: &RepoPath, commit: Oid) -> Finding {
             one."
         ),
         format!(
-            "Ask the user to review it (`git show {short}`) and to type `edt land` in their \
-            own terminal; or undo it with `edt undo`, or propose it with `edt propose`."
+            "Ask the user to review it (`git show {short}`) and to type `edt land{consent}` in \
+            their own terminal. Or `edt undo --to {short}~1` takes it and what follows off the \
+            branch; {then}."
         ),
     )
     .with_effect(Effect::NothingLanded)
     .at(path)
-    .with("commit", commit.to_string())
+    .with("commit", commit.oid.to_string())
 }
 
 #[cfg(test)]
@@ -140,8 +146,9 @@ mod tests {
                  without one."
             ),
             format!(
-                "Ask the user to review it (`git show {short}`) and to type `edt land` in their \
-                 own terminal; or undo it with `edt undo`, or propose it with `edt propose`."
+                "Ask the user to review it (`git show {short}`) and to type `edt land \
+                 --include-user-changes` in their own terminal. Or `edt undo --to {short}~1` takes \
+                 it and what follows off the branch; its content stays on disk."
             ),
         );
         let finding = finding
