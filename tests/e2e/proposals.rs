@@ -757,3 +757,37 @@ fn an_approval_covers_the_change_and_not_the_earlier_content() {
         same.json
     );
 }
+
+#[test]
+fn all_of_a_long_input_of_a_command_can_be_read_before_the_approval() {
+    let policy = "[[command]]\nname = \"x\"\nargv = [\"sh\"]\ndecision = \"ask\"\nreason = \"It runs what it reads.\"\nmatch = [\"sh\"]\n";
+    let workspace = TestRepo::with(&[("edt.toml", policy.as_bytes()), ("a.txt", b"a\n")]);
+    let run = |text: &str| {
+        let request = json!({"program": "sh", "stdin": text}).to_string();
+        workspace.edt_fed(request.as_bytes(), &["run", "--request", "-"])
+    };
+    assert_eq!(run(&"#\n".repeat(1000)).codes(), ["APPROVAL_REQUIRED"]);
+    let shown = workspace.edt(&["show", "p1"]).json["message"].as_str().unwrap().to_owned();
+    assert!(shown.contains("has 2000 bytes: ") && !shown.contains("git cat-file"), "{shown}");
+    let input = "# nothing to see\n".repeat(1000) + "echo the end\n";
+    assert_eq!(run(&input).codes(), ["APPROVAL_REQUIRED"]);
+    let (_, screen) = workspace.at_terminal("approve p2", "no\n");
+    let size = format!("has {} bytes, of which only the first 2000 follow", input.len());
+    assert!(screen.contains(&size), "{screen}");
+    let shown = workspace.edt(&["show", "p2"]).json["message"].as_str().unwrap().to_owned();
+    let all = shown.split('`').find(|one| one.starts_with("git cat-file")).unwrap().to_owned();
+    // The object stays as long as the proposal.
+    workspace.git(&["reflog", "expire", "--expire=all", "--all"]);
+    workspace.git(&["gc", "--quiet", "--prune=now"]);
+    let printed = workspace.command("sh").args(["-c", &all]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&printed.stdout), input);
+    approve(&workspace, 2);
+    let ran = run(&input);
+    assert_eq!(
+        (ran.exit, ran.json["run"]["stdout"]["text"].as_str()),
+        (0, Some("the end\n")),
+        "{:#}",
+        ran.json
+    );
+    workspace.is_sound();
+}

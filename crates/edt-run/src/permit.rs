@@ -85,8 +85,10 @@ pub(super) fn permit<'q>(
                 line: &line,
                 parts: parts(request, &evaluation, (&root, &dir), level, input.as_deref())?,
                 state: state(&workspace.repo)?,
-                about: about(&evaluation, &dir, level, request, input.as_deref()),
+                about: about(&evaluation, &dir, level, request)
+                    + &about_input(&workspace.repo, input.as_deref())?,
                 executed: recipe::executed(&evaluation, &root, &dir),
+                input: input.as_deref().filter(|input| input.len() > SHOWN_INPUT),
                 agent: request.agent.clone(),
             };
             Some(
@@ -275,7 +277,6 @@ fn about(
     dir: &Path,
     level: Level,
     request: &ProgramRequest,
-    input: Option<&[u8]>,
 ) -> String {
     let mut about = format!(
         "{} (rule {}, {}).",
@@ -302,13 +303,25 @@ fn about(
     if level > Level::Permissive {
         about += " It would have no network access.";
     }
-    if let Some(input) = input {
-        let shown = &input[..input.len().min(2000)];
-        let cut = if shown.len() < input.len() { ", of which the first 2000 are" } else { "" };
-        about +=
-            &format!(" Its standard input has {} bytes{cut}: {}", input.len(), shell_word(shown));
-    }
     about
+}
+
+/// How many bytes of the standard input the user is shown at once.
+const SHOWN_INPUT: usize = 2000;
+
+/// What the user is told about the standard input.
+fn about_input(repo: &Repo, input: Option<&[u8]>) -> Result<String> {
+    let Some(input) = input else { return Ok(String::new()) };
+    let bytes = input.len();
+    let shown = shell_word(&input[..bytes.min(SHOWN_INPUT)]);
+    if bytes <= SHOWN_INPUT {
+        return Ok(format!(" Its standard input has {bytes} bytes: {shown}"));
+    }
+    let blob = repo.blob_id(input)?;
+    Ok(format!(
+        " Its standard input has {bytes} bytes, of which only the first {SHOWN_INPUT} follow; \
+         `git cat-file blob {blob} | cat -v` prints all: {shown}"
+    ))
 }
 
 fn denied(line: &str, evaluation: &CommandEvaluation) -> Finding {

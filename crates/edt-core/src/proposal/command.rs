@@ -7,8 +7,8 @@ use super::propose::approval_remedy;
 use super::signature;
 use super::store::{self, NewProposal, Proposal, ProposalState};
 use crate::session::{LockedWorkspace, Session, begin};
-use edt_git::{Oid, sha256};
-use edt_types::{Code, Effect, Finding, Result};
+use edt_git::{FileId, FileMode, ObjectWriter, Oid, TreeChange, sha256};
+use edt_types::{Code, Effect, Finding, RepoPath, Result};
 
 /// A command that needs user approval.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub struct CommandRequest<'a> {
     /// What the command would execute, as far as that is a text of the worktree: scripts, recipes.
     /// It is shown with the proposal.
     pub executed: String,
+    /// The standard input, if `about` has only a part of it. The proposal's tree then has all of it.
+    pub input: Option<&'a [u8]>,
     /// The agent that asks.
     pub agent: Option<String>,
 }
@@ -80,6 +82,9 @@ pub fn require_approval(
     }
 }
 
+/// The file of a proposal's tree with the command's standard input.
+const INPUT: &[u8] = b".edt-stdin";
+
 /// Separates the digest of a command from that of the files.
 const SEPARATOR: char = '-';
 
@@ -127,12 +132,20 @@ fn create(
     digest: &str,
 ) -> Result<u64> {
     let unborn = session.tip == workspace.repo.empty_tree();
-    let tree = workspace.repo.tree_of(session.tip)?;
+    let mut tree = workspace.repo.tree_of(session.tip)?;
+    let mut objects = Vec::new();
+    if let Some(input) = ask.input {
+        let mut writer = ObjectWriter::new(&workspace.repo);
+        let file = FileId { oid: writer.write_blob(input)?, mode: FileMode::of(false) };
+        let path = RepoPath::from_tree(INPUT);
+        (tree, _) = writer.write_tree(tree, &[TreeChange { path, file: Some(file) }])?;
+        objects = writer.loose_objects();
+    }
     let new = NewProposal {
         session: &session.name,
         parent: (!unborn).then_some(session.tip),
         tree,
-        objects: Vec::new(),
+        objects,
         text: &text(ask),
         digest,
         agent: ask.agent.clone(),
@@ -176,6 +189,7 @@ mod tests {
             state: "files".into(),
             about: "It writes outside the worktree.".into(),
             executed: String::new(),
+            input: None,
             agent: None,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A proposal is a ref `refs/edt/proposals/<id>`. Its first commit is the proposal. For a change,
 //! its tree is the proposed tree, and its parent is what the author read. For a command, the tree
-//! is the parent's, and the message has the command.
+//! is the parent's, with a long standard input as one more file, and the message has the command.
 //!
 //! Each later commit on the ref is a decision: approved, rejected, withdrawn, superseded or
 //! applied. There is no other state, so `git log refs/edt/proposals/7` shows the full history. A
