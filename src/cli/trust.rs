@@ -12,7 +12,7 @@ use super::guards::Program;
 use super::policy::Described;
 use super::render::{self, DIM, GOOD, NAME, NOTE, paint, short};
 use super::terminal_user;
-use super::user_files::trust_store;
+use super::user_files::trust_stores;
 use edt_command::Origin;
 use edt_core::policy::Trust;
 use edt_core::policy::trust::{TrustEntry, TrustStore};
@@ -107,7 +107,8 @@ struct Line {
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let RepoWithPolicy { repo, recovered, base, tree, policy } = context.repo_with_policy()?;
-        let store = trust_store().ok_or_else(no_trust_directory)?;
+        let stores = trust_stores();
+        let store = stores.first().ok_or_else(no_trust_directory)?;
         let root = repo.real_root()?;
         let named = policy.validators.iter().filter(|one| one.trust != Trust::User);
         let mut validators: Vec<Program> = named.map(Program::of).collect();
@@ -125,7 +126,7 @@ impl Args {
             hooks.map(|CommitPrograms { files, hash }| Hooks { files, hash, trust: "untrusted" });
         if self.revoke {
             require_terminal()?;
-            store.revoke(&root)?;
+            stores.iter().try_for_each(|store| store.revoke(&root))?;
         } else if !self.list {
             let file = hash.as_ref().filter(|_| !validators.is_empty() || !commands.is_empty());
             let hashes: Vec<&String> = file
@@ -133,13 +134,14 @@ impl Args {
                 .chain(filters.iter().map(|filter| &filter.hash))
                 .chain(hooks.iter().map(|hooks| &hooks.hash))
                 .collect();
-            let trusted = hashes
-                .iter()
-                .map(|hash| store.trusts(hash, &root))
+            let each =
+                || stores.iter().flat_map(|store| hashes.iter().map(move |hash| (store, hash)));
+            let trusted = each()
+                .map(|(store, hash)| store.trusts(hash, &root))
                 .collect::<Result<Vec<bool>>>()?;
             if trusted.contains(&false) {
                 ask(&validators, &commands, &filters, hooks.as_ref(), &base.to_string(), &root)?;
-                hashes.iter().try_for_each(|hash| store.trust(hash, &root))?;
+                each().try_for_each(|(store, hash)| store.trust(hash, &root))?;
             }
         }
         let trusted = hash.as_ref().map_or(Ok(false), |hash| store.trusts(hash, &root))?;
@@ -168,7 +170,7 @@ impl Args {
             entries,
             recovered,
         };
-        Ok(context.answer(&answer, |answer| self.render_human(answer, &store)))
+        Ok(context.answer(&answer, |answer| self.render_human(answer, store)))
     }
 
     fn render_human(&self, answer: &Answer, store: &TrustStore) -> String {

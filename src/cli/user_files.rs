@@ -36,7 +36,8 @@ impl UserFiles {
     pub(super) fn read() -> Result<UserFiles> {
         let config = user_directory("XDG_CONFIG_HOME", ".config");
         let policy = config.as_deref().map(policy_in).transpose()?.flatten();
-        let (is_agent, trust): (fn() -> bool, _) = (Who::is_agent_here, trust_store());
+        let (is_agent, trust): (fn() -> bool, _) =
+            (Who::is_agent_here, trust_stores().into_iter().next());
         let home = account::home().filter(|home| Stat::of_target(home).is_some());
         let is_set = |name: &str| std::env::var_os(name).is_some();
         let configuration = match home {
@@ -68,9 +69,25 @@ impl UserFiles {
     }
 }
 
-/// The user's trust decisions, which are stored outside of every repository.
-pub(super) fn trust_store() -> Option<TrustStore> {
-    user_directory("XDG_DATA_HOME", ".local/share").map(|data| TrustStore::new(data.join("edt")))
+/// Where `edt trust` records decisions, the first one for the user's own calls. Calls of agents read
+/// the account's directory, whatever `XDG_DATA_HOME` says.
+pub(super) fn trust_stores() -> Vec<TrustStore> {
+    let data = user_directory("XDG_DATA_HOME", ".local/share");
+    let places = trust_places(data, absolute("HOME").as_deref(), account::home());
+    places.into_iter().map(|data| TrustStore::new(data.join("edt"))).collect()
+}
+
+/// The directories of data in which trust is recorded. Under another `HOME` the user works apart
+/// from the account, so that nothing is written there.
+fn trust_places(
+    data: Option<PathBuf>,
+    home: Option<&Path>,
+    account: Option<&Path>,
+) -> Vec<PathBuf> {
+    let is_accounts = |account: &&Path| is_at(home.map(Path::to_owned), account, "");
+    let own =
+        account.filter(is_accounts).filter(|account| !is_at(data.clone(), account, ".local/share"));
+    data.clone().into_iter().chain(own.map(|account| account.join(".local/share"))).collect()
 }
 
 /// The user's directory that the environment variable names, else `below_home` in their home
@@ -122,6 +139,18 @@ fn policy_in(config: &Path) -> Result<Option<String>> {
 
 fn foreign(place: &Path, home: &Path) -> Finding {
     let (named, own) = (place.join("edt/edt.toml"), home.join(".config/edt/edt.toml"));
+    let (directory, link) = (home.join(".config/edt"), own.symlink_metadata().is_ok());
+    let link = if link {
+        "If both files are the user's, ask them to give both the same content.".to_owned()
+    } else {
+        format!(
+            "If the first file is the user's, ask them to link it once: `mkdir -p {} && ln -s {} \
+             {}`.",
+            directory.display(),
+            named.display(),
+            own.display()
+        )
+    };
     Finding::new(
         Code::TrustRequired,
         format!(
@@ -130,12 +159,26 @@ fn foreign(place: &Path, home: &Path) -> Finding {
             named.display(),
             own.display()
         ),
-        format!(
-            "Repeat the call without changing HOME and XDG_CONFIG_HOME. If the first file is the \
-             user's, ask them to link it once: `ln -s {} {}`.",
-            named.display(),
-            own.display()
-        ),
+        format!("Repeat the call without changing HOME and XDG_CONFIG_HOME. {link}"),
     )
     .nothing_changed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_is_recorded_where_the_user_and_their_agents_read_it() {
+        let account = tempfile::tempdir().unwrap();
+        let (account, own) = (account.path(), account.path().join(".local/share"));
+        let elsewhere = PathBuf::from("/data");
+        let places = |data: &Path, home| trust_places(Some(data.to_owned()), home, Some(account));
+        assert_eq!(places(&own, Some(account)), [own.clone()]);
+        assert_eq!(places(&elsewhere, Some(account)), [elsewhere.clone(), own.clone()]);
+        assert_eq!(places(&elsewhere, None), [elsewhere.clone(), own]);
+        assert_eq!(places(&elsewhere, Some(Path::new("/scratch"))), [elsewhere.clone()]);
+        assert_eq!(trust_places(Some(elsewhere.clone()), None, None), [elsewhere]);
+        assert_eq!(trust_places(None, None, None), [PathBuf::new(); 0]);
+    }
 }

@@ -309,7 +309,7 @@ fn about(
 /// How many bytes of the standard input the user is shown at once.
 const SHOWN_INPUT: usize = 2000;
 
-/// What the user is told about the standard input.
+/// What the user is shown of the standard input.
 fn about_input(repo: &Repo, input: Option<&[u8]>) -> Result<String> {
     let Some(input) = input else { return Ok(String::new()) };
     let bytes = input.len();
