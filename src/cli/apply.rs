@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::context::Context;
 use super::edit_name::ProposalName;
-use super::terminal_user::require_readable;
+use super::terminal_user::{is_stdin, require_readable};
 use super::value::one_of;
 use super::{note, render};
 use edt_core::proposal;
@@ -276,7 +276,7 @@ pub(super) fn propose(context: &Context, request: &Request) -> Result<Status> {
 /// The bytes of a file, or of standard input for `-`. At most `most` bytes are read; more are
 /// refused.
 pub(super) fn bytes_of(file: &Path, most: u64) -> Result<Vec<u8>> {
-    let read = if file == Path::new("-") {
+    let read = if is_stdin(file) {
         fs::read_limited(std::io::stdin().lock(), most)
     } else {
         fs::read_file_limited(file, most)
@@ -286,11 +286,8 @@ pub(super) fn bytes_of(file: &Path, most: u64) -> Result<Vec<u8>> {
         Finding::new(Code::BadRequest, message, "Name a readable file, or `-` for standard input.")
     })?;
     bytes.ok_or_else(|| {
-        let name = if file == Path::new("-") {
-            "Standard input".to_owned()
-        } else {
-            file.display().to_string()
-        };
+        let name =
+            if is_stdin(file) { "Standard input".to_owned() } else { file.display().to_string() };
         let message = format!("{name} has more than {most} bytes, which is edt's limit.");
         Finding::new(
             Code::FileTooLarge,

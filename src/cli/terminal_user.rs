@@ -74,6 +74,11 @@ pub(super) fn require_plain_place(command: &str, root: &Path, place: &Path) -> R
 /// caller sets it.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
+/// Whether `file` means standard input, which the caller has opened.
+pub(super) fn is_stdin(file: &Path) -> bool {
+    ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| file == Path::new(name))
+}
+
 /// Refuses to read `files` for anyone but the user if one is neither in the worktree around `start`
 /// nor a temporary file: a program that may call edt, and nothing else, could read any file so.
 pub(super) fn require_readable<'f>(
@@ -90,7 +95,7 @@ pub(super) fn require_readable<'f>(
             || TEMPORARY.iter().any(|one| real.starts_with(fs::real_path(Path::new(one))));
         is_here && !real.components().any(git_dir)
     };
-    let outside = files.into_iter().find(|file| *file != Path::new("-") && !is_read_here(file));
+    let outside = files.into_iter().find(|file| !is_stdin(file) && !is_read_here(file));
     let Some(file) = outside else { return Ok(()) };
     if Who::here() == Who::User {
         return Ok(());

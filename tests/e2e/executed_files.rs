@@ -238,3 +238,29 @@ fn edt_reads_no_file_elsewhere_for_an_agent() {
     assert_eq!(status, Some(0), "{screen}");
     assert_eq!(workspace.read("n.txt"), std::fs::read(secret).unwrap());
 }
+
+#[test]
+fn standard_input_is_read_by_its_name_too() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    let create = ["apply", "b.txt", "--mode", "create", "--content-file", "/dev/stdin"];
+    assert_eq!(workspace.edt_fed(b"piped\n", &create).exit, 0);
+    assert_eq!(workspace.text("b.txt"), "piped\n");
+    // A file that the caller has opened, wherever it is.
+    for (name, call) in [("c.txt", "/dev/stdin"), ("d.txt", "/proc/self/fd/0"), ("e.txt", "-")] {
+        let line = format!("'{EDT}' apply {name} --mode create --content-file {call} </etc/passwd");
+        let done = workspace.command("sh").args(["-c", &line]).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert_eq!(workspace.text(name), std::fs::read_to_string("/etc/passwd").unwrap());
+    }
+    let answer = workspace.as_user(
+        b"typed\n",
+        &["apply", "f.txt", "--mode", "create", "--content-file", "/dev/stdin"],
+        &[],
+    );
+    assert_eq!(
+        (answer.exit, workspace.text("f.txt").as_str()),
+        (0, "typed\n"),
+        "{:#}",
+        answer.json
+    );
+}
