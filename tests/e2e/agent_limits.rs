@@ -92,6 +92,23 @@ fn what_a_hook_stages_needs_the_approval_that_an_edit_needs() {
         as_agent(&repo, &[], "", &["abandon"]).landed();
     }
     assert!(!repo.exists(".envrc"));
+    // Not even in a commit that is not the last one of the landing.
+    let script = "o=$(echo pwn|git hash-object -w --stdin)\nif git rev-parse -q --verify HEAD:secure/b\n\
+                  then git rm -q --cached secure/b\nelse git update-index --add --cacheinfo \
+                  100644,$o,secure/b\nfi\n";
+    let make = json!({"path": "Makefile", "mode": "overwrite",
+        "content": "lint:\n\t@sh lint.sh\n"});
+    as_agent(&repo, &[], &make.to_string(), &["apply", "--request", "-"]).landed();
+    as_agent(&repo, &[], &create("lint.sh", script), &["apply", "--request", "-"]).landed();
+    repo.write("mine.txt", "mine\n");
+    repo.git(&["add", "mine.txt"]);
+    repo.git(&["commit", "--quiet", "--no-verify", "-m", "mine"]);
+    as_agent(&repo, &[], &create("last.txt", "last\n"), &["apply", "--request", "-"]).landed();
+    let held = as_agent(&repo, &[], "", &["land"]);
+    assert_eq!(held.codes(), ["APPROVAL_REQUIRED"], "{:#}", held.json);
+    assert!(held.message().contains("secure/b"), "{}", held.message());
+    assert_eq!(repo.rev("main"), before);
+    as_agent(&repo, &[], "", &["abandon"]).landed();
     executable(&repo.root.join(".git/hooks/pre-commit"), "echo x >a.txt; git add a.txt");
     as_agent(&repo, &[], &create("c.txt", "c\n"), &["apply", "--request", "-"]).landed();
     assert_eq!(as_agent(&repo, &[], "", &["land"]).exit, 0, "what an agent may edit, a hook may");

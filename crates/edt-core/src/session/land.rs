@@ -262,13 +262,10 @@ impl PreparedLanding {
         let mut writer = ObjectWriter::new(repo);
         let plan = LandPlan::of(repo, &mut writer, session, &target)?;
         let warnings = review.judge(&writer, session, &target, &plan)?;
-        let commits = LandCommits { repo, session, target: &target, plan: &plan, options }
+        let commits = LandCommits { repo, session, target: &target, plan: &plan, review }
             .write(&mut writer)?;
         let commit = *commits.last().unwrap_or(&session.tip);
         let tree = writer.tree_of(commit)?;
-        if let Some(planned) = plan.planned.last().filter(|_| !options.by_user) {
-            Refusal::check(review.staged_by_hooks(&writer, planned.tree(), tree)?)?;
-        }
         let objects = writer.loose_objects();
         edt_git::objects::write_synced(repo.objects_dir(), &objects)?;
         Ok(PreparedLanding { target, plan, commits, objects, commit, tree, warnings })

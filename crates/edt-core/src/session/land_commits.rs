@@ -5,11 +5,12 @@ use super::current::Session;
 use super::history::Commit;
 use super::land_options::LandOptions;
 use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
+use super::land_review::LandReview;
 use super::message::{self, Kind, Trailers};
 use edt_git::commit_hooks::{self, CommitCandidate};
 use edt_git::read::ObjectKind;
 use edt_git::{Merged, ObjectWriter, Oid, Repo};
-use edt_types::{Code, Effect, Finding, Result};
+use edt_types::{Code, Effect, Finding, Refusal, Result};
 
 /// Input for the commits on the target.
 #[derive(Debug)]
@@ -22,8 +23,8 @@ pub struct LandCommits<'a> {
     pub target: &'a LandTarget,
     /// The planned commits.
     pub plan: &'a LandPlan,
-    /// The caller's options.
-    pub options: &'a LandOptions,
+    /// What judges the landing.
+    pub(super) review: &'a LandReview<'a>,
 }
 
 impl LandCommits<'_> {
@@ -31,6 +32,7 @@ impl LandCommits<'_> {
     ///
     /// # Errors
     /// `GIT_OPERATION_BLOCKED` if a hook refuses, or if its changes conflict with a later commit;
+    /// `APPROVAL_REQUIRED` if a hook of an agent's landing stages what only the user may change;
     /// `OBJECT_MISSING`, `IO_ERROR`.
     pub fn write(&self, writer: &mut ObjectWriter<'_>) -> Result<Vec<Oid>> {
         let (mut written, mut at): (Vec<Oid>, Option<Oid>) = (Vec::new(), self.target.tip);
@@ -62,7 +64,9 @@ impl LandCommits<'_> {
                     }
                 }
             };
-            last = Some((planned_tree, writer.tree_of(commit)?));
+            let after_hooks = writer.tree_of(commit)?;
+            Refusal::check(self.review.staged_by_hooks(writer, tree, after_hooks)?)?;
+            last = Some((planned_tree, after_hooks));
             written.push(commit);
             at = Some(commit);
         }
@@ -80,7 +84,7 @@ impl LandCommits<'_> {
             Some(parent) if self.target.tip != Some(parent) => parent.to_string(),
             _ => self.target.branch.clone(),
         };
-        let allowed = allowed(commits, self.options);
+        let allowed = allowed(commits, self.review.options);
         let message = self.message(commits, &allowed);
         let moved = (self.repo.tree_of(self.session.tip)?, self.plan.tree);
         let proposed = commit_hooks::run(
@@ -106,7 +110,12 @@ impl LandCommits<'_> {
             PlannedCommit::UserCommit { .. } => None,
         });
         let newest = squashed.is_some_and(|last| last.last() == commits.last());
-        self.options.message.as_deref().map(str::trim).filter(|text| newest && !text.is_empty())
+        self.review
+            .options
+            .message
+            .as_deref()
+            .map(str::trim)
+            .filter(|text| newest && !text.is_empty())
     }
 
     /// The caller's message, else that of the only edit, else a list of the edits; with trailers.

@@ -131,7 +131,7 @@ impl LandReview<'_> {
 }
 
 impl LandReview<'_> {
-    /// The refusals of what commit hooks staged at a landing by an agent: hooks run programs that
+    /// The refusals of what commit hooks staged in one commit of a landing by an agent: hooks run programs that
     /// the agent may have written, so what needs approval needs it from them, too.
     ///
     /// # Errors
@@ -142,6 +142,9 @@ impl LandReview<'_> {
         planned: Oid,
         staged: Oid,
     ) -> Result<Vec<Finding>> {
+        if self.options.by_user {
+            return Ok(Vec::new());
+        }
         let held = |changed: &TreeDifference| {
             let is_file = matches!(changed.new, None | Some(TreeItem::File(_)));
             let is_attributes = changed.path.as_bytes().rsplit(|byte| *byte == b'/').next()
