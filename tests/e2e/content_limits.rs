@@ -535,7 +535,7 @@ fn a_request_with_very_many_lines_or_edits_is_refused_in_bounded_memory() {
     for (args, input, code) in [
         (&["check", "b.txt", "--mode", "create"][..], lines.as_slice(), "FILE_TOO_LARGE"),
         (&["check", "--patch", "-"], &lines, "FILE_TOO_LARGE"),
-        (&["check", "--request", "-"], edits.as_bytes(), "BAD_REQUEST"),
+        (&["check", "--request", "-"], edits.as_bytes(), "FILE_TOO_LARGE"),
     ] {
         let cost = measured(&workspace, input, args, 512).within(&args.join(" "), 15);
         assert_eq!(cost.codes, [code], "{args:?}");

@@ -4,7 +4,7 @@ use super::correction::attach_corrections;
 use super::messages;
 use super::patch_messages;
 use super::request_key::{bad, expect};
-use super::request_limits::{check_edits, lines_in};
+use super::request_limits::{check_count, lines_in};
 use edt_edit::format::{self, FileAction, FilePatch};
 use edt_edit::place::Matching;
 use edt_edit::stage::{EditOutcome, EditedFiles};
@@ -51,7 +51,7 @@ impl PatchText {
         let given = self.path.as_ref();
         let (form, files) = format::read(&self.text, given.map(RepoPath::as_bytes))
             .map_err(|fault| patch_messages::unreadable(&fault, given))?;
-        Refusal::check(check_edits(files.len()).into_iter().collect())?;
+        Refusal::check(check_count(files.len(), "files").into_iter().collect())?;
         let mut found = Vec::new();
         let mut edits = Vec::new();
         for file in files {

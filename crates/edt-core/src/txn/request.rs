@@ -7,7 +7,7 @@ use similar::get_close_matches;
 
 use super::patch::PatchText;
 use super::request_key::{bad, expect};
-use super::request_limits::{check_edits, check_lines, lines_of};
+use super::request_limits::{check_count, check_lines, lines_of};
 use crate::guard::Grant;
 use edt_edit::op::Occurrences;
 use edt_edit::{Edit, Expect, LineRange, Mode, Op};
@@ -135,7 +135,7 @@ impl Request {
             found.push(bad("The request has no edit.", "Add at least one edit."));
         }
         found.extend(problems(self.message.as_deref(), self.agent.as_deref(), &[]));
-        found.extend(check_edits(self.edits.len()));
+        found.extend(check_count(self.edits.len(), "edits"));
         found.extend(check_lines(self.lines));
         Refusal::check(found)
     }
@@ -149,7 +149,9 @@ impl Request {
         allow: Vec<String>,
         edits_fields: Vec<EditFields>,
     ) -> Result<Request> {
-        Refusal::check(check_lines(lines_of(&edits_fields)).into_iter().collect())?;
+        let counts = [(edits_fields.len(), "edits"), (allow.len(), "overrides")];
+        let found = counts.into_iter().filter_map(|(count, what)| check_count(count, what));
+        Refusal::check(found.chain(check_lines(lines_of(&edits_fields))).collect())?;
         let mut found = problems(message.as_deref(), agent.as_deref(), &allow);
         if edits_fields.is_empty() {
             found.push(bad("`edits` is empty.", "Send at least one edit."));

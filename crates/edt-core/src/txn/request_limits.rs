@@ -1,6 +1,6 @@
 //! What one request may have. Its texts are counted before anything is allocated for each line.
 
-use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::request::EditFields;
 use edt_types::{Code, Finding};
@@ -28,18 +28,19 @@ pub(super) fn check_lines(lines: usize) -> Option<Finding> {
     (lines > MAX_LINES).then(|| too_large(message, remedy, MAX_LINES))
 }
 
-/// The refusal of a request with so many `edits`.
-pub(super) fn check_edits(edits: usize) -> Option<Finding> {
-    let message = format!("The request has {edits} edits; edt's limit is {MAX_EDITS}.");
+/// The refusal of a request with `count` of `what`.
+pub(super) fn check_count(count: usize, what: &str) -> Option<Finding> {
+    let message = format!("The request has more than {MAX_EDITS} {what}, which is edt's limit.");
     let remedy = "Send it in parts, each with fewer edits.";
-    (edits > MAX_EDITS).then(|| too_large(message, remedy, MAX_EDITS))
+    (count > MAX_EDITS).then(|| too_large(message, remedy, MAX_EDITS))
 }
 
 fn too_large(message: String, remedy: &'static str, limit: usize) -> Finding {
     Finding::new(Code::FileTooLarge, message, remedy).nothing_changed().with("limit", limit)
 }
 
-/// Reads a list of at most [`MAX_EDITS`] values. What follows is not read.
+/// Reads a list. Of more than [`MAX_EDITS`] values it keeps one more, so that [`check_count`]
+/// refuses it.
 pub(super) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
 ) -> Result<Vec<T>, D::Error> {
@@ -54,14 +55,11 @@ pub(super) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
         fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Vec<T>, A::Error> {
             let mut all = Vec::new();
             while let Some(one) = from.next_element()? {
-                if all.len() == MAX_EDITS {
-                    let message = format!(
-                        "a list has more than {MAX_EDITS} values, which is edt's limit for one \
-                         request; send it in parts"
-                    );
-                    return Err(A::Error::custom(message));
-                }
                 all.push(one);
+                if all.len() > MAX_EDITS {
+                    while from.next_element::<IgnoredAny>()?.is_some() {}
+                    break;
+                }
             }
             Ok(all)
         }
@@ -121,10 +119,11 @@ mod tests {
             )
         };
         assert_eq!(codes(request(MAX_EDITS)), [""; 0]);
-        assert_eq!(codes(request(MAX_EDITS + 1)), ["BAD_REQUEST"]);
+        assert_eq!(codes(request(MAX_EDITS + 1)), ["FILE_TOO_LARGE"]);
+        assert_eq!(codes(request(MAX_EDITS + 100)), ["FILE_TOO_LARGE"]);
         let words = vec!["\"size_reduction\""; MAX_EDITS + 1].join(",");
         let words = format!(r#"{{"allow": [{words}], "path": "a", "mode": "delete"}}"#);
-        assert_eq!(codes(Request::from_json(words.as_bytes())), ["BAD_REQUEST"]);
+        assert_eq!(codes(Request::from_json(words.as_bytes())), ["FILE_TOO_LARGE"]);
     }
 
     #[test]
