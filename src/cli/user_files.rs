@@ -85,9 +85,10 @@ fn trust_places(
     account: Option<&Path>,
 ) -> Vec<PathBuf> {
     let is_accounts = |account: &&Path| is_at(home.map(Path::to_owned), account, "");
-    let own =
-        account.filter(is_accounts).filter(|account| !is_at(data.clone(), account, ".local/share"));
-    data.clone().into_iter().chain(own.map(|account| account.join(".local/share"))).collect()
+    let is_another = |account: &&Path| !is_at(data.clone(), account, ".local/share");
+    let own = account.filter(is_accounts).filter(is_another);
+    let own = own.map(|account| account.join(".local/share"));
+    data.into_iter().chain(own).collect()
 }
 
 /// The user's directory that the environment variable names, else `below_home` in their home
@@ -172,13 +173,15 @@ mod tests {
     fn trust_is_recorded_where_the_user_and_their_agents_read_it() {
         let account = tempfile::tempdir().unwrap();
         let (account, own) = (account.path(), account.path().join(".local/share"));
-        let elsewhere = PathBuf::from("/data");
-        let places = |data: &Path, home| trust_places(Some(data.to_owned()), home, Some(account));
-        assert_eq!(places(&own, Some(account)), [own.clone()]);
-        assert_eq!(places(&elsewhere, Some(account)), [elsewhere.clone(), own.clone()]);
-        assert_eq!(places(&elsewhere, None), [elsewhere.clone(), own]);
-        assert_eq!(places(&elsewhere, Some(Path::new("/scratch"))), [elsewhere.clone()]);
-        assert_eq!(trust_places(Some(elsewhere.clone()), None, None), [elsewhere]);
-        assert_eq!(trust_places(None, None, None), [PathBuf::new(); 0]);
+        let places = |data: &str, home| {
+            let places = trust_places(Some(PathBuf::from(data)), home, Some(account));
+            places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>()
+        };
+        let own = own.to_str().unwrap();
+        assert_eq!(places(own, Some(account)), [own]);
+        assert_eq!(places("/data", Some(account)), ["/data", own]);
+        assert_eq!(places("/data", None), ["/data", own]);
+        assert_eq!(places("/data", Some(Path::new("/scratch"))), ["/data"]);
+        assert!(trust_places(None, None, None).is_empty());
     }
 }
