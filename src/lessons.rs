@@ -41,7 +41,7 @@ impl Observer for Lessons {
     ) {
         let at = || Origin {
             session: Some(landing.session.to_owned()),
-            worktree: repo.state_path().display().to_string(),
+            worktree: repo.state_path().to_string_lossy().into_owned(),
         };
         let attempt = request.map(attempt);
         let memory = Memory::new(repo, Some(&self.index));
@@ -73,6 +73,6 @@ fn origin(repo: &Repo) -> Origin {
     let session = repo.head().and_then(|head| Session::current(repo, &head)).ok().flatten();
     Origin {
         session: session.map(|session| session.name),
-        worktree: repo.state_path().display().to_string(),
+        worktree: repo.state_path().to_string_lossy().into_owned(),
     }
 }

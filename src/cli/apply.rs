@@ -18,6 +18,7 @@ use edt_edit::Mode;
 use edt_edit::place::Matching;
 use edt_io::disk::MAX_FILE;
 use edt_io::fs;
+use edt_types::text::Shown as _;
 use edt_types::{Code, DryRun, Finding, Result, Status};
 
 /// The largest request or patch that is read, in bytes: one file of the largest size, and the
@@ -282,12 +283,12 @@ pub(super) fn bytes_of(file: &Path, most: u64) -> Result<Vec<u8>> {
         fs::read_file_limited(file, most)
     };
     let bytes = read.map_err(|error| {
-        let message = format!("Could not read {}: {error}.", file.display());
+        let message = format!("Could not read {}: {error}.", file.shown());
         Finding::new(Code::BadRequest, message, "Name a readable file, or `-` for standard input.")
     })?;
     bytes.ok_or_else(|| {
         let name =
-            if is_stdin(file) { "Standard input".to_owned() } else { file.display().to_string() };
+            if is_stdin(file) { "Standard input".to_owned() } else { file.shown() };
         let message = format!("{name} has more than {most} bytes, which is edt's limit.");
         Finding::new(
             Code::FileTooLarge,

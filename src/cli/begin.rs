@@ -9,6 +9,7 @@ use super::terminal_user::require_plain_place;
 use edt_agents::hook::who::Who;
 use edt_core::session::begin::{self, BeginOptions, HeadSwitch};
 use edt_io::failed;
+use edt_types::text::Shown as _;
 use edt_types::{Outcome, Result, Status};
 
 /// Start a session: create a shadow branch edt/NAME at HEAD and switch HEAD to it. No file changes.
@@ -47,7 +48,7 @@ impl Args {
         let place =
             self.worktree.as_ref().map(|place| absolute(&context.start.join(place))).transpose()?;
         if let Some(place) = &place {
-            let named = self.worktree.as_deref().unwrap_or(place).display();
+            let named = self.worktree.as_deref().unwrap_or(place).shown();
             let command = format!("edt begin --worktree {named}");
             require_plain_place(&command, workspace.repo.root_path(), place)?;
         }
@@ -63,7 +64,7 @@ impl Args {
         outcome.recovered.clone_from(&workspace.recovered);
         Ok(context.outcome(&outcome, |outcome| {
             let mut out = render::recovered(outcome.recovered.as_ref());
-            let place = place.map_or_else(String::new, |place| format!(" in {}", place.display()));
+            let place = place.map_or_else(String::new, |place| format!(" in {}", place.shown()));
             let _ = writeln!(
                 out,
                 "{} {} at {}{place}",

@@ -14,6 +14,7 @@ use edt_core::session::workspace::Options;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::{self, Request};
 use edt_io::{Environment, fs, spawn};
+use edt_types::text::Shown as _;
 use edt_types::text::counted;
 use edt_types::{Code, DryRun, Finding, Outcome, Result, Status};
 
@@ -101,7 +102,7 @@ impl Demo<'_> {
 
     fn set_up(&self) -> Result<()> {
         if self.dir.exists() {
-            let message = format!("{} already exists.", self.dir.display());
+            let message = format!("{} already exists.", self.dir.shown());
             return Err(Finding::new(
                 Code::FileExists,
                 message,
@@ -140,7 +141,7 @@ impl Demo<'_> {
         }
         let log = self.git(&["log", "--oneline", "--stat", "-1"])?;
         self.print_human(&log);
-        let dir = self.dir.display();
+        let dir = self.dir.shown();
         let mut out = format!("{}\n", paint(NOTE, "Try next, in the scratch repository:"));
         let _ = writeln!(out, "  cd {dir}");
         let _ = writeln!(

@@ -222,7 +222,7 @@ fn path(raw: &OsString) -> Result<Option<RepoPath>> {
 /// Whether `raw` names a file or directory on disk, in the session or in its base.
 fn is_path(repo: &Repo, session: Option<&Session>, raw: &OsString) -> Result<bool> {
     let Ok(Some(path)) = path(raw) else { return Ok(is_root(raw)) };
-    if repo.root_path().join(path.to_string()).symlink_metadata().is_ok() {
+    if repo.root_path().join(path.text()).symlink_metadata().is_ok() {
         return Ok(true);
     }
     let base = session.map(|session| repo.tree_of(session.base)).transpose()?;
@@ -242,7 +242,7 @@ fn check_known(repo: &Repo, compared: &Compared, head: Oid, paths: &[RepoPath]) 
     };
     let trees = [repo.tree_of(from)?, repo.tree_of(to)?];
     for path in paths {
-        let mut known = repo.root_path().join(path.to_string()).symlink_metadata().is_ok();
+        let mut known = repo.root_path().join(path.text()).symlink_metadata().is_ok();
         for tree in trees {
             known = known || repo.tracked(tree, path)? != Tracked::Nothing;
         }

@@ -90,7 +90,7 @@ impl Args {
             base: base.to_string(),
             guards: GUARDS.iter().map(|guard| described(*guard, &policy, path.as_ref())).collect(),
             validators: policy.validators.iter().filter(matches).map(Program::of).collect(),
-            path: path.map(|path| path.to_string()),
+            path: path.map(|path| path.text()),
             recovered,
         };
         Ok(context.answer(&answer, render_human))

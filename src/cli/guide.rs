@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::context::Context;
 use edt_agents::guide::{self, FenceError};
 use edt_io::{failed, fs};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result, Status};
 
 /// Print the text that teaches an agent to use edt, or write it where agents read it.
@@ -87,7 +88,7 @@ impl Args {
     }
 
     fn answer(&self, file: Option<&Path>, change: Option<&'static str>) -> Answer {
-        let file = file.map(|file| file.display().to_string());
+        let file = file.map(|file| file.to_string_lossy().into_owned());
         Answer { schema: "edt.guide/1", format: self.format, text: None, file, change }
     }
 
@@ -124,7 +125,7 @@ impl Args {
                 let file = path.join(guide::NAME).join("SKILL.md");
                 let found = read(&file)?;
                 if found.as_ref().is_some_and(|text| !text.starts_with("---\nname: edt\n")) {
-                    let message = format!("{} is not edt's skill.", file.display());
+                    let message = format!("{} is not edt's skill.", file.shown());
                     return Err(Finding::new(
                         Code::BadRequest,
                         message,
@@ -192,7 +193,7 @@ fn no_destination() -> edt_types::Refusal {
 }
 
 fn unusable_file(file: &Path, what: &str) -> edt_types::Refusal {
-    let message = format!("{} {what}.", file.display());
+    let message = format!("{} {what}.", file.shown());
     Finding::new(Code::BadRequest, message, "Name the instruction file that your agent reads.")
         .nothing_changed()
         .into()
@@ -206,7 +207,7 @@ fn bad_fences(file: &Path, why: FenceError) -> edt_types::Refusal {
         FenceError::Several => "has more than one edt block",
     };
     let (begin, end) = (guide::BEGIN, guide::END);
-    let message = format!("{} {what} ({begin} … {end}).", file.display());
+    let message = format!("{} {what} ({begin} … {end}).", file.shown());
     let hint = "Remove the fences and the text between them by hand, then repeat the call.";
     Finding::new(Code::BadRequest, message, hint).nothing_changed().into()
 }

@@ -1,5 +1,6 @@
 //! `edt hooks`.
 
+use edt_types::text::Shown as _;
 use std::fmt::Write as _;
 
 use clap::Subcommand;
@@ -99,7 +100,7 @@ fn answer(
         action,
         dry_run,
         mechanism: location.mechanism().name(),
-        directory: location.hooks.display().to_string(),
+        directory: location.hooks.to_string_lossy().into_owned(),
         steps,
     }
 }
@@ -120,13 +121,14 @@ fn render_human(answer: &Answer) -> String {
             HookAction::Left => (NOTE, "not touched"),
             HookAction::Absent => (NOTE, "not installed"),
         };
-        let detail = detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+        let detail =
+            detail.as_ref().map(|detail| format!(" ({})", detail.shown())).unwrap_or_default();
         let _ = writeln!(
             out,
             "{} {}{detail} {}",
             paint(NAME, hook),
             paint(style, word),
-            paint(DIM, location)
+            paint(DIM, &location.shown())
         );
     }
     if answer.steps.is_empty() {

@@ -15,6 +15,7 @@ use edt_core::session::abandon::abandon;
 use edt_core::session::land::{land, policies};
 use edt_core::session::land_options::LandOptions;
 use edt_core::session::unland::{UndoneBy, UnlandOptions, unland};
+use edt_types::text::Shown as _;
 use edt_types::text::counted;
 use edt_types::{Code, Finding, Outcome, Refusal, Result, Status};
 
@@ -116,7 +117,7 @@ impl Args {
                 if made > 1 { format!(" ({made} commits)") } else { String::new() }
             );
             if let Some(root) = &elsewhere {
-                let _ = writeln!(out, "  in {}, where {into} is checked out", root.display());
+                let _ = writeln!(out, "  in {}, where {into} is checked out", root.shown());
             }
             details(&mut out, outcome);
             out
@@ -192,7 +193,7 @@ impl Args {
                 paint(DIM, &format!("`edt switch {}` continues it; {kept}", landing.session))
             );
             if let Some(root) = &elsewhere {
-                let _ = writeln!(out, "  in {}, where {onto} is checked out", root.display());
+                let _ = writeln!(out, "  in {}, where {onto} is checked out", root.shown());
             }
             details(&mut out, outcome);
             out

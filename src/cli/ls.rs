@@ -12,7 +12,7 @@ use crate::find::Selection;
 use edt_git::files::{Comparer, FileState, ListScope, ListedFile, ListedKind, ListedOrigin};
 use edt_git::{FileMode, Repo};
 use edt_types::text::{counted, escape_controls};
-use edt_types::{Result, Status};
+use edt_types::{RepoPath, Result, Status};
 
 /// List the files of the worktree: tracked files, and new files that are not ignored.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
@@ -133,7 +133,7 @@ impl Args {
             entries,
             total_entries: total,
             total_files: selected.files.len() as u64,
-            unlisted: selected.unlisted.iter().map(ToString::to_string).collect(),
+            unlisted: selected.unlisted.iter().map(RepoPath::text).collect(),
         };
         Ok(context.answer(&answer, render_human))
     }

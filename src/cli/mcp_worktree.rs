@@ -12,6 +12,7 @@ use edt_core::policy::Policy;
 use edt_core::session::workspace::Cache;
 use edt_git::Repo;
 use edt_io::{Environment, fs};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
 /// The directory in which a call acts. If the client named its roots, the worktree `named` must be
@@ -70,7 +71,7 @@ pub(super) fn directory(
 /// The real path of a directory that may be a worktree.
 fn checked(named: &Path) -> Result<PathBuf> {
     let bad = |what: &str, hint: &str| {
-        let message = format!("The worktree {} is {what}.", named.display());
+        let message = format!("The worktree {} is {what}.", named.shown());
         Err(Finding::new(Code::BadRequest, message, hint).nothing_changed().into())
     };
     let real = fs::real_path(named);
@@ -115,7 +116,7 @@ fn contains_home(directory: &Path) -> bool {
 
 /// The refusal of the worktree `named`; `hint` says how the user allows it.
 fn outside(named: &Path, bounds: &[PathBuf], hint: &str) -> edt_types::Refusal {
-    let bounds: Vec<String> = bounds.iter().map(|bound| bound.display().to_string()).collect();
+    let bounds: Vec<String> = bounds.iter().map(|bound| bound.shown()).collect();
     let hint = if bounds.is_empty() {
         hint.to_owned()
     } else {
@@ -123,7 +124,7 @@ fn outside(named: &Path, bounds: &[PathBuf], hint: &str) -> edt_types::Refusal {
     };
     Finding::new(
         Code::PathOutsideRepo,
-        format!("{} is outside of the directories in which this client works.", named.display()),
+        format!("{} is outside of the directories in which this client works.", named.shown()),
         hint,
     )
     .nothing_changed()

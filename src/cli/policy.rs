@@ -1,5 +1,6 @@
 //! `edt policy`.
 
+use edt_types::text::Shown as _;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -320,9 +321,9 @@ impl Judgement {
         );
         let _ = match (&self.program, &self.real) {
             (Some(program), Some(real)) if program != real => {
-                writeln!(out, "  runs {program}, which is {real}")
+                writeln!(out, "  runs {}, which is {}", program.shown(), real.shown())
             }
-            (Some(program), _) => writeln!(out, "  runs {program}"),
+            (Some(program), _) => writeln!(out, "  runs {}", program.shown()),
             _ => writeln!(out, "  this program does not exist here"),
         };
         if self.steps.len() > 1 {

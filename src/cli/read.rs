@@ -147,7 +147,7 @@ impl Args {
         let first = parts.next().unwrap_or(empty);
         let answer = Answer {
             schema: "edt.read/1",
-            path: path.to_string(),
+            path: path.text(),
             hash: disk.file.oid.to_string(),
             bytes: disk.size(),
             lines,

@@ -78,8 +78,8 @@ pub(super) fn refused(outcome: &Outcome) -> String {
             .map(|path| format!(" {}", escape_controls(path).0))
             .unwrap_or_default();
         let _ = writeln!(out, "{}{path}", paint(BAD, finding.code.name()));
-        let _ = writeln!(out, "  {}", escape_lines(&finding.message()).replace('\n', "\n  "));
-        let _ = writeln!(out, "  {} {}", paint(NOTE, "next:"), escape_lines(&finding.hint()));
+        let _ = writeln!(out, "  {}", indented(&finding.message()));
+        let _ = writeln!(out, "  {} {}", paint(NOTE, "next:"), indented(&finding.hint()));
         if let Some(patch) = finding.evidence.get("correction").and_then(|patch| patch.as_str()) {
             let _ = writeln!(out, "  {}", paint(NOTE, "evidence.correction:"));
             for line in patch.split_terminator('\n') {
@@ -91,6 +91,11 @@ pub(super) fn refused(outcome: &Outcome) -> String {
         let _ = writeln!(out, "  {} {}", paint(NOTE, "learned before:"), escape_controls(lesson).0);
     }
     out
+}
+
+/// A text whose further lines are deeper than edt's own labels, so that none of them passes for one.
+fn indented(text: &str) -> String {
+    escape_lines(text).replace('\n', "\n    ")
 }
 
 /// Renders what an edit did.
@@ -163,7 +168,7 @@ pub(super) fn warnings(out: &mut String, warnings: &[Warning]) {
             .as_ref()
             .map(|path| format!("{}: ", escape_controls(path).0))
             .unwrap_or_default();
-        let message = escape_lines(&warning.message).replace('\n', "\n    ");
+        let message = indented(&warning.message);
         let _ = writeln!(out, "  {} {path}{message}", paint(NOTE, "warning:"));
     }
 }

@@ -19,6 +19,7 @@ use edt_io::{failed, fs};
 use edt_run::request::{ProgramInput, RunRequestJson, seconds};
 use edt_run::store::{self, OutputStream};
 use edt_run::{ProgramRequest, RunObserver, RunOutcome, Signal, captured};
+use edt_types::text::Shown as _;
 use edt_types::text::escape_controls;
 use edt_types::{Code, Finding, Level, Outcome, Result, Status};
 
@@ -421,7 +422,7 @@ fn split_pair(pair: &OsString) -> Result<(OsString, OsString)> {
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
     let bytes = pair.as_bytes();
     let Some(at) = memchr::memchr(b'=', bytes) else {
-        let found = bad(format!("--env {} is not NAME=VALUE.", pair.display()));
+        let found = bad(format!("--env {} is not NAME=VALUE.", pair.shown()));
         return Err(found.with_effect(edt_types::Effect::NothingRun).into());
     };
     let owned = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());

@@ -259,7 +259,7 @@ impl Args {
                 not_counted: found.not_counted,
             },
             skipped: Skipped::of(found.passed),
-            unlisted: unlisted.iter().map(ToString::to_string).collect(),
+            unlisted: unlisted.iter().map(RepoPath::text).collect(),
         }
     }
 }
@@ -274,7 +274,7 @@ impl Match {
         let mut texts =
             hit.before.iter().chain(&hit.after).chain([&hit.line]).map(|line| &line.text);
         Match {
-            path: hit.path.to_string(),
+            path: hit.path.text(),
             line: hit.line.number,
             column: hit.column as u64,
             text: String::from_utf8_lossy(&hit.line.text).into_owned(),
@@ -305,7 +305,7 @@ impl Cut {
 
 impl File {
     fn of((path, matches): &(RepoPath, u64)) -> File {
-        File { path: path.to_string(), lossy: is_lossy(path.as_bytes()), matches: *matches }
+        File { path: path.text(), lossy: is_lossy(path.as_bytes()), matches: *matches }
     }
 }
 

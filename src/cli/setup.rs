@@ -17,6 +17,7 @@ use edt_agents::setup::receipt::ReceiptStore;
 use edt_agents::setup::{Purpose, Scope, SetupTarget, live, target};
 use edt_agents::{AGENTS, Agent};
 use edt_io::{Environment, bounded, failed, fs, programs};
+use edt_types::text::Shown as _;
 use edt_types::{Code, DryRun, Finding, Refusal, Result, Status};
 
 /// Connect an agent with edt: add the MCP server, hooks, skill and instructions to the agent's own
@@ -236,7 +237,7 @@ fn listed(
     server: &mut Option<live::ProbeOutcome>,
 ) -> Listed {
     let wiring = agent.wiring;
-    let here = |path: PathBuf| path.exists().then(|| path.display().to_string());
+    let here = |path: PathBuf| path.exists().then(|| path.to_string_lossy().into_owned());
     let (mut installed, mut detail) = (Vec::new(), Vec::new());
     let (mut hook, mut mcp) = ("not_installed", "not_installed");
     for target in targets {
@@ -281,7 +282,7 @@ fn listed(
                 targets.iter().find_map(|target| live::disabling_file(&(wiring.files)(target)));
             match off {
                 Some(file) => {
-                    Err(format!("`disableAllHooks` is true in {}: no hook runs", file.display()))
+                    Err(format!("`disableAllHooks` is true in {}: no hook runs", file.shown()))
                 }
                 None => live::hook(agent, target),
             }
@@ -301,7 +302,7 @@ fn listed(
     Listed {
         agent: agent.name,
         program: bounded::find(Environment::Process, wiring.program)
-            .map(|path| path.display().to_string()),
+            .map(|path| path.to_string_lossy().into_owned()),
         settings: here((wiring.settings)(&targets[0])),
         installed,
         hook,
@@ -339,7 +340,7 @@ fn emit(agent: &Agent, directory: &Path) -> Result<Vec<SetupStep>> {
                 SetupAction::Changed
             }
             _ => {
-                let message = format!("{} was not written by edt.", file.display());
+                let message = format!("{} was not written by edt.", file.shown());
                 let hint = "Name another directory, or move that file away.";
                 theirs.push(
                     Finding::new(Code::BadRequest, message, hint)
@@ -349,7 +350,7 @@ fn emit(agent: &Agent, directory: &Path) -> Result<Vec<SetupStep>> {
             }
         };
         steps.push(SetupStep {
-            file: file.display().to_string(),
+            file: file.to_string_lossy().into_owned(),
             purpose: Purpose::Plugin,
             action,
             detail: None,
@@ -423,9 +424,15 @@ fn render_human(answer: &Answer) -> String {
             SetupAction::Absent => (DIM, "edt has nothing here"),
             SetupAction::Left => (BAD, "not processed"),
         };
-        let detail = detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let _ =
-            writeln!(out, "{} {file} {}{detail}", paint(style, word), paint(DIM, purpose.label()));
+        let detail =
+            detail.as_ref().map(|detail| format!(" ({})", detail.shown())).unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "{} {} {}{detail}",
+            paint(style, word),
+            file.shown(),
+            paint(DIM, purpose.label())
+        );
     }
     for note in &answer.notes {
         let _ = writeln!(out, "{} {note}", paint(NOTE, "note:"));
@@ -437,8 +444,8 @@ fn render_human(answer: &Answer) -> String {
 impl Listed {
     fn render_human(&self, out: &mut String) {
         let here = match (&self.program, &self.settings) {
-            (Some(program), _) => program.clone(),
-            (None, Some(settings)) => format!("no program on PATH; {settings} exists"),
+            (Some(program), _) => program.shown(),
+            (None, Some(settings)) => format!("no program on PATH; {} exists", settings.shown()),
             (None, None) => "not installed".to_owned(),
         };
         let _ = writeln!(out, "{} {}", paint(NAME, self.agent), paint(DIM, &here));

@@ -52,7 +52,7 @@ impl Args {
         answer.private = private
             .iter()
             .filter(|file| file.before != file.after)
-            .map(|file| file.path().to_string())
+            .map(|file| file.path().text())
             .filter(|path| !answer.names(path))
             .collect();
         answer.commit = Some(Line::of(&commit));

@@ -1,5 +1,6 @@
 //! `edt status`.
 
+use edt_types::text::Shown as _;
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
@@ -113,7 +114,7 @@ impl SessionLine {
             tip: listed.tip.to_string(),
             edits: listed.edits,
             origin: listed.origin.map(short),
-            worktree: listed.worktree.map(|root| root.display().to_string()),
+            worktree: listed.worktree.map(|root| root.to_string_lossy().into_owned()),
             time: listed.time,
             undone: listed.undone.len() as u64,
         }
@@ -240,7 +241,7 @@ fn others(out: &mut String, answer: &Answer) {
             one.edits
         );
         if let Some(root) = &one.worktree {
-            let _ = write!(out, ", in {root}");
+            let _ = write!(out, ", in {}", root.shown());
         }
         out.push('\n');
     }

@@ -223,7 +223,7 @@ impl Answer {
     fn of(repo: &Repo, directory: &Path) -> Answer {
         let files = spool::files(directory);
         let spool = Spool {
-            directory: directory.display().to_string(),
+            directory: directory.to_string_lossy().into_owned(),
             files: files.len() as u64,
             bytes: files.iter().filter_map(|file| fs::size(file)).sum(),
             spans: files.iter().map(|file| spans(file)).sum(),

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::render;
 use edt_agents::hook::who::Who;
 use edt_io::fs;
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
 /// Refuses any caller but the user. `command` is what the caller ran, and nothing is asked.
@@ -61,7 +62,7 @@ pub(super) fn require_plain_place(command: &str, root: &Path, place: &Path) -> R
     }
     let summary = format!(
         "Only the user may begin a session in {}: it is not beside the repository, or it is hidden.",
-        place.display()
+        place.shown()
     );
     let remedy = format!(
         "Choose a directory beside the repository (`--worktree ../NAME`); or ask the user to type \
@@ -104,7 +105,7 @@ pub(super) fn require_readable<'f>(
         Code::PathOutsideRepo,
         format!(
             "{} is neither in the worktree nor a temporary file: only the user may read it so.",
-            file.display()
+            file.shown()
         ),
         "Send the text on standard input (`-`), or from a file in the worktree or in /tmp.",
     )

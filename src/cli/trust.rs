@@ -20,6 +20,7 @@ use edt_core::session::workspace;
 use edt_git::Repo;
 use edt_git::commit_programs::CommitPrograms;
 use edt_git::driver::FilterDriver;
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Recovered, Result, Status};
 
 /// Trust the programs that this repository names: validators of edt.toml, commands that its rules
@@ -194,7 +195,7 @@ impl Args {
         out.extend(answer.filters.iter().map(Filter::render_human));
         out.extend(answer.hooks.iter().map(Hooks::render_human));
         if self.list {
-            let _ = writeln!(out, "{}", paint(DIM, &store.file().display().to_string()));
+            let _ = writeln!(out, "{}", paint(DIM, &store.file().shown()));
             for Line { hash, date, root } in &answer.entries {
                 let _ = writeln!(
                     out,
@@ -277,7 +278,7 @@ fn ask(
     root: &Path,
 ) -> Result<()> {
     require_terminal()?;
-    let root = root.display().to_string();
+    let root = root.to_string_lossy().into_owned();
     let mut text = String::new();
     if !validators.is_empty() {
         let _ = writeln!(

@@ -12,6 +12,7 @@ use edt_core::policy::trust::TrustStore;
 use edt_git::trust::Configuration;
 use edt_io::account;
 use edt_io::disk::Stat;
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
 /// What a call may take from the user's files.
@@ -147,9 +148,9 @@ fn foreign(place: &Path, home: &Path) -> Finding {
         format!(
             "If the first file is the user's, ask them to link it once: `mkdir -p {} && ln -s {} \
              {}`.",
-            directory.display(),
-            named.display(),
-            own.display()
+            directory.shown(),
+            named.shown(),
+            own.shown()
         )
     };
     Finding::new(
@@ -157,8 +158,8 @@ fn foreign(place: &Path, home: &Path) -> Finding {
         format!(
             "The environment of this call names {} as the user's policy. An agent can set that, so \
              it counts only if {} has the same content.",
-            named.display(),
-            own.display()
+            named.shown(),
+            own.shown()
         ),
         format!("Repeat the call without changing HOME and XDG_CONFIG_HOME. {link}"),
     )

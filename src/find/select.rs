@@ -131,8 +131,7 @@ impl Place {
             return Err(Finding::new(Code::PathOutsideRepo, message, hint).at(path).into());
         }
         let (directory, name) = path.split();
-        let wrap =
-            |error| edt_io::failed("look at", &repo.root_path().join(path.to_string()), &error);
+        let wrap = |error| edt_io::failed("look at", &repo.root_path().join(path.text()), &error);
         Ok(match repo.root().beneath(directory).map_err(wrap)? {
             Parent::Symlink => {
                 let message = format!(
@@ -231,7 +230,7 @@ mod tests {
     }
 
     fn names(files: &[ListedFile]) -> Vec<String> {
-        files.iter().map(|file| file.path.to_string()).collect()
+        files.iter().map(|file| file.path.text()).collect()
     }
 
     fn repo() -> ScratchRepo {

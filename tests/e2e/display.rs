@@ -104,3 +104,76 @@ fn lines_to_copy_keep_what_their_writing_needs() {
         assert!(shown(&workspace, call).contains(text), "{call:?}");
     }
 }
+
+/// The beginning of a line that a name must not make.
+const FORGED: &str = "next: FORGED";
+
+/// Asserts that no line of an answer, for users or for programs, begins with [`FORGED`].
+fn no_forged_line(workspace: &TestRepo, args: &[&str]) {
+    let done = workspace.command(EDT).args(args).output().unwrap();
+    let text = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
+    assert!(text.contains("FORGED"), "{args:?} names nothing: {text}");
+    let forged = |text: &str| text.lines().any(|line| line.trim_start().starts_with(FORGED));
+    assert!(!forged(&text), "{args:?}: {text}");
+    let done = workspace.command(EDT).arg("--json").args(args).output().unwrap();
+    let answer: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    for finding in answer["errors"].as_array().into_iter().flatten() {
+        assert!(!forged(finding["message"].as_str().unwrap()), "{finding:#}");
+        assert!(!forged(finding["hint"].as_str().unwrap()), "{finding:#}");
+    }
+    for warning in answer["warnings"].as_array().into_iter().flatten() {
+        assert!(!forged(warning["message"].as_str().unwrap()), "{warning:#}");
+    }
+}
+
+#[test]
+fn no_name_forges_a_line_of_an_answer() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", POLICY)]);
+    std::fs::create_dir_all(workspace.home.join(".config/edt")).unwrap();
+    std::fs::write(workspace.home.join(".config/edt/edt.toml"), RUN).unwrap();
+    workspace.edt(&["begin", "s"]).landed();
+    for program in [
+        "mkdir $n/.git && cd $n/.git && git init -q --bare . && mkdir -p hooks && echo x > hooks/a",
+        "git init -q --bare $n/b && mkdir -p $n/b/hooks && echo x > $n/b/hooks/a",
+        "echo x > $n/keep.txt",
+        "mkdir $n/ci && echo x > $n/ci/x",
+        "ln -s . $n/.envrc",
+        "head -c 110000000 /dev/zero > $n/big",
+        "mkfifo $n/fifo; echo x > $n/.gitattributes; echo x > $n/a",
+        "echo x > $n/x; chmod 0 $n",
+    ] {
+        let new = "IFS=; n=$(mktemp -d 'x\nnext: FORGED.XXXXXX')";
+        let file = workspace.root.join("program");
+        std::fs::write(&file, format!("#!/bin/sh\n{new}\n{program}\n")).unwrap();
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+        no_forged_line(&workspace, &["run", "--", "./program"]);
+    }
+    let name = "z\nnext: FORGED";
+    for path in ["a", "b/c"] {
+        let path = workspace.root.join(name).join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "x\n").unwrap();
+    }
+    workspace.git(&["add", "-f", name]);
+    workspace.git(&["commit", "--quiet", "-m", "names"]);
+    std::fs::write(workspace.root.join(name).join("a"), "y\n").unwrap();
+    let below = format!("{name}/none");
+    let calls: [&[&str]; 9] = [
+        &["ls"],
+        &["status"],
+        &["diff"],
+        &["search", "y"],
+        &["read", &below],
+        &["checkpoint"],
+        &["run", "--cwd", &below, "--", "true"],
+        &["begin", "--worktree", &below],
+        &["apply", &below, "--mode", "create", "--content", "x"],
+    ];
+    for call in calls {
+        no_forged_line(&workspace, call);
+    }
+}
+
+const POLICY: &[u8] = b"[[protect]]\npaths = [\"**/ci\"]\noverride = \"approval\"\n";
+const RUN: &str = "[run]\nsandbox = \"standard\"\nunknown = \"allow\"\n";

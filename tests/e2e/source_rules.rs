@@ -108,6 +108,9 @@ fn faults(file: &str, text: &str) -> Vec<String> {
                 || (std_fs || !effect.starts_with("fs::")) && line.contains(effect)
         };
         let effects = || EFFECTS.iter().any(|effect| has(effect));
+        if line.contains(".display()") {
+            fault("a path in a message is `shown()`, on one line");
+        }
         if !of(&DOORS) && effects() {
             fault("only edt-io changes what is outside the process");
         }

@@ -28,6 +28,7 @@ use edt_git::{Oid, Repo, Tracked};
 use edt_io::Environment;
 use edt_journal::index::PreparedIndex;
 use edt_types::stage;
+use edt_types::text::Shown as _;
 use edt_types::trace::names::{RECORD, SNAPSHOT};
 use edt_types::{Code, DryRun, Finding, Landing, Refusal, RepoPath, Result};
 
@@ -271,14 +272,14 @@ fn check_not_tracked_by_enclosing(root: &Path, paths: &[Vec<u8>]) -> Result<Vec<
                 continue;
             };
             if matches!(repo.tracked(tree, &path)?, Tracked::File(_) | Tracked::Symlink) {
-                let (inner, outer) = (root.display(), outer.display());
+                let (inner, outer) = (root.shown(), outer.shown());
                 let message = format!(
                     "{path} is tracked by the repository {outer}, but is in another one, {inner}."
                 );
                 let hint = format!(
                     "The user must decide which repository tracks it: run `git -C {outer} rm -r \
                      --cached {}`, or remove the .git of the inner one.",
-                    below.display()
+                    below.shown()
                 );
                 let finding = Finding::new(Code::PathOutsideRepo, message, hint);
                 found.push(finding.nothing_changed().at(&path));

@@ -366,7 +366,7 @@ mod tests {
             vec![ToolEdit::Patch { text: patch.into() }, ToolEdit::Delete { path: "a.txt".into() }],
         );
         let request = found.worktrees.remove(0).request.unwrap().unwrap();
-        let paths: Vec<String> = request.edits.iter().map(|edit| edit.path.to_string()).collect();
+        let paths: Vec<String> = request.edits.iter().map(|edit| edit.path.text()).collect();
         assert_eq!(paths, ["b.txt", "a.txt"]);
         assert_eq!(request.patch, None);
     }

@@ -327,7 +327,7 @@ impl<'a> AgentTools<'a> {
     pub fn write_as_other(&self, path: &str, text: &str) -> Result<()> {
         let checked =
             RepoPath::parse(path.as_bytes()).map_err(|problem| problem.finding(path.as_bytes()))?;
-        let file = self.root().join(checked.to_string());
+        let file = self.root().join(checked.text());
         let parent = file.parent().map_or(Ok(false), fs::make_dir);
         let written = parent.and_then(|_| fs::write_atomic(&file, text.as_bytes(), 0o644));
         written.map_err(|error| failed("write", &file, &error).into())

@@ -136,7 +136,7 @@ fn evaluate_surroundings(evaluator: &mut Evaluator<'_>) {
         .real_path(evaluator.query.dir)
         .unwrap_or_else(|| resolve::normalized(evaluator.query.dir));
     if !inside(&dir, evaluator.query.root) {
-        let argv = ["--cwd".to_owned(), dir.display().to_string()];
+        let argv = ["--cwd".to_owned(), dir.to_string_lossy().into_owned()];
         evaluator.record_step(
             &context,
             &argv,

@@ -136,7 +136,9 @@ fn in_worktree(path: PathBuf, real: PathBuf, root: &Path) -> ResolvedProgram {
     let mut names = path_names(&path);
     for path in [&normalized(&path), &real] {
         names.extend(path_names(path));
-        names.extend(path.strip_prefix(root).ok().map(|below| format!("./{}", below.display())));
+        names.extend(
+            path.strip_prefix(root).ok().map(|below| format!("./{}", below.to_string_lossy())),
+        );
     }
     ResolvedProgram {
         path: Some(path),

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::Decision;
 use edt_types::Level;
+use edt_types::text::Shown as _;
 
 /// The settings of `[run]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,7 +147,7 @@ fn invalid(table: &Table) -> Option<String> {
     };
     let paths = table.writable.iter().chain(&table.readable).chain(&table.secrets);
     if let Some(path) = paths.clone().find(|path| !rooted(path)) {
-        let path = path.display();
+        let path = path.shown();
         return Some(format!("[run] {path} is neither an absolute path nor a path below ~/"));
     }
     let is_name = |name: &&String| {

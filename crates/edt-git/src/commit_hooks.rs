@@ -2,6 +2,7 @@
 //! branch, the index and the message that `git commit` would show them. They run with a private Git
 //! directory, so that the user's index stays as it is.
 
+use edt_types::text::Shown as _;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -151,7 +152,7 @@ fn add_staged(
     let message = format!(
         "Git's hooks staged files whose version on disk is not merged with the branch: {}. Landing \
          them would revert the branch's changes.",
-        undone.join(", ")
+        undone.join(", ").shown()
     );
     let branch = candidate.head.strip_prefix("refs/heads/").unwrap_or(&candidate.head);
     let hint = format!(

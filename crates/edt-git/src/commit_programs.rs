@@ -6,6 +6,7 @@
 //! A Git directory below the worktree of another repository belongs to whoever may write there: its
 //! hooks, and what its configuration names, need trust, too.
 
+use edt_types::text::Shown as _;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -238,7 +239,7 @@ fn is_local(source: Source) -> bool {
 
 fn untrusted(files: &[String]) -> Finding {
     let (most, count) = (5, files.len());
-    let mut shown = files.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
+    let mut shown = files.iter().take(most).cloned().collect::<Vec<_>>().join(", ").shown();
     if count > most {
         shown.push_str(&format!(" and {} more", count - most));
     }

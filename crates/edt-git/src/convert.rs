@@ -620,7 +620,7 @@ mod tests {
     #[test]
     fn attributes_come_from_the_root_down_to_the_directory() {
         let path = RepoPath::from_tree(b"a/b/c.txt");
-        let files: Vec<String> = attribute_files(&path).map(|file| file.to_string()).collect();
+        let files: Vec<String> = attribute_files(&path).map(|file| file.text()).collect();
         assert_eq!(files, [".gitattributes", "a/.gitattributes", "a/b/.gitattributes"]);
     }
 }

@@ -5,6 +5,7 @@
 //! runs only if the user trusts exactly this command, and exactly the files of the worktree that it
 //! names.
 
+use edt_types::text::Shown as _;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -394,7 +395,7 @@ fn expanded(command: &[u8], path: &RepoPath) -> Vec<u8> {
 }
 
 fn untrusted(driver: &FilterDriver, path: &RepoPath) -> Finding {
-    let commands = driver.commands().join(", ");
+    let commands = driver.commands().join(", ").shown();
     Finding::new(
         Code::TrustRequired,
         format!(

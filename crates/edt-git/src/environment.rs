@@ -6,6 +6,7 @@ use gix::sec::Trust;
 
 use super::supported::unsupported;
 use edt_io::Environment;
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
 /// Variables that change what a repository is, and that edt does not honour. A value that matches
@@ -130,12 +131,12 @@ fn foreign(place: &Path) -> Finding {
         format!(
             "The repository at {} belongs to another user, who could make Git run their programs. \
              No program was run.",
-            place.display()
+            place.shown()
         ),
         format!(
             "If you trust that user, allow it in Git: `git config --global --add safe.directory \
              {}`.",
-            place.display()
+            place.shown()
         ),
     )
     .nothing_changed()

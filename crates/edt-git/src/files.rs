@@ -484,7 +484,7 @@ mod tests {
         let below: Vec<RepoPath> =
             below.iter().map(|path| RepoPath::from_tree(path.as_bytes())).collect();
         let files = Repo::open(scratch.path()).unwrap().files(&below, which).unwrap();
-        files.iter().map(|file| file.path.to_string()).collect()
+        files.iter().map(|file| file.path.text()).collect()
     }
 
     #[test]

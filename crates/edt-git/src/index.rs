@@ -642,7 +642,7 @@ mod tests {
     #[test]
     fn a_file_that_differs_only_in_case_collides() {
         let index = parsed(2, &[("Dir/a.txt", 0o100_644, 0, 0)]);
-        let collision = |name: &str| index.case_collision(&path(name)).map(|path| path.to_string());
+        let collision = |name: &str| index.case_collision(&path(name)).map(|path| path.text());
         assert_eq!(collision("dir/A.TXT").as_deref(), Some("Dir/a.txt"));
         assert_eq!(collision("dir/other").as_deref(), Some("Dir/a.txt"));
         assert_eq!((collision("Dir/a.txt"), collision("Dir/other")), (None, None));

@@ -318,7 +318,7 @@ mod tests {
         let head = repo.tree_of(repo.head().unwrap().commit.unwrap()).unwrap();
         let tree = writer.write_tree(head, &changes).unwrap().0;
         let differs = writer.tree_diff(repo.empty_tree(), tree).unwrap();
-        differs.iter().map(|differs| differs.path.to_string()).collect()
+        differs.iter().map(|differs| differs.path.text()).collect()
     }
 
     #[test]

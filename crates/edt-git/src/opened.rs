@@ -8,6 +8,7 @@ use super::supported::unsupported;
 use edt_io::stat::Stat;
 use edt_io::{Environment, clock, fs};
 use edt_types::Result;
+use edt_types::text::Shown as _;
 
 /// The resolution of the file system's clock. A file that changed this shortly before it was read
 /// may change again without a new time stamp.
@@ -82,8 +83,8 @@ impl Repo {
         if repo.real_root()? != fs::real_path(root) {
             return Err(unsupported(&format!(
                 "its worktree is {}, not {}",
-                repo.root_path().display(),
-                root.display()
+                repo.root_path().shown(),
+                root.shown()
             ))
             .into());
         }

@@ -410,7 +410,7 @@ mod tests {
         let tree = repo.tree_of(head(&repo)).unwrap();
         let collision = |path: &str| {
             let path = RepoPath::from_tree(path.as_bytes());
-            repo.case_collision(tree, &path).unwrap().map(|path| path.to_string())
+            repo.case_collision(tree, &path).unwrap().map(|path| path.text())
         };
         assert_eq!(collision("A").as_deref(), Some("a"));
         assert_eq!(collision("dir/B").as_deref(), Some("dir/b"));

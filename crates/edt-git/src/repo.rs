@@ -12,6 +12,7 @@ use super::worktrees::has_operation;
 use super::{Oid, causes};
 use edt_io::disk::{Dir, MAX_FILE, Stat};
 use edt_io::{Environment, failed};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Durability, Finding, Result};
 
 #[derive(Debug)]
@@ -445,7 +446,7 @@ fn not_opened(start: &Path, error: &gix::Error) -> Finding {
     if absent {
         return Finding::new(
             Code::NotARepository,
-            format!("{} is not inside a Git repository.", start.display()),
+            format!("{} is not inside a Git repository.", start.shown()),
             "Run edt inside a worktree, pass -C DIR, or create a repository with `git init`.",
         );
     }

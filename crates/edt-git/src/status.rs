@@ -277,7 +277,7 @@ mod tests {
             ("new", PathStatus { untracked: true, directory: true, ..PathStatus::default() }),
         ];
         let found: Vec<(String, PathStatus)> =
-            found.into_iter().map(|(path, status)| (path.to_string(), status)).collect();
+            found.into_iter().map(|(path, status)| (path.text(), status)).collect();
         assert_eq!(found, expected.map(|(path, status)| (path.to_owned(), status)));
         assert_eq!(repo.staged().unwrap(), []);
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use edt_io::fs::real_path as real;
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
 /// Extensions of `core.repositoryFormatVersion` 1 that do not affect edt, or that it honours.
@@ -59,7 +60,7 @@ pub(super) fn check_outside_git_dir(repo: &gix::Repository, root: &Path) -> Resu
     {
         return Err(unsupported(&format!(
             "its worktree {} is inside its own Git directory",
-            root.display()
+            root.shown()
         ))
         .into());
     }
@@ -83,8 +84,7 @@ pub(super) fn check_in_place(repo: &gix::Repository, start: &Path) -> Result<()>
     }
     let (root, git_dir, common) = (real(root), real(repo.git_dir()), real(repo.common_dir()));
     let elsewhere = |why: &str| {
-        let why =
-            format!("{why} (Git directory {}, worktree {})", git_dir.display(), root.display());
+        let why = format!("{why} (Git directory {}, worktree {})", git_dir.shown(), root.shown());
         Finding {
             remedy:
                 "Work in the directory whose `.git` leads to the repository. If the user wants \
@@ -129,7 +129,7 @@ pub(super) fn check_in_place(repo: &gix::Repository, start: &Path) -> Result<()>
     if ["", "HEAD", "objects", "refs"].iter().all(|name| is_own(&git_dir.join(name))) {
         return Ok(());
     }
-    let why = format!("it is inside the worktree {} and outside its repository", outer.display());
+    let why = format!("it is inside the worktree {} and outside its repository", outer.shown());
     Err(elsewhere(&why).into())
 }
 

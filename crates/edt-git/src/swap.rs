@@ -15,6 +15,7 @@ use super::repo::{InHead, Repo};
 use edt_io::clock::Countdown;
 use edt_io::file::{File, OpenMode};
 use edt_io::{failed, file, fs, spawn};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
 /// How long to wait for the lock of a ref. Git holds one for well under a millisecond.
@@ -356,7 +357,7 @@ fn ref_moved(name: &str, expected: Option<Oid>, found: Option<Oid>) -> Finding {
 fn locked(lock: &Path) -> Finding {
     Finding::new(
         Code::SessionBusy,
-        format!("Another program holds the lock {}.", lock.display()),
+        format!("Another program holds the lock {}.", lock.shown()),
         "Repeat the call. If no Git program is running here, a crashed one left the lock: ask the \
          user to remove it.",
     )

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::repo::Repo;
 use edt_io::{failed, fs, spawn};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,7 +179,7 @@ pub fn check_path_free(place: &Path) -> Result<()> {
     if !filled && !place.is_file() {
         return Ok(());
     }
-    let message = format!("{} exists and is not an empty directory.", place.display());
+    let message = format!("{} exists and is not an empty directory.", place.shown());
     let hint = "Name a directory that does not exist yet: `edt begin --worktree ../NAME`.";
     Err(Finding::new(Code::BadRequest, message, hint).nothing_changed().into())
 }

@@ -1,5 +1,6 @@
 //! Directory trees as values, and a few operations on single files.
 
+use edt_types::text::Shown as _;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -36,7 +37,7 @@ fn collect(directory: &Path, below: &str, left: &mut u64, found: &mut FileTree) 
         let name = entry.file_name();
         let name = name
             .to_str()
-            .ok_or_else(|| invalid(&format!("{} is not UTF-8", entry.path().display())))?;
+            .ok_or_else(|| invalid(&format!("{} is not UTF-8", entry.path().shown())))?;
         let path = format!("{below}{name}");
         let meta = entry.path().symlink_metadata()?;
         if meta.is_dir() && name != ".git" {

@@ -30,6 +30,7 @@ pub use environment::Environment;
 
 use std::path::Path;
 
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Refusal, Result};
 
 /// The finding for a failed system call. `what` is a verb phrase such as `read`; `path` is its
@@ -44,7 +45,7 @@ pub fn failed(what: &str, path: &Path, error: &std::io::Error) -> Finding {
             Code::GitDirReadOnly,
             format!(
                 "Could not {what} {}: {error}. The Git directory is not writable from here.",
-                path.display()
+                path.shown()
             ),
             "If a sandbox protects .git, call edt from outside it (its MCP server or hook). \
              Otherwise make the directory writable for this user.",
@@ -52,7 +53,7 @@ pub fn failed(what: &str, path: &Path, error: &std::io::Error) -> Finding {
     }
     let finding = Finding::new(
         Code::IoError,
-        format!("Could not {what} {}: {error}.", path.display()),
+        format!("Could not {what} {}: {error}.", path.shown()),
         "Fix what the system reports (space, permissions), then repeat the call; `edt status` \
          recovers anything left unfinished.",
     );

@@ -387,7 +387,7 @@ pub fn run_hook(
     input: &[u8],
     env: &[(&str, &OsStr)],
 ) -> Result<CommandOutput> {
-    let shown = path.display().to_string();
+    let shown = path.to_string_lossy().into_owned();
     let started = effect::step(SideEffect::Start, path)
         .and_then(|()| command(environment, path, dir, env).args(args).spawn());
     let mut child = started.map_err(|error| not_started(&shown, &error))?;

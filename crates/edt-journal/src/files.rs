@@ -193,11 +193,7 @@ impl<'r> StagingArea<'r> {
     pub fn stage_bytes(&self, record: &FileRecord, bytes: &[u8], perms: Perms) -> Result<Stat> {
         let path = RepoPath::from_tree(&record.path);
         let wrap = |error: io::Error| {
-            failed(
-                "stage the new content of",
-                &self.repo.root_path().join(path.to_string()),
-                &error,
-            )
+            failed("stage the new content of", &self.repo.root_path().join(path.text()), &error)
         };
         if record.beside
             && let Parent::Missing = self.repo.root().beneath(path.split().0).map_err(wrap)?
@@ -304,9 +300,8 @@ impl<'r> StagingArea<'r> {
     pub fn target_state(&self, record: &FileRecord) -> Result<TargetState> {
         let path = RepoPath::from_tree(&record.path);
         let (directory, name) = path.split();
-        let wrap = |error: io::Error| {
-            failed("read", &self.repo.root_path().join(path.to_string()), &error)
-        };
+        let wrap =
+            |error: io::Error| failed("read", &self.repo.root_path().join(path.text()), &error);
         let found = match self.repo.root().beneath(directory).map_err(wrap)? {
             Parent::Open(dir) => match dir.read(name) {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -404,7 +399,7 @@ impl<'r> StagingArea<'r> {
     fn explain(&self, path: &RepoPath, error: &io::Error) -> Finding {
         match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound => changed_meanwhile(path),
-            _ => failed("write", &self.repo.root_path().join(path.to_string()), error),
+            _ => failed("write", &self.repo.root_path().join(path.text()), error),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use edt_io::disk::Dir;
 use edt_io::failed;
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
 /// The name of the staged index.
@@ -20,7 +21,7 @@ pub(super) fn open_directory(index: &Path) -> Result<(Dir, Vec<u8>)> {
 pub(super) fn busy(path: &Path, what: &str) -> Finding {
     Finding::new(
         Code::RepositoryBusy,
-        format!("The index {} {what}.", path.display()),
+        format!("The index {} {what}.", path.shown()),
         "Repeat the call. If no Git program is running here, a crashed one left index.lock: ask the \
          user to remove it.",
     ).nothing_changed()

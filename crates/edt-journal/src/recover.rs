@@ -16,6 +16,7 @@ use super::{private, restart, restart_index};
 use edt_git::objects::ObjectCheck;
 use edt_git::{Repo, objects};
 use edt_io::permanent_as_none;
+use edt_types::text::Shown as _;
 use edt_types::{Recovered, RepoPath, Result};
 
 /// Opens the journal and recovers what it has pending. `pointer`: see [`Journal::pointer`].
@@ -49,7 +50,7 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
             left: Vec::new(),
             detail: format!(
                 "The journal could not be read and was renamed to {}. No file was changed.",
-                path.display()
+                path.shown()
             ),
         }),
     };

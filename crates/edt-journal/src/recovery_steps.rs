@@ -101,7 +101,7 @@ pub(super) fn report(
              changed.",
         );
     }
-    let names = |paths: &[RepoPath]| paths.iter().map(ToString::to_string).collect();
+    let names = |paths: &[RepoPath]| paths.iter().map(RepoPath::text).collect();
     let commit = record.branch.new.oid().map(|oid: Oid| oid.to_string());
     Recovered { action, commit, files: names(files), left: names(left), detail }
 }

@@ -22,7 +22,7 @@ use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, objects};
 use edt_io::disk::{Parent, Stat};
 use edt_io::{failed, permanent_as_none};
-use edt_types::{Recovered, RepoPath, Result};
+use edt_types::{Recovered, RepoPath, Result, text::Shown as _};
 
 /// A transaction, its branch and its number.
 type Recorded = (ChangeRecord, BranchUpdate, u64);
@@ -85,7 +85,7 @@ pub(super) fn recover_all(
     let mut recovered = report("recovered", last, &files, &left);
     recovered.detail.push_str(lost.unwrap_or_default());
     if !kept.is_empty() {
-        let names: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
+        let names: Vec<String> = kept.iter().map(|path| path.shown()).collect();
         recovered.detail.push_str(&format!(
             " Displaced files that are not edt's are kept: {}.",
             names.join(", ")

@@ -8,6 +8,7 @@ use super::files::{StagedState, StagingArea, TargetState};
 use super::record::FileRecord;
 use edt_io::disk::{Parent, RenameMode};
 use edt_io::failed;
+use edt_types::text::Shown as _;
 use edt_types::{RepoPath, Result, Warning};
 
 impl StagingArea<'_> {
@@ -119,9 +120,8 @@ impl StagingArea<'_> {
     fn swap_back(&self, record: &FileRecord) -> Result<()> {
         let path = RepoPath::from_tree(&record.path);
         let (directory, name) = path.split();
-        let wrap = |error: io::Error| {
-            failed("put back", &self.repo.root_path().join(path.to_string()), &error)
-        };
+        let wrap =
+            |error: io::Error| failed("put back", &self.repo.root_path().join(path.text()), &error);
         // The change itself may have removed the directory with its last file.
         let Parent::Open(dir) = self.repo.root().make_beneath(directory).map_err(wrap)? else {
             let gone = io::Error::from(io::ErrorKind::NotADirectory);
@@ -175,7 +175,7 @@ impl StagingArea<'_> {
             return None;
         }
         let kept = match self.preserve(record) {
-            Ok(kept) => kept.display().to_string(),
+            Ok(kept) => kept.shown(),
             Err(_) => format!("{} in edt's directory", record.stage),
         };
         let message = format!(
@@ -184,7 +184,7 @@ impl StagingArea<'_> {
         );
         Some(Warning {
             code: "written_meanwhile",
-            path: Some(RepoPath::from_tree(&record.path).to_string()),
+            path: Some(RepoPath::from_tree(&record.path).text()),
             message,
         })
     }

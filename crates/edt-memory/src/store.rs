@@ -68,7 +68,7 @@ impl<'r> Memory<'r> {
             let Some(TreeItem::File(file)) = differs.new else { continue };
             match self.episode_at_path(&differs.path, file.oid)? {
                 Some(episode) => read.push(episode),
-                None => unreadable.push(differs.path.to_string()),
+                None => unreadable.push(differs.path.text()),
             }
         }
         Ok((read, unreadable))
@@ -405,7 +405,7 @@ mod tests {
     #[test]
     fn an_episode_is_a_file_named_by_its_id() {
         let path = path_of("0123456789abcdef");
-        assert_eq!(path.to_string(), "episodes/01/23456789abcdef.json");
+        assert_eq!(path.text(), "episodes/01/23456789abcdef.json");
         assert_eq!(id_of(&path).as_deref(), Some("0123456789abcdef"));
     }
 

@@ -18,6 +18,7 @@ use crate::sandbox::{
 use edt_git::Repo;
 use edt_io::streams::{self, Follow as _, FollowEnd, PipeReader};
 use edt_io::{clock, failed};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Effect, Finding, Level, Refusal, Result, Warning};
 
 /// How long a program may go on after a signal that asks it to end.
@@ -95,9 +96,9 @@ pub(super) fn execute(
     let lossy = |text: &OsString| text.to_string_lossy().into_owned();
     let report = RunReport {
         id: store.id(),
-        program: permitted.program.display().to_string(),
+        program: permitted.program.to_string_lossy().into_owned(),
         args: request.args.iter().map(lossy).collect(),
-        cwd: permitted.dir.display().to_string(),
+        cwd: permitted.dir.to_string_lossy().into_owned(),
         exit_code: exit_code.filter(|_| !timed_out),
         signal,
         timed_out,
@@ -255,7 +256,7 @@ fn follow(
 }
 
 pub(super) fn not_started(path: &Path, why: StartError) -> Refusal {
-    let program = path.display();
+    let program = path.shown();
     let finding = match why {
         StartError::Unavailable { level, why } => Finding::new(
             Code::SandboxUnavailable,

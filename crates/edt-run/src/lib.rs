@@ -35,8 +35,9 @@ use edt_core::session::snapshot::Snapshot;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_git::{Oid, Repo};
 use edt_types::stage;
+use edt_types::text::Shown as _;
 use edt_types::trace::names::{PROGRAM, RECORD, SNAPSHOT};
-use edt_types::{Code, Effect, Finding, Refusal, Result, Status, Warning};
+use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result, Status, Warning};
 pub use rustix::process::Signal;
 
 pub use answer::RunOutcome;
@@ -91,7 +92,7 @@ pub fn run(
     )
     .inspect_err(|_| before.snapshot.finish())?;
     let not_kept = before.snapshot.not_kept.iter();
-    answer.not_kept = not_kept.map(|one| one.path.to_string()).collect();
+    answer.not_kept = not_kept.map(|one| one.path.text()).collect();
     let consumed =
         permitted.approval.take().map(|approval| approval.consume(workspace)).transpose()?;
     // The program may call edt in this worktree. With the lock held, both would wait for each
@@ -237,7 +238,7 @@ fn record_program(
     answer.commit = Some(commit.to_string());
     answer.parent = Some(recorded.parent.to_string());
     answer.checkpoints = recorded.checkpoints.iter().map(ToString::to_string).collect();
-    answer.new_files = recorded.new_files.iter().map(ToString::to_string).collect();
+    answer.new_files = recorded.new_files.iter().map(RepoPath::text).collect();
     answer.files = recorded.files;
     Ok(())
 }
@@ -260,7 +261,7 @@ fn refused_after_run(
             format!(
                 "Before anything else, move {}: nothing else may have that content. Only then \
                  restore other files: `git status` shows the changes.",
-                moved.join(", ")
+                moved.join(", ").shown()
             ),
         ),
         None => (
@@ -353,7 +354,7 @@ fn message(dir: &std::path::Path, executed: &Executed) -> String {
     } else {
         line
     };
-    let directory = edt_types::text::escape_controls(&dir.display().to_string()).0;
+    let directory = edt_types::text::escape_controls(&dir.shown()).0;
     format!(
         "{subject}\n\nCommand: {full}\nDirectory: {directory}\nEnded: {end} after {:.1} s",
         executed.took.as_secs_f64()

@@ -18,6 +18,7 @@ use edt_core::session::worktree_host::WorktreeHost;
 use edt_core::session::{LockedWorkspace, Session, begin};
 use edt_git::{Repo, sha256};
 use edt_io::{failed, fs, streams};
+use edt_types::text::Shown as _;
 use edt_types::text::shell_word;
 use edt_types::{Code, Effect, Finding, Level, Refusal, RepoPath, Result};
 
@@ -158,7 +159,7 @@ fn check_directory(root: &Path, dir: &Path) -> Result<()> {
 }
 
 fn outside(path: &Path, root: &Path) -> Finding {
-    let message = format!("{} is outside the worktree {}.", path.display(), root.display());
+    let message = format!("{} is outside the worktree {}.", path.shown(), root.shown());
     Finding::new(
         Code::PathOutsideRepo,
         message,
@@ -205,7 +206,7 @@ fn input(repo: &Repo, root: &Path, input: &ProgramInput) -> Result<Option<Vec<u8
             };
             let bytes = below.as_os_str().as_encoded_bytes();
             let path = RepoPath::parse(bytes).map_err(|problem| problem.finding(bytes))?;
-            let name = path.to_string();
+            let name = path.text();
             match path_state::file_on_disk(repo, &path, MAX_INPUT_BYTES)? {
                 Some(OnDiskFile::Bytes(bytes)) => Ok(Some(bytes)),
                 Some(OnDiskFile::TooLarge) => Err(too_large(&name).into()),

@@ -15,6 +15,7 @@ use edt_git::{Oid, Repo, Tracked, planted};
 use edt_io::disk::Stat;
 use edt_io::names::NamesBelow;
 use edt_io::{failed, fs};
+use edt_types::text::Shown as _;
 use edt_types::text::shell_word;
 use edt_types::{Code, Effect, Finding, Level, RepoPath, Result};
 
@@ -319,7 +320,7 @@ impl Planted {
                 let word = |path: &Path| shell_word(path.as_os_str().as_bytes());
                 let finding = Finding::new(
                     Code::ApprovalRequired,
-                    format!("The program left {what}. It was moved to {}.", place.display()),
+                    format!("The program left {what}. It was moved to {}.", place.shown()),
                     format!(
                         "Continue without it. If it is needed, ask the user to examine it and to \
                          type `mv -T {} {}`.",
@@ -327,7 +328,7 @@ impl Planted {
                         word(&full)
                     ),
                 );
-                finding.with("quarantine", place.display().to_string())
+                finding.with("quarantine", place.to_string_lossy().into_owned())
             }
             Err(error) => Finding::new(
                 Code::IoError,
@@ -335,7 +336,7 @@ impl Planted {
                 format!(
                     "Ask the user to move or delete {} before anything else, without entering its \
                      directory.",
-                    full.display()
+                    full.shown()
                 ),
             ),
         };

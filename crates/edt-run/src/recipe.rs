@@ -79,7 +79,7 @@ impl Files<'_> {
     /// The text of a file in the worktree, with its path from the root.
     fn text(&self, name: &str) -> Option<(String, String)> {
         let real = fs::real_path(&self.dir.join(name));
-        let below = real.strip_prefix(self.root).ok()?.display().to_string();
+        let below = real.strip_prefix(self.root).ok()?.to_string_lossy().into_owned();
         let bytes = fs::read_small(&real, MOST_BYTES)?;
         let text = String::from_utf8(bytes).ok()?;
         let plain = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };

@@ -8,6 +8,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use edt_types::text::Shown as _;
 use edt_types::text::shell_word;
 use edt_types::{Code, Effect, Finding, Level, Result};
 
@@ -138,7 +139,7 @@ impl ProgramRequest {
         }
         match self.env.iter().find(|(name, value)| wrong(name) || nul(value)) {
             Some((name, _)) => {
-                Err(bad(format!("The variable {} cannot be set.", name.display())).into())
+                Err(bad(format!("The variable {} cannot be set.", name.shown())).into())
             }
             None => Ok(()),
         }

@@ -146,7 +146,7 @@ impl Finding {
 
     #[must_use]
     pub fn at(mut self, path: &RepoPath) -> Finding {
-        self.path = Some(path.to_string());
+        self.path = Some(path.text());
         self
     }
 

@@ -10,6 +10,7 @@ use std::fmt;
 use gix_validate::path::component;
 
 use super::{Code, Finding};
+use crate::text::Shown as _;
 
 /// A path relative to the worktree's root, with `/` as the separator.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,6 +100,12 @@ impl RepoPath {
         &self.0
     }
 
+    /// The exact path, for programs; bytes that are not UTF-8 are U+FFFD.
+    #[must_use]
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
+    }
+
     /// The path as a shell argument: quoted if needed, and after `--` if a program would read it as
     /// an option.
     #[must_use]
@@ -148,9 +155,10 @@ impl RepoPath {
     }
 }
 
+/// The path in a sentence: [`Shown::shown`]. [`RepoPath::text`] is the exact one.
 impl fmt::Display for RepoPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&self.0))
+        f.write_str(&String::from_utf8_lossy(&self.0).shown())
     }
 }
 

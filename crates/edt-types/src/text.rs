@@ -1,7 +1,9 @@
 //! Bytes as lines: line ends, counts, positions and display.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::ops::Range;
+use std::path::Path;
 
 use crate::unseen::{disguised_letters, is_invisible, shapes_neighbours};
 
@@ -188,6 +190,40 @@ pub fn shell_word(bytes: &[u8]) -> String {
     }
 }
 
+/// A name or path of somebody else in a sentence.
+pub trait Shown {
+    /// The text on one line: line ends and other controls become `\u{…}`, so that a name forges no
+    /// line of an answer. Where the sentence is rendered, [`escape_controls`] does the rest.
+    #[must_use]
+    fn shown(&self) -> String;
+}
+
+impl Shown for str {
+    fn shown(&self) -> String {
+        let mut out = String::with_capacity(self.len());
+        for c in self.chars() {
+            if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+                push_escaped(&mut out, c);
+            } else {
+                out.push(c);
+            }
+        }
+        out
+    }
+}
+
+impl Shown for OsStr {
+    fn shown(&self) -> String {
+        self.to_string_lossy().shown()
+    }
+}
+
+impl Shown for Path {
+    fn shown(&self) -> String {
+        self.as_os_str().shown()
+    }
+}
+
 /// Escapes a line, given without its line end, for users: what is shown is what is there. Tabs are
 /// kept. Invisible characters, and letters in Latin words that only look Latin, become `\u{…}`.
 /// Returns the text and the number of escaped characters.
@@ -301,6 +337,13 @@ pub fn optional_os_string<'de, D: serde::Deserializer<'de>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_shown_on_one_line() {
+        let name = "a\nnext: b\r\u{85}\u{2028}\u{1b}\tc";
+        assert_eq!(name.shown(), "a\\u{a}next: b\\u{d}\\u{85}\\u{2028}\\u{1b}\\u{9}c");
+        assert_eq!(Path::new("ä b/p\u{430}y").shown(), "ä b/p\u{430}y");
+    }
 
     #[test]
     fn endings_are_detected_and_converted() {

@@ -27,6 +27,7 @@ use edt_memory::{
     Episode, FailedAttempt, Lesson, LessonQuery, Memory, TextOrigin, exchange, lessons, score,
     scrub,
 };
+use edt_types::text::Shown as _;
 use edt_types::text::counted;
 use edt_types::{Code, Finding, Result, Status};
 
@@ -375,7 +376,7 @@ impl ExportArgs {
         }
         let file = context.start.join(&self.file);
         if fs::size(&file).is_some() {
-            let message = format!("{} already exists.", self.file.display());
+            let message = format!("{} already exists.", self.file.shown());
             return Err(Finding::new(
                 Code::FileExists,
                 message,
@@ -392,7 +393,7 @@ impl ExportArgs {
                 "{} {} to {}\n",
                 paint(GOOD, "exported"),
                 counted(answer.total, "episode"),
-                self.file.display()
+                self.file.shown()
             )
         }))
     }

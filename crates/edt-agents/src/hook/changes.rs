@@ -263,7 +263,7 @@ fn judge_part(
     let was_not_text: BTreeSet<String> = files
         .iter()
         .filter(|one| !text(&one.old).is_some_and(was_text))
-        .map(|one| one.path.to_string())
+        .map(|one| one.path.text())
         .collect();
     let may_be_binary =
         |path: &Option<String>| path.as_ref().is_some_and(|path| was_not_text.contains(path));
@@ -308,7 +308,7 @@ fn parts<'c>(
             "{} has {large} bytes, more than the guards read ({MAX_FILE}); it was not judged.",
             one.path
         );
-        warnings.push(Warning { code: "too_large", path: Some(one.path.to_string()), message });
+        warnings.push(Warning { code: "too_large", path: Some(one.path.text()), message });
     }
     if sized.iter().map(|(_, old, new)| old + new).sum::<u64>() > PART {
         sized.sort_by_key(|(_, old, new)| i128::from(*new) - i128::from(*old));

@@ -14,6 +14,7 @@ use edt_core::session::current::{BRANCHES, base_ref};
 use edt_io::clock::is_running;
 use edt_io::scratch::Scratch;
 use edt_io::{Environment, capabilities, fs};
+use edt_types::text::Shown as _;
 use edt_types::text::counted;
 use edt_types::{Refusal, Result};
 
@@ -94,7 +95,7 @@ pub fn remove_leftovers(context: &DoctorContext) -> Result<Vec<String>> {
     for path in leftover_staged_files(context) {
         if is_in_git(context, &path)? {
             fs::remove_file(&path).map_err(|error| edt_io::failed("remove", &path, &error))?;
-            removed.push(format!("removed {}, whose content Git has", path.display()));
+            removed.push(format!("removed {}, whose content Git has", path.shown()));
         }
     }
     for (name, value) in leftover_probe_refs(context)? {
@@ -104,7 +105,7 @@ pub fn remove_leftovers(context: &DoctorContext) -> Result<Vec<String>> {
     for directory in Scratch::abandoned(Environment::Process, &context.git_dir) {
         fs::remove_dir_all(&directory)
             .map_err(|error| edt_io::failed("remove", &directory, &error))?;
-        let directory = directory.display();
+        let directory = directory.shown();
         removed.push(format!("removed {directory}, the scratch directory of a killed edt"));
     }
     Ok(removed)
@@ -194,7 +195,7 @@ fn writable(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
         Some((path, error)) => probe_result(
             "writable",
             Health::Broken,
-            &format!("{} is not writable: {error}.", path.display()),
+            &format!("{} is not writable: {error}.", path.shown()),
             Some(
                 "If a sandbox protects it, call edt from outside the sandbox (its MCP server or a \
                  hook); else make it writable for this user.",
@@ -244,7 +245,7 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
     for name in ["index.lock", "HEAD.lock", "config.lock"] {
         let path = context.git_dir.join(name);
         if let Some(minutes @ 10..) = fs::minutes_old(&path) {
-            let found = format!("{} is {minutes} minutes old.", path.display());
+            let found = format!("{} is {minutes} minutes old.", path.shown());
             results.push(probe_result(
                 "leftovers",
                 Health::Broken,
@@ -258,7 +259,7 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
         let found = format!(
             "A killed edt left {} in {}.",
             counted(leftover_staged_files.len(), "staged file"),
-            leftover_staged_files[0].parent().unwrap_or(Path::new("")).display()
+            leftover_staged_files[0].parent().unwrap_or(Path::new("")).shown()
         );
         results.push(probe_result(
             "leftovers",
@@ -286,7 +287,7 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
         let found = format!(
             "No stale lock was found, but {} scratch directories: {}, ….",
             directories.len(),
-            first.display()
+            first.shown()
         );
         let next = Some("`edt doctor --fix` removes them.");
         results.push(probe_result("leftovers", Health::Ok, &found, next));
@@ -373,11 +374,11 @@ fn hooks(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
     for root in context.location.unguarded()? {
         let found = format!(
             "core.hooksPath is relative, so Git does not find edt's hooks in the worktree {}.",
-            root.display()
+            root.shown()
         );
         let next = format!(
             "`git config core.hooksPath '{}'` sets one directory for all worktrees.",
-            context.location.hooks.display()
+            context.location.hooks.shown()
         );
         results.push(probe_result("hooks", Health::NotLive, &found, Some(&next)));
     }

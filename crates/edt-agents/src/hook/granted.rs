@@ -65,7 +65,7 @@ fn approvals(call: &HookCall<'_>, changes: &[PathChange]) -> Result<Vec<(String,
             .iter()
             .map(|line| parse_grant(line))
             .filter_map(|grant| {
-                let is_it = |one: &&PathChange| Some(one.path.to_string()) == grant.path;
+                let is_it = |one: &&PathChange| Some(one.path.text()) == grant.path;
                 changes.iter().find(is_it).map(|staged| (grant.clone(), staged))
             })
             .collect();

@@ -17,6 +17,7 @@ use super::script::{ScriptOwner, owner, render};
 use super::step::{HookAction, HookStep};
 use edt_io::failed;
 use edt_io::fs::{self, PathContent};
+use edt_types::text::Shown as _;
 use edt_types::{Code, DryRun, Effect, Finding, Refusal, Result};
 
 /// The suffix of a hook that edt renamed.
@@ -58,7 +59,7 @@ pub fn install(git: &Git, force: Force, dry_run: DryRun) -> Result<(HooksLocatio
     }
     Refusal::check(refused)?;
     if let Some(other) = location.unguarded()?.first() {
-        let detail = format!("not in {}, because core.hooksPath is relative", other.display());
+        let detail = format!("not in {}, because core.hooksPath is relative", other.shown());
         steps
             .iter_mut()
             .filter(|step| step.detail.is_none())
@@ -367,7 +368,7 @@ fn is_identical(path: &Path, moved_to: &Path) -> Result<bool> {
 fn step(hook: &dyn Hook, path: &Path, action: HookAction, detail: Option<&str>) -> HookStep {
     HookStep {
         hook: hook.name().to_owned(),
-        location: path.display().to_string(),
+        location: path.to_string_lossy().into_owned(),
         action,
         detail: detail.map(str::to_owned),
     }
@@ -376,11 +377,11 @@ fn step(hook: &dyn Hook, path: &Path, action: HookAction, detail: Option<&str>) 
 fn conflict(path: &Path, reason: &str) -> Finding {
     Finding::new(
         Code::UnsupportedRepository,
-        format!("{} {reason}, so edt could not restore it.", path.display()),
+        format!("{} {reason}, so edt could not restore it.", path.shown()),
         format!(
             "The user must decide which to keep: move one away (`ls -l {}*`), then repeat the \
              call.",
-            path.display()
+            path.shown()
         ),
     )
     .with_effect(Effect::NothingInstalled)

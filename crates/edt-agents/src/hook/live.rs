@@ -14,6 +14,7 @@ use edt_io::Environment;
 use edt_io::fs::{self, PathContent};
 use edt_io::scratch::Scratch;
 use edt_io::spawn::{self, CommandOutput};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
 /// The file that the probe stages.
@@ -108,13 +109,13 @@ fn invocation(
             Err(format!(
                 "{} is a file in the worktree and differs from what this edt writes, so it was not \
                  run",
-                path.display()
+                path.shown()
             ))
         }
         PathContent::File { bytes, .. }
             if is_tracked_content && calls_edt(location, hook, &bytes)? =>
         {
-            Err(format!("{} is a file in the worktree, so it was not run", path.display()))
+            Err(format!("{} is a file in the worktree, so it was not run", path.shown()))
         }
         PathContent::File { bytes, executable } => match owner(&bytes, hook) {
             ScriptOwner::Other if calls_edt(location, hook, &bytes)? => {
@@ -131,7 +132,7 @@ fn invocation(
                 }))
             }
             ScriptOwner::Edt | ScriptOwner::EdtModified if !executable => {
-                Err(format!("{} is not executable", path.display()))
+                Err(format!("{} is not executable", path.shown()))
             }
             ScriptOwner::Edt | ScriptOwner::EdtModified => Ok(Invocation::Git),
         },
@@ -188,7 +189,7 @@ fn run(
             let path = scratch
                 .put(b"input", input)
                 .map_err(|error| edt_io::failed("write", scratch.path(), &error))?;
-            let to_stdin = format!("--to-stdin={}", path.display());
+            let to_stdin = format!("--to-stdin={}", path.to_string_lossy());
             if !input.is_empty() {
                 all.push(&to_stdin);
             }

@@ -7,6 +7,7 @@ use super::list::HOOKS;
 use super::plumbing::Git;
 use edt_io::failed;
 use edt_io::fs::{self, PathContent, make_dir, real_path};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Effect, Finding, Result};
 
 /// The first Git that reads hooks from its configuration.
@@ -109,7 +110,7 @@ impl HooksLocation {
     pub fn check_own(&self) -> Result<()> {
         let set = self.hooks_path.as_ref();
         let shown = set.map_or_else(
-            || format!("{} (really {})", self.hooks.display(), real_path(&self.hooks).display()),
+            || format!("{} (really {})", self.hooks.shown(), real_path(&self.hooks).shown()),
             |(_, path)| format!("core.hooksPath = {path}"),
         );
         let reason = if let Some((scope, _)) =
@@ -132,10 +133,10 @@ impl HooksLocation {
         let remedy = match set {
             Some(_) => format!(
                 "Set a directory of this repository (`git config --local core.hooksPath '{}'`)",
-                usual.display()
+                usual.shown()
             ),
             None => {
-                format!("Replace {} with a directory of this repository", usual.display())
+                format!("Replace {} with a directory of this repository", usual.shown())
             }
         };
         Err(Finding::new(
@@ -144,7 +145,7 @@ impl HooksLocation {
             format!("{remedy}, or repeat `edt hooks install` with --force to use it anyway."),
         )
         .with_effect(Effect::NothingInstalled)
-        .with("hooks_path", self.hooks.display().to_string())
+        .with("hooks_path", self.hooks.to_string_lossy().into_owned())
         .into())
     }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use edt_io::Environment;
 use edt_io::fs::{self, PathContent};
 use edt_io::spawn::{self, CommandOutput, Hooks};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
 /// Git in one repository: the one of the directory, or the one that the environment names.
@@ -208,7 +209,7 @@ impl Git {
         if message.contains("not a git repository") {
             return Finding::new(
                 Code::NotARepository,
-                format!("{} is not inside a Git repository.", self.dir.display()),
+                format!("{} is not inside a Git repository.", self.dir.shown()),
                 "Run edt inside a worktree, pass -C DIR, or create a repository with `git init`.",
             );
         }

@@ -10,6 +10,7 @@ use super::{Form, ManagedFile, Original, Purpose, Scope, SetupTarget, UnusableFi
 use edt_git::sha256;
 use edt_io::failed;
 use edt_io::fs::{self, PathContent};
+use edt_types::text::Shown as _;
 use edt_types::{Code, DryRun, Effect, Finding, Refusal, Result};
 
 /// What was done to one file, or would be in a dry run.
@@ -216,7 +217,7 @@ pub fn remove(
     }
     steps.extend(unreached.iter().map(|one| {
         SetupStep {
-        file: one.file.display().to_string(),
+        file: one.file.to_string_lossy().into_owned(),
         purpose: Purpose::Settings,
         action: SetupAction::Left,
         detail: Some(
@@ -320,9 +321,8 @@ pub fn presence<'p>(
         let found = found.and_then(|old| match old {
             None => Ok((false, false)),
             Some(old) => {
-                let error = |reason: UnusableFile| {
-                    vec![format!("{}: {}.", managed.file.display(), reason.0)]
-                };
+                let error =
+                    |reason: UnusableFile| vec![format!("{}: {}.", managed.file.shown(), reason.0)];
                 let new = managed.form.with(Some(&old)).map_err(error)?;
                 Ok((managed.form.occurs_in(&old), new == old))
             }
@@ -366,22 +366,22 @@ fn check_reachable(target: &SetupTarget, file: &Path) -> Result<Option<String>> 
     let within = file.strip_prefix(target.top()).ok();
     if target.scope == Scope::Project && within.is_some() && !real.starts_with(&top) {
         let reason =
-            format!("a symbolic link in its path leads out of the project, to {}", real.display());
+            format!("a symbolic link in its path leads out of the project, to {}", real.shown());
         return Err(unusable(file, &UnusableFile(reason)).into());
     }
     let exists = |above: &&Path| !matches!(fs::read_path(above), Ok(PathContent::Nothing));
     if let Some(above) = real.ancestors().skip(1).find(exists) {
         if !above.is_dir() {
-            let reason = format!("{} is not a directory", above.display());
+            let reason = format!("{} is not a directory", above.shown());
             return Err(unusable(file, &UnusableFile(reason)).into());
         }
         fs::check_writable(above).map_err(|error| {
-            let reason = format!("{} is not writable ({error})", above.display());
+            let reason = format!("{} is not writable ({error})", above.shown());
             unusable(file, &UnusableFile(reason))
         })?;
     }
     let as_named = within.map_or_else(|| file.to_owned(), |within| top.join(within));
-    Ok((real != as_named).then(|| format!("its real path is {}", real.display())))
+    Ok((real != as_named).then(|| format!("its real path is {}", real.shown())))
 }
 
 fn write(plan: &PlannedWrite) -> Result<()> {
@@ -421,16 +421,21 @@ fn missing_directories(file: &Path) -> Vec<PathBuf> {
 }
 
 fn step(managed: &ManagedFile, action: SetupAction, detail: Option<String>) -> SetupStep {
-    SetupStep { file: managed.file.display().to_string(), purpose: managed.purpose, action, detail }
+    SetupStep {
+        file: managed.file.to_string_lossy().into_owned(),
+        purpose: managed.purpose,
+        action,
+        detail,
+    }
 }
 
 fn unusable(file: &Path, reason: &UnusableFile) -> Finding {
     let mut finding = Finding::new(
         Code::BadRequest,
-        format!("edt cannot change {}: {}.", file.display(), reason.0),
+        format!("edt cannot change {}: {}.", file.shown(), reason.0),
         "Correct that file, or move it away, and call `edt setup` again.",
     )
     .with_effect(Effect::NothingWritten);
-    finding.path = Some(file.display().to_string());
+    finding.path = Some(file.to_string_lossy().into_owned());
     finding
 }

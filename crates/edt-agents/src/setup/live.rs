@@ -1,6 +1,7 @@
 //! Probes whether a setup works: the hook gets a payload that it must refuse, and the MCP server
 //! gets an `initialize` request.
 
+use edt_types::text::Shown as _;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -95,7 +96,7 @@ fn with_absolute_edt(target: &SetupTarget) -> std::result::Result<SetupTarget, S
     if let Some(entry) =
         programs::search_dirs(Environment::Process).into_iter().find(|entry| !entry.is_absolute())
     {
-        let entry = entry.display();
+        let entry = entry.shown();
         return Err(format!(
             "PATH has the relative directory `{entry}`, where a project may have programs, so \
              nothing was probed"
@@ -104,7 +105,7 @@ fn with_absolute_edt(target: &SetupTarget) -> std::result::Result<SetupTarget, S
     let found = Some(&target.edt)
         .filter(|edt| *edt == "edt")
         .and_then(|edt| bounded::find(Environment::Process, edt));
-    let edt = found.map_or_else(|| target.edt.clone(), |path| path.display().to_string());
+    let edt = found.map_or_else(|| target.edt.clone(), |path| path.to_string_lossy().into_owned());
     Ok(SetupTarget { edt, ..target.clone() })
 }
 

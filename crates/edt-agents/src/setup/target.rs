@@ -100,7 +100,7 @@ pub fn edt_command(own: &Path) -> String {
     if path_is_absolute && found.is_some() && found == edt_io::programs::canonical(own) {
         "edt".to_owned()
     } else {
-        own.display().to_string()
+        own.to_string_lossy().into_owned()
     }
 }
 

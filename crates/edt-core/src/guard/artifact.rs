@@ -57,7 +57,7 @@ impl Guard for ChatArtifact {
 #[must_use]
 pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     subject.text()?;
-    let path = subject.path.to_string();
+    let path = subject.path.text();
     let name = path.rsplit('/').next().unwrap_or(&path);
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     if extension.is_none_or(|extension| PROSE.contains(&extension.as_str()))

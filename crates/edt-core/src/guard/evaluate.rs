@@ -208,7 +208,7 @@ impl Evaluation<'_> {
         if guards.is_empty() {
             return false;
         }
-        let path = path.to_string();
+        let path = path.text();
         self.run.reports.iter().any(|report| {
             matches!(report.verdict, Verdict::Refuse | Verdict::Allowed)
                 && guards.contains(&report.guard)
@@ -227,13 +227,13 @@ impl Evaluation<'_> {
     }
 
     fn warn(&mut self, origin: Origin<'_>, code: &'static str, message: String) {
-        let path = origin.path.map(ToString::to_string);
+        let path = origin.path.map(RepoPath::text);
         self.run.warnings.push(Warning { code, path, message: message.clone() });
         self.report(origin, Verdict::Warn, Some(message));
     }
 
     fn report(&mut self, origin: Origin<'_>, verdict: Verdict, detail: Option<String>) {
-        let path = origin.path.map(ToString::to_string).unwrap_or_default();
+        let path = origin.path.map(RepoPath::text).unwrap_or_default();
         self.run.reports.push(GuardReport { guard: origin.guard, verdict, path, detail });
     }
 }

@@ -46,7 +46,7 @@ impl Guard for ConflictMarkers {
 #[must_use]
 pub fn detect<'a>(subject: &Subject<'a>) -> Option<(usize, &'a [u8])> {
     subject.text()?;
-    let path = subject.path.to_string();
+    let path = subject.path.text();
     if path.rsplit('.').next().is_some_and(|extension| PATCHES.contains(&extension)) {
         return None;
     }

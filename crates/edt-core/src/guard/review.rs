@@ -244,7 +244,7 @@ impl ChangesReview {
         // Programs may write binary files. Only a text file that becomes binary counts.
         let was_text = |bytes: &Vec<u8>| !is_binary(bytes);
         let is_new = |finding: &Finding| {
-            let named = |one: &&Changed<'_>| finding.path == Some(one.path.to_string());
+            let named = |one: &&Changed<'_>| finding.path == Some(one.path.text());
             changed.iter().find(named).is_some_and(|one| !one.before.as_ref().is_some_and(was_text))
         };
         for finding in run.refused.into_iter().chain(run.held) {

@@ -44,7 +44,7 @@ pub(super) fn first(
     tree: Option<&Parsed<'_>>,
 ) -> Option<(Range<usize>, Range<usize>)> {
     // Tests repeat code on purpose.
-    let test = subject.path.to_string().to_ascii_lowercase().contains("test");
+    let test = subject.path.text().to_ascii_lowercase().contains("test");
     added.iter().find_map(|range| Window::around(subject, range).first(subject, tree, test))
 }
 

@@ -143,7 +143,7 @@ fn is_template(subject: &Subject<'_>, text: &[u8]) -> bool {
 
 /// Whether a fault is the trailing comma that some JSON parsers allow, as in `tsconfig.json`.
 fn is_trailing_comma(subject: &Subject<'_>, fault: &[u8]) -> bool {
-    let path = subject.path.to_string();
+    let path = subject.path.text();
     let name = path.rsplit('/').next().unwrap_or(&path);
     let jsonc = name.rsplit('.').next() == Some("jsonc");
     let lenient = jsonc

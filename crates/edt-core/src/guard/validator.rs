@@ -10,6 +10,7 @@ use edt_git::confinement::{ConfinedProgram, ConfinedStreams, Variables, Worktree
 use edt_io::bounded::{self, Job, JobOutput, ProcessEnd};
 use edt_io::notices::first_time;
 use edt_io::scratch::Scratch;
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Refusal, RepoPath};
 
 /// The guard `validator`.
@@ -97,7 +98,7 @@ impl Guard for Validators {
                 "TRUST_REQUIRED: {} did not run, because the user has not trusted edt.toml as it \
                  is in the session's base commit. The user can do so with `edt trust` in a \
                  terminal.",
-                names.join(", ")
+                names.join(", ").shown()
             );
             vec![GuardOutput::Unchecked { word, reason }]
         }
@@ -221,7 +222,7 @@ pub fn run_validator(
         bounded::run(&job).map(|done| result_of(&done, scratch.path()))
     };
     run().unwrap_or_else(|error| {
-        ValidatorResult::Failed(format!("{} could not be run ({error})", program.display()))
+        ValidatorResult::Failed(format!("{} could not be run ({error})", program.shown()))
     })
 }
 
@@ -251,7 +252,7 @@ fn result_of(done: &JobOutput, scratch: &Path) -> ValidatorResult {
 fn last_lines(output: &[u8], scratch: &Path) -> (String, bool) {
     let plain = |c: &char| *c == '\n' || *c == '\t' || !c.is_control();
     let text: String = String::from_utf8_lossy(output).chars().filter(plain).collect();
-    let text = text.replace(&format!("{}/", scratch.display()), "");
+    let text = text.replace(&format!("{}/", scratch.to_string_lossy()), "");
     let text = text.trim_end();
     let mut from = text.rmatch_indices('\n').nth(MAX_OUTPUT_LINES - 1).map_or(0, |(at, _)| at + 1);
     if text[from..].chars().count() > MAX_OUTPUT_CHARACTERS {
@@ -294,7 +295,7 @@ fn trust_required(names: &[&str]) -> Finding {
         format!(
             "Policy requires that {} checks this edit, and the user has not trusted edt.toml as it \
              is in the session's base commit.",
-            names.join(", ")
+            names.join(", ").shown()
         ),
         "Ask the user to run `edt trust` in a terminal; then repeat the request.",
     )

@@ -336,7 +336,7 @@ impl Policy {
 
     /// Whether the user excepted anything in the directory `path`.
     fn excepts_below(&self, path: &RepoPath) -> bool {
-        self.excepts(|globs| globs.may_match_below(&path.to_string()))
+        self.excepts(|globs| globs.may_match_below(&path.text()))
     }
 
     fn excepts(&self, matches: impl Fn(&Globs) -> bool) -> bool {

@@ -15,6 +15,7 @@ use super::limits::{DeletionLimits, SizeLimits};
 use super::validator::{self, Trust, Validator};
 use edt_command::CommandPolicy;
 use edt_io::disk::MAX_FILE;
+use edt_types::text::Shown as _;
 use edt_types::{Durability, Finding, RepoPath, Result};
 
 /// Names of the two files in messages.
@@ -245,7 +246,7 @@ impl Policy {
         }
         let named = user.unprotect.iter().filter_map(|one| one.repository.as_ref());
         if let Some(path) = named.chain(&user.mcp.worktrees).find(|path| !path.is_absolute()) {
-            let why = format!("{} is not an absolute path", path.display());
+            let why = format!("{} is not an absolute path", path.shown());
             return Err(unreadable(USER_FILE, &why).into());
         }
         let unprotected = std::mem::take(&mut user.unprotect).into_iter();
@@ -364,7 +365,7 @@ impl File {
 impl Rules {
     fn of(&self, guard: &str, path: Option<&RepoPath>) -> GuardTable {
         let mut rule = self.all.get(guard).copied().unwrap_or_default();
-        let name = path.filter(|_| !self.some.is_empty()).map(ToString::to_string);
+        let name = path.filter(|_| !self.some.is_empty()).map(RepoPath::text);
         for (globs, guards) in &self.some {
             if let Some(own) =
                 guards.get(guard).filter(|_| name.as_ref().is_some_and(|name| globs.is_match(name)))

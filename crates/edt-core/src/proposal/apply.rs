@@ -14,6 +14,7 @@ use edt_edit::{Edit, Expect, Op};
 use edt_git::diff::{TreeDifference, TreeItem};
 use edt_git::{Attributes, FileId, FileMode, Merged, ObjectWriter, Oid, TreeChange};
 use edt_journal::IndexView;
+use edt_types::text::Shown as _;
 use edt_types::{Code, DryRun, Finding, Outcome, RepoPath, Result, Warning};
 
 /// Applies proposal `id`.
@@ -233,13 +234,13 @@ fn still_approved(id: u64, found: &edt_types::Refusal) -> Warning {
 }
 
 fn stale(proposal: &Proposal, paths: &[RepoPath]) -> Finding {
-    let names: Vec<String> = paths.iter().map(ToString::to_string).collect();
+    let names: Vec<String> = paths.iter().map(RepoPath::text).collect();
     Finding::new(
         Code::ProposalStale,
         format!(
             "Proposal p{} can no longer be merged: the same lines of {} were changed since.",
             proposal.id,
-            names.join(", ")
+            names.join(", ").shown()
         ),
         "Read the files again, and send the updated change with `edt propose`.",
     )
@@ -482,7 +483,7 @@ mod tests {
             differs("b", None),
             differs("c", Some(TreeItem::File(file))),
         ]);
-        let names: Vec<String> = sorted.iter().map(|differs| differs.path.to_string()).collect();
+        let names: Vec<String> = sorted.iter().map(|differs| differs.path.text()).collect();
         assert_eq!(names, ["b", "a", "c"]);
     }
 

@@ -162,7 +162,7 @@ fn paths_of(workspace: &LockedWorkspace, proposal: &Proposal) -> Result<Vec<Stri
         .parent
         .map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
     let differs = repo.tree_diff(parent, proposal.commit.tree)?;
-    Ok(differs.iter().map(|differs| differs.path.to_string()).collect())
+    Ok(differs.iter().map(|differs| differs.path.text()).collect())
 }
 
 #[cfg(test)]

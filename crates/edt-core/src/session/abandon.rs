@@ -18,6 +18,7 @@ use super::workspace::LockedWorkspace;
 use edt_git::diff::TreeItem;
 use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView, PrivateRecord};
+use edt_types::text::Shown as _;
 use edt_types::{Code, FileReport, Finding, Refusal, RepoPath, Result, Warning};
 
 /// An abandoned session.
@@ -196,7 +197,7 @@ impl ReturnTarget {
         let why = format!(
             "{} is checked out, rebased or bisected in {}.",
             short(&origin),
-            repo.worktree_path(&other).display()
+            repo.worktree_path(&other).shown()
         );
         let after = "If this worktree was made for the session, remove it with `git worktree \
             remove`.";
@@ -218,7 +219,8 @@ impl ReturnTarget {
         }
         let paths: Vec<String> =
             error.clone().into_vec().into_iter().filter_map(|finding| finding.path).collect();
-        let why = format!("edt cannot check out {} from {}.", paths.join(", "), short(onto));
+        let why =
+            format!("edt cannot check out {} from {}.", paths.join(", ").shown(), short(onto));
         let to = if onto.starts_with("refs/heads/") {
             short(onto).to_owned()
         } else {

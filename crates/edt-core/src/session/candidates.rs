@@ -41,8 +41,7 @@ pub(super) fn candidates(
             continue;
         }
         let (dir_path, name) = named.split();
-        let failed =
-            |error| edt_io::failed("read", &repo.root_path().join(named.to_string()), &error);
+        let failed = |error| edt_io::failed("read", &repo.root_path().join(named.text()), &error);
         let found = match repo.root().beneath(dir_path).map_err(failed)? {
             Parent::Open(dir) => dir.stat(name).map_err(failed)?,
             Parent::Missing | Parent::NotADirectory => None,
@@ -102,7 +101,7 @@ pub(super) fn ignored_paths(ignored: &[PathState]) -> Vec<Warning> {
 pub(super) fn ignored_path(path: &RepoPath) -> Warning {
     Warning {
         code: "left_out",
-        path: Some(path.to_string()),
+        path: Some(path.text()),
         message: "This path was not recorded: Git ignores it, or ignored its content before. Such \
             a file is committed only if the user adds it (`git add`)."
             .to_owned(),
@@ -112,7 +111,7 @@ pub(super) fn ignored_path(path: &RepoPath) -> Warning {
 fn nothing_below(path: &RepoPath) -> Warning {
     Warning {
         code: "left_out",
-        path: Some(path.to_string()),
+        path: Some(path.text()),
         message: "Nothing below this directory was recorded: Git ignores its files, or it is \
             empty."
             .to_owned(),

@@ -254,7 +254,7 @@ fn report(state: &PathState, new: Option<&NewFile>, id: Option<FileId>) -> FileR
     let is_dirty = !state.ignored && state.disk_file() != state.tip;
     FileReport {
         user_changes: if is_dirty { UserChanges::Separate } else { UserChanges::None },
-        ..diff_report::report(state.path.to_string(), ids, texts)
+        ..diff_report::report(state.path.text(), ids, texts)
     }
 }
 
@@ -420,8 +420,8 @@ mod tests {
         };
         let steps = states.into_iter().zip(&paths).map(step).collect();
         let plan = CheckoutPlan::of(&mut writer, None, Attributes::Worktree(tip), steps).unwrap();
-        let files: Vec<String> = plan.files.iter().map(|file| file.path.to_string()).collect();
-        let moves: Vec<String> = plan.moves.iter().map(|one| one.path.to_string()).collect();
+        let files: Vec<String> = plan.files.iter().map(|file| file.path.text()).collect();
+        let moves: Vec<String> = plan.moves.iter().map(|one| one.path.text()).collect();
         assert_eq!(
             (files, moves),
             (vec!["a.txt".to_owned()], vec!["a.txt".to_owned(), "b.txt".to_owned()])

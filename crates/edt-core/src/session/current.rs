@@ -2,6 +2,7 @@
 
 use super::renamed;
 use edt_git::{Head, InHead, Oid, Repo, Worktree};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result, SessionReport};
 
 /// The prefix of shadow branches.
@@ -121,7 +122,7 @@ impl Session {
         let place = repo.worktree_root(&other).unwrap_or(other.git_dir);
         Err(Finding::new(
             Code::SessionBusy,
-            format!("Another worktree uses {}: {}.", self.short_branch(), place.display()),
+            format!("Another worktree uses {}: {}.", self.short_branch(), place.shown()),
             "Work there, or begin another session here (`git switch` to another branch, then `edt \
              begin`).",
         )

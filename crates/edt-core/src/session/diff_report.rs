@@ -78,7 +78,7 @@ pub fn joined(
     let mut sources: HashMap<String, String> = found
         .iter()
         .map(|rename| {
-            let path = |one: RenameCandidate<'_>| one.path.to_string();
+            let path = |one: RenameCandidate<'_>| one.path.text();
             (path(added[rename.added]), path(deleted[rename.deleted]))
         })
         .collect();
@@ -108,14 +108,12 @@ fn file(read: impl Fn(Oid) -> Result<Vec<u8>>, changed: &ChangedPath) -> Result<
     };
     let (old, new) = (text(changed.old)?, text(changed.new)?);
     let ids = (changed.old.map(TreeItem::oid), changed.new.map(TreeItem::oid));
-    let report = report(changed.path.to_string(), ids, (old.as_deref(), new.as_deref()));
+    let report = report(changed.path.text(), ids, (old.as_deref(), new.as_deref()));
     Ok(match &changed.from {
         None => report,
-        Some(from) => FileReport {
-            change: FileChangeKind::Renamed,
-            from: Some(from.path.to_string()),
-            ..report
-        },
+        Some(from) => {
+            FileReport { change: FileChangeKind::Renamed, from: Some(from.path.text()), ..report }
+        }
     })
 }
 

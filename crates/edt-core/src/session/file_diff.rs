@@ -129,8 +129,8 @@ impl FileDiff {
     fn of(repo: &Repo, changed: &ChangedPath) -> Result<FileDiff> {
         let side =
             |item: Option<TreeItem>| item.map(|item| DiffSide::recorded(repo, item)).transpose();
-        let from = changed.from.as_ref().map(|from| (from.path.to_string(), from.similarity));
-        Ok(FileDiff::new(changed.path.to_string(), from, (side(changed.old)?, side(changed.new)?)))
+        let from = changed.from.as_ref().map(|from| (from.path.text(), from.similarity));
+        Ok(FileDiff::new(changed.path.text(), from, (side(changed.old)?, side(changed.new)?)))
     }
 
     fn of_user(repo: &Repo, change: &UserChange) -> Result<FileDiff> {
@@ -140,8 +140,8 @@ impl FileDiff {
             oid: item.oid,
             bytes: item.bytes,
         });
-        let from = change.from.as_ref().map(|from| (from.path.to_string(), from.similarity));
-        Ok(FileDiff::new(change.path.to_string(), from, (old, new)))
+        let from = change.from.as_ref().map(|from| (from.path.text(), from.similarity));
+        Ok(FileDiff::new(change.path.text(), from, (old, new)))
     }
 
     fn new(

@@ -15,6 +15,7 @@ use super::user_commits::UserCommits;
 use edt_git::diff::{TreeDifference, TreeItem};
 use edt_git::{Loose, ObjectWriter, Oid, Repo};
 use edt_journal::IndexView;
+use edt_types::text::Shown as _;
 use edt_types::{Finding, Refusal, RepoPath, Result};
 
 /// A move from one tree to another.
@@ -175,10 +176,9 @@ fn unsaved_file(
 ) -> Finding {
     let path = &state.path;
     let elsewhere = operation.elsewhere;
-    let git =
-        elsewhere.map_or_else(|| "git".to_owned(), |root| format!("git -C {}", root.display()));
+    let git = elsewhere.map_or_else(|| "git".to_owned(), |root| format!("git -C {}", root.shown()));
     let found = unwind::overlap(path, rows, operation.name);
-    let place = elsewhere.map_or_else(String::new, |root| format!(" In {}.", root.display()));
+    let place = elsewhere.map_or_else(String::new, |root| format!(" In {}.", root.shown()));
     let repeat = operation.command;
     let remedy = if staged {
         format!(

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use edt_git::Repo;
 use edt_io::{clock, failed, fs};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
 /// Git takes the lock of a process that began longer ago (`builtin/gc.c`).
@@ -99,7 +100,7 @@ fn busy(holder: &str, path: &Path) -> Finding {
         Code::SessionBusy,
         format!(
             "{holder} collects garbage in this repository. It holds the lock {}.",
-            path.display()
+            path.shown()
         ),
         "Repeat `edt gc` when that process has ended. If no Git or edt program collects garbage \
          here, a killed one left the lock: ask the user to remove it.",

@@ -304,7 +304,7 @@ impl<'a> IgnoredBefore<'a> {
             "This file is in no commit: {why}. If it belongs in one, let the user add it (`git \
              add`)."
         );
-        let path = Some(path.to_string());
+        let path = Some(path.text());
         state.ignored = true;
         let warning = Warning { code: "stays_private", path, message };
         Ok(Some(state.disk.is_some().then_some(warning)))
@@ -985,8 +985,7 @@ mod tests {
 
     #[test]
     fn the_rules_for_a_path_are_those_of_its_directories() {
-        let names: Vec<String> =
-            rule_files(&path("a/b/c.txt")).map(|name| name.to_string()).collect();
+        let names: Vec<String> = rule_files(&path("a/b/c.txt")).map(|name| name.text()).collect();
         assert_eq!(names, [".gitignore", "a/.gitignore", "a/b/.gitignore"]);
     }
 

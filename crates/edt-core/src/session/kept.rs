@@ -9,6 +9,7 @@ use super::workspace::LockedWorkspace;
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::disk::{FoundEntry, Parent};
 use edt_io::{failed, fs};
+use edt_types::text::Shown as _;
 use edt_types::text::counted;
 use edt_types::{Effect, Finding, RepoPath, Result, Warning};
 
@@ -92,12 +93,12 @@ pub(super) fn not_recorded(
             format!("a symbolic link to {}", RepoPath::from_tree(target).for_shell())
         } else {
             let copied = keep(repo, before, path, copy, &mut place)?;
-            format!("the file that is now copied to {}", copied.display())
+            format!("the file that is now copied to {}", copied.shown())
         };
         let message = format!(
             "The session cannot record this path. Before the program ran, it was {detail}."
         );
-        warnings.push(Warning { code: "kept_aside", path: Some(path.to_string()), message });
+        warnings.push(Warning { code: "kept_aside", path: Some(path.text()), message });
     }
     Ok(warnings)
 }
@@ -129,9 +130,9 @@ pub fn reminder(repo: &Repo) -> Option<Warning> {
     let all = directories(repo);
     let (first, last) = (all.first()?, all.last()?);
     let names = if first == last {
-        first.display().to_string()
+        first.shown()
     } else {
-        format!("{} to {}", first.display(), last.display())
+        format!("{} to {}", first.shown(), last.shown())
     };
     let message = format!(
         "Copies of files as they were before a program ran are in {names}. Remove a directory when \
@@ -268,14 +269,14 @@ fn report(repo: &Repo, snapshot: &Snapshot, all: &[Differing]) -> Result<Option<
     if more > 0 {
         let list = keep_list(repo, &lines, &mut place)?;
         lines.truncate(MAX_LISTED);
-        lines.push(format!("and {more} more, which {} lists", list.display()));
+        lines.push(format!("and {more} more, which {} lists", list.shown()));
     }
     for line in lines {
         message += "\n";
         message += &line;
     }
     if let Some(place) = place {
-        message += &format!("\nRemove {} when you no longer need the copies.", place.display());
+        message += &format!("\nRemove {} when you no longer need the copies.", place.shown());
     }
     Ok(Some(Warning { code: "interrupted_run", path: None, message }))
 }

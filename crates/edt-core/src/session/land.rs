@@ -26,6 +26,7 @@ use edt_git::diff::TreeDifference;
 use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo};
 use edt_io::lock;
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
+use edt_types::text::Shown as _;
 use edt_types::text::counted;
 use edt_types::{Code, Effect, Finding, Outcome, Recovered, Refusal, Result, Status, Warning};
 
@@ -328,8 +329,7 @@ fn only_unsupported_kinds(found: &Refusal) -> bool {
 
 /// Replaces the remedies by Git's own merge, the remaining way to land.
 fn with_git_remedy(found: Refusal, session: &Session, elsewhere: Option<&Path>) -> Refusal {
-    let git =
-        elsewhere.map_or_else(|| "git".to_owned(), |root| format!("git -C {}", root.display()));
+    let git = elsewhere.map_or_else(|| "git".to_owned(), |root| format!("git -C {}", root.shown()));
     let remedy = format!(
         "Land it with Git: `{git} merge --squash {}`, then `{git} commit`.",
         session.short_branch()
@@ -373,7 +373,7 @@ fn folded(commits: &[Commit], target: &LandTarget) -> Option<Warning> {
             "{} could not stay separate on {}. The landed commit includes and names each: {}.",
             counted(commits.len(), "user commit"),
             target.short(),
-            names.join(", ")
+            names.join(", ").shown()
         ),
     })
 }

@@ -10,7 +10,8 @@ use super::message::{self, Kind, Trailers};
 use edt_git::commit_hooks::{self, CommitCandidate};
 use edt_git::read::ObjectKind;
 use edt_git::{Merged, ObjectWriter, Oid, Repo};
-use edt_types::{Code, Effect, Finding, Refusal, Result};
+use edt_types::text::Shown as _;
+use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result};
 
 /// Input for the commits on the target.
 #[derive(Debug)]
@@ -186,11 +187,11 @@ fn merge_hook_changes(
     match writer.merge_trees(before, after_hooks, planned)? {
         Merged::Clean(tree) => Ok(tree),
         Merged::Conflicts(paths) => {
-            let names: Vec<String> = paths.iter().map(ToString::to_string).collect();
+            let names: Vec<String> = paths.iter().map(RepoPath::text).collect();
             let message = format!(
                 "Git's hooks changed an earlier commit of this landing, and the changes conflict \
                  with a later commit in {}.",
-                names.join(", ")
+                names.join(", ").shown()
             );
             let remedy = "Apply the hooks' changes in the session first (run the formatter, then \
                 `edt checkpoint`), then repeat `edt land`.";

@@ -10,6 +10,7 @@ use super::edit_change;
 use super::history::Commit;
 use super::list::numbered_tips;
 use edt_git::{Merged, ObjectWriter, Oid, Repo};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, RepoPath, Result};
 
 /// The branch to land on.
@@ -278,10 +279,10 @@ fn missing_parents(repo: &Repo, commit: &Commit, target: &LandTarget) -> Result<
 
 fn conflict(session: &Session, target: &LandTarget, paths: &[RepoPath]) -> Finding {
     let (name, into) = (session.short_branch(), target.short());
-    let names: Vec<String> = paths.iter().map(ToString::to_string).collect();
+    let names: Vec<String> = paths.iter().map(RepoPath::text).collect();
     let finding = Finding::new(
         Code::MergeConflict,
-        format!("{into} moved, and {name} conflicts with it in {}.", names.join(", ")),
+        format!("{into} moved, and {name} conflicts with it in {}.", names.join(", ").shown()),
         format!(
             "Merge them on the session's branch (`git switch {name}`, `git merge {into}`, \
              resolve the conflicts, commit), then repeat `edt land`."
@@ -411,7 +412,7 @@ mod tests {
         let plan = LandPlan::of(&repo, &mut writer, &session, &main_of(&scratch)).unwrap();
         let changed = |from: Oid| -> Vec<String> {
             let differs = writer.tree_diff(from, plan.tree).unwrap();
-            differs.iter().map(|differs| differs.path.to_string()).collect()
+            differs.iter().map(|differs| differs.path.text()).collect()
         };
         assert_eq!(changed(main_of(&scratch).tree(&repo).unwrap()), ["a.txt"]);
         assert_eq!(changed(repo.tree_of(session.tip).unwrap()), ["b.txt"]);
@@ -456,7 +457,7 @@ mod tests {
         let plan = LandPlan::of(&repo, &mut writer, &session, &main_of(&scratch)).unwrap();
         let differs = writer.tree_diff(repo.tree_of(session.tip).unwrap(), plan.tree).unwrap();
         assert_eq!(differs.len(), 1);
-        assert_eq!((differs[0].path.to_string().as_str(), differs[0].new), ("b.txt", None));
+        assert_eq!((differs[0].path.text().as_str(), differs[0].new), ("b.txt", None));
     }
 
     #[test]

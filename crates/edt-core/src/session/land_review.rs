@@ -1,5 +1,6 @@
 //! Judges a landing as a whole: the guards' findings, and the user's consent to land their changes.
 
+use edt_types::text::Shown as _;
 use std::sync::Arc;
 
 use super::current::Session;
@@ -217,7 +218,7 @@ fn last_users_changes<'p>(
     finding: &Finding,
 ) -> Result<Option<&'p Commit>> {
     for commit in plan.commits.iter().rev().filter(|commit| commit.is_users_changes()) {
-        let named = |one: &TreeDifference| finding.path == Some(one.path.to_string());
+        let named = |one: &TreeDifference| finding.path == Some(one.path.text());
         if changed(writer, commit)?.iter().any(named) {
             return Ok(Some(commit));
         }
@@ -276,7 +277,7 @@ fn is_known_binary(
             continue;
         }
         let changed = changed(writer, commit)?;
-        let named = |one: &TreeDifference| finding.path == Some(one.path.to_string());
+        let named = |one: &TreeDifference| finding.path == Some(one.path.text());
         if changed.iter().any(|one| one.new.is_some() && named(one)) {
             return Ok(true);
         }
@@ -341,7 +342,7 @@ fn user_changes_included(
             format!(
                 "{} has commits with the user's own uncommitted changes; changed lines: {}.",
                 session.short_branch(),
-                list.join(", ")
+                list.join(", ").shown()
             ),
             "Ask the user. If they agree, they type `edt land --include-user-changes`: it lands \
              their changes as commits of their own, apart from the agent's.",

@@ -8,6 +8,7 @@ use super::land_plan::LandTarget;
 use super::list::origin;
 use super::workspace::LockedWorkspace;
 use edt_git::Repo;
+use edt_types::text::Shown as _;
 use edt_types::{Code, Effect, Finding, Result};
 
 /// The branch to land on.
@@ -65,7 +66,7 @@ pub(super) fn other_worktree(
 ) -> Result<Option<(LockedWorkspace, PathBuf)>> {
     for other in workspace.repo.other_worktrees(POINTER) {
         let busy = |why: &str, hint: &str| {
-            let message = format!("{} {why} ({}).", target.short(), other.git_dir.display());
+            let message = format!("{} {why} ({}).", target.short(), other.git_dir.shown());
             Finding::new(Code::RepositoryBusy, message, hint.to_owned())
                 .with_effect(Effect::NothingLanded)
         };

@@ -31,10 +31,10 @@ pub struct LogFile {
 
 impl LogFile {
     pub(super) fn of(changed: &ChangedPath) -> LogFile {
-        let from = changed.from.as_ref().map(|from| from.path.to_string());
+        let from = changed.from.as_ref().map(|from| from.path.text());
         let change =
             diff_report::kind(from.is_some(), changed.old.is_some(), changed.new.is_some());
-        LogFile { path: changed.path.to_string(), change, from }
+        LogFile { path: changed.path.text(), change, from }
     }
 }
 
@@ -117,7 +117,7 @@ fn private_revision(repo: &Repo, commit: &Commit, path: &RepoPath) -> Result<Opt
         return Ok(None);
     };
     let change = diff_report::kind(false, before.is_some(), after.is_some());
-    let file = LogFile { path: path.to_string(), change, from: None };
+    let file = LogFile { path: path.text(), change, from: None };
     let hash = after.as_ref().map(|after| repo.blob_id(&after.bytes)).transpose()?;
     let bytes = after.map(|after| after.bytes.len() as u64);
     Ok(Some(FileRevision { commit: commit.clone(), file, hash, bytes, private: true }))

@@ -84,7 +84,7 @@ impl Snapshot {
                      cannot restore it."
                 )
             };
-            Some(Warning { code: "not_restorable", path: Some(one.path.to_string()), message })
+            Some(Warning { code: "not_restorable", path: Some(one.path.text()), message })
         };
         self.not_kept.iter().filter_map(warning).collect()
     }
@@ -181,7 +181,7 @@ pub(super) fn files_up_to(
         let Ok(Parent::Open(parent)) = repo.root().beneath(directory) else { continue };
         match parent.stat(name) {
             Ok(Some(stat)) if stat.is_directory() => {
-                let full = repo.root_path().join(one.to_string());
+                let full = repo.root_path().join(one.text());
                 for name in fs::names_in(&full) {
                     use std::os::unix::ffi::OsStrExt as _;
                     todo.push([path.as_slice(), b"/", name.as_bytes()].concat());
@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn not_kept(snapshot: &Snapshot) -> Vec<String> {
-        snapshot.not_kept.iter().map(|one| one.path.to_string()).collect()
+        snapshot.not_kept.iter().map(|one| one.path.text()).collect()
     }
 
     fn lost(scratch: &Scratch, snapshot: &Snapshot) -> Vec<String> {

@@ -10,6 +10,7 @@ use edt_io::disk::{FoundEntry, Parent, Stat};
 use edt_io::failed;
 use edt_journal::{IndexView, OldFile};
 use edt_types::path::PathProblem;
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, RepoPath, Result};
 
 /// The state of a path.
@@ -268,8 +269,7 @@ pub enum OnDiskFile {
 /// # Errors
 /// `PATH_THROUGH_SYMLINK`, `PATH_OUTSIDE_REPO`, `PATH_IN_GIT_DIR`, `NOT_A_FILE`, `IO_ERROR`.
 pub fn file_on_disk(repo: &Repo, path: &RepoPath, most: u64) -> Result<Option<OnDiskFile>> {
-    let wrap =
-        |error: std::io::Error| failed("read", &repo.root_path().join(path.to_string()), &error);
+    let wrap = |error: std::io::Error| failed("read", &repo.root_path().join(path.text()), &error);
     let (dir_path, name) = path.split();
     let Parent::Open(dir) = repo.root().beneath(dir_path).map_err(wrap)? else { return Ok(None) };
     check_not_nested(repo, path, false)?;
@@ -300,7 +300,7 @@ pub fn read_raw(repo: &Repo, path: &RepoPath) -> Option<(Vec<u8>, bool)> {
 }
 
 fn on_disk(repo: &Repo, path: &RepoPath, tracked: bool) -> Result<Option<OnDisk>> {
-    let full = || repo.root_path().join(path.to_string());
+    let full = || repo.root_path().join(path.text());
     let wrap = |error: std::io::Error| failed("read", &full(), &error);
     let (dir_path, name) = path.split();
     let dir = match repo.root().beneath(dir_path).map_err(wrap)? {
@@ -328,8 +328,7 @@ fn on_disk(repo: &Repo, path: &RepoPath, tracked: bool) -> Result<Option<OnDisk>
 
 /// A parent directory is missing. The directories above it must still be ordinary ones.
 fn check_parents(repo: &Repo, path: &RepoPath, tracked: bool) -> Result<()> {
-    let wrap =
-        |error: std::io::Error| failed("read", &repo.root_path().join(path.to_string()), &error);
+    let wrap = |error: std::io::Error| failed("read", &repo.root_path().join(path.text()), &error);
     for dir_path in path.parents() {
         match repo.root().beneath(dir_path).map_err(wrap)? {
             Parent::Open(_) => {}
@@ -366,7 +365,7 @@ fn check_not_nested(repo: &Repo, path: &RepoPath, tracked: bool) -> Result<()> {
             }
             return Err(nested(
                 path,
-                &format!("another repository, {}", String::from_utf8_lossy(dir_path)),
+                &format!("another repository, {}", String::from_utf8_lossy(dir_path).shown()),
             )
             .into());
         }
@@ -439,7 +438,7 @@ pub fn case_collision_finding(path: &RepoPath, existing: &RepoPath) -> Finding {
     )
     .nothing_changed()
     .at(path)
-    .with("exists", existing.to_string())
+    .with("exists", existing.text())
 }
 
 fn symlink(path: &RepoPath) -> Finding {

@@ -414,7 +414,7 @@ fn reports(
 ) -> Result<Vec<FileReport>> {
     let mut all = diff_report::files_in(writer, paths)?;
     for one in changed {
-        let path = one.state.path.to_string();
+        let path = one.state.path.text();
         let is_of = |report: &&mut FileReport| {
             report.path == path || report.from.as_deref() == Some(path.as_str())
         };
@@ -482,7 +482,7 @@ fn read(
 fn left_out(path: &RepoPath, finding: &Finding) -> Warning {
     Warning {
         code: "left_out",
-        path: Some(path.to_string()),
+        path: Some(path.text()),
         message: format!(
             "This path was not recorded: {} ({}).",
             finding.summary.trim_end_matches('.'),
@@ -813,7 +813,7 @@ mod tests {
         let (before, mut seen) = (scratch.snapshot(), Vec::new());
         scratch.write("a.txt", "two\n");
         let mut decide = |preview: &ChangesPreview<'_>| {
-            seen.extend(preview.paths.iter().map(|differs| differs.path.to_string()));
+            seen.extend(preview.paths.iter().map(|differs| differs.path.text()));
             Ok(RecordAction::Restore)
         };
         let mut workspace = scratch.open();

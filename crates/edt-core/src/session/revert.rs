@@ -1,6 +1,7 @@
 //! Reverts earlier edits of the session as a new commit. Later edits stay on the branch, and the
 //! user's lines stay on disk.
 
+use edt_types::text::Shown as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::checkout;
@@ -283,7 +284,7 @@ impl History<'_, '_> {
 
     /// `REVERT_CONFLICT` naming the commits at `later`.
     fn finding(&self, chosen: &BTreeSet<usize>, later: &[usize], paths: &[RepoPath]) -> Finding {
-        let names: Vec<String> = paths.iter().map(ToString::to_string).collect();
+        let names: Vec<String> = paths.iter().map(RepoPath::text).collect();
         let mut edits: Vec<u64> = chosen.iter().map(|at| number(&self.commits[*at])).collect();
         let subject = |at: usize| {
             let commit = &self.commits[at];
@@ -300,7 +301,7 @@ impl History<'_, '_> {
         };
         let summary = format!(
             "{reverted} cannot be reverted alone: later commits changed the same lines of {}: {}.",
-            names.join(", "),
+            names.join(", ").shown(),
             named.join(", ")
         );
         let oldest = chosen.last().copied().unwrap_or(0);

@@ -126,7 +126,7 @@ impl OverlappingFiles {
     /// Adds a file whose `rows` on disk or in the index would be overwritten. No commit ever has an
     /// ignored file, so that such a file is always refused.
     pub fn add(&mut self, state: &PathState, rows: &[Range<usize>]) {
-        let path = state.path.to_string();
+        let path = state.path.text();
         if self.saved.iter().any(|saved| saved.path == state.path)
             || self.refused.iter().any(|finding| finding.path.as_ref() == Some(&path))
         {
@@ -180,5 +180,5 @@ fn kept(state: &PathState, name: &str) -> Warning {
     if state.has_unique_staged() {
         let _ = write!(message, " `git show {name}~1:{path}` prints what was staged.");
     }
-    Warning { code: "user_version_saved", path: Some(state.path.to_string()), message }
+    Warning { code: "user_version_saved", path: Some(state.path.text()), message }
 }

@@ -272,9 +272,8 @@ impl Snapshot {
 
     pub(super) fn add(&mut self, repo: &Repo, path: RepoPath, most: u64) -> Result<()> {
         let (directory, name) = path.split();
-        let wrap = |error: std::io::Error| {
-            failed("read", &repo.root_path().join(path.to_string()), &error)
-        };
+        let wrap =
+            |error: std::io::Error| failed("read", &repo.root_path().join(path.text()), &error);
         let parent = match repo.root().beneath(directory).map_err(wrap)? {
             Parent::Open(parent) => parent,
             Parent::Missing => {

@@ -91,13 +91,13 @@ pub fn status(repo: &Repo, recovered: Option<Recovered>) -> Result<WorktreeStatu
         status.session = Some(session.report(false));
     }
     let private = hidden::private_paths(repo, session.as_ref())?;
-    status.private = private.iter().map(ToString::to_string).collect();
+    status.private = private.iter().map(RepoPath::text).collect();
     let found = user_changes::of_worktree(repo, session.as_ref(), &[], COUNTED)?;
-    let names = |paths: Vec<RepoPath>| paths.iter().map(ToString::to_string).collect();
+    let names = |paths: Vec<RepoPath>| paths.iter().map(RepoPath::text).collect();
     status.staged = names(found.staged);
     status.conflicted = names(found.conflicted);
     let name = |(path, directory): (RepoPath, bool)| {
-        if directory { format!("{path}/") } else { path.to_string() }
+        if directory { format!("{path}/") } else { path.text() }
     };
     status.untracked = found.untracked.into_iter().map(name).collect();
     let one = |change| uncommitted(repo, change);
@@ -129,9 +129,9 @@ fn uncommitted(repo: &Repo, change: &UserChange) -> Result<UncommittedFile> {
         (staged, unstaged) => [letter(staged), letter(unstaged)],
     };
     Ok(UncommittedFile {
-        path: change.path.to_string(),
+        path: change.path.text(),
         change: kind,
-        from: change.from.as_ref().map(|from| from.path.to_string()),
+        from: change.from.as_ref().map(|from| from.path.text()),
         staged: state.staged.is_some(),
         conflicted: state.conflicted,
         lines_added: lines.map(|(added, _)| added),

@@ -10,6 +10,7 @@ use super::user_commits::UserCommits;
 use super::workspace::LockedWorkspace;
 use edt_git::{Head, InHead, ObjectWriter, Oid, Repo};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
+use edt_types::text::Shown as _;
 use edt_types::{Code, FileReport, Finding, Refusal, Result, Warning};
 
 /// A switched worktree.
@@ -198,7 +199,7 @@ fn check_not_rebased(repo: &Repo, session: &Session) -> Result<()> {
         format!(
             "{} is being rebased or bisected in {}.",
             session.short_branch(),
-            repo.worktree_path(&other).display()
+            repo.worktree_path(&other).shown()
         ),
         "The user must finish that there first; then repeat the call.",
     )

@@ -472,7 +472,7 @@ pub(super) fn unknown(path: &RepoPath) -> Warning {
         the change from the user's. It is committed as the user's: to land it, the user must agree \
         (`edt land --include-user-changes`)."
         .to_owned();
-    Warning { code: "recorded_as_users", path: Some(path.to_string()), message }
+    Warning { code: "recorded_as_users", path: Some(path.text()), message }
 }
 
 /// The warning about a file that shows nothing of an announced call.
@@ -482,7 +482,7 @@ fn not_recorded(path: &RepoPath) -> Warning {
         stays on disk, uncommitted, and counts as the user's. To have it recorded, repeat the edit \
         with `edt apply`, or commit the file as the user's with `edt checkpoint`."
         .to_owned();
-    Warning { code: "call_not_recorded", path: Some(path.to_string()), message }
+    Warning { code: "call_not_recorded", path: Some(path.text()), message }
 }
 
 /// The warning about a file in which more changed than the call says.
@@ -491,7 +491,7 @@ pub(super) fn has_more(path: &RepoPath) -> Warning {
         formatter or another call changed it, too. The commit has what the call says. The rest \
         stays on disk; what no call says is uncommitted, and counts as the user's."
         .to_owned();
-    Warning { code: "more_changed", path: Some(path.to_string()), message }
+    Warning { code: "more_changed", path: Some(path.text()), message }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use edt_git::Repo;
 use edt_git::files::{ListScope, ListedOrigin};
 use edt_git::index::IndexState;
 use edt_journal::{ChangeSet, IndexView, Journal};
+use edt_types::text::Shown as _;
 use edt_types::text::counted;
 use edt_types::{Refusal, RepoPath, Result, Warning};
 
@@ -126,7 +127,7 @@ fn new_below(repo: &Repo, directory: &RepoPath) -> Option<Vec<RepoPath>> {
 pub(super) fn located(warnings: Vec<Warning>, elsewhere: Option<&Path>) -> Vec<Warning> {
     let Some(root) = elsewhere else { return warnings };
     let located = |warning: Warning| {
-        let message = format!("In {}: {}", root.display(), warning.message);
+        let message = format!("In {}: {}", root.shown(), warning.message);
         Warning { message, ..warning }
     };
     warnings.into_iter().map(located).collect()

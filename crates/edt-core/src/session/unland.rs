@@ -1,6 +1,7 @@
 //! Undoes the last landing of a session: the target branch moves back, or gets a commit that
 //! reverts the landing if others may have it.
 
+use edt_types::text::Shown as _;
 use std::path::PathBuf;
 
 use super::current::{REFS, Session, base_ref};
@@ -247,7 +248,7 @@ impl Undoing {
             let tree = match writer.merge_trees(landed, from_tree, before)? {
                 Merged::Clean(tree) => tree,
                 Merged::Conflicts(paths) => {
-                    let names = paths.iter().map(ToString::to_string).collect();
+                    let names = paths.iter().map(RepoPath::text).collect();
                     return Err(conflict(landing, names).into());
                 }
             };
@@ -447,7 +448,7 @@ fn conflict(landing: &Landing, paths: Vec<String>) -> Finding {
             "Commits on {} after the landing of edt/{} changed the same lines in {}.",
             landing.short_branch(),
             landing.session,
-            paths.join(", ")
+            paths.join(", ").shown()
         ),
         format!(
             "The user can revert it with Git and resolve the conflicts: `git switch {}`, `git \
@@ -462,14 +463,14 @@ fn conflict(landing: &Landing, paths: Vec<String>) -> Finding {
 
 /// The refusal to take lines off the disk that the user typed and let land.
 fn users_changes_overlap(landing: &Landing, paths: &[RepoPath]) -> Finding {
-    let names: Vec<String> = paths.iter().map(ToString::to_string).collect();
+    let names: Vec<String> = paths.iter().map(RepoPath::text).collect();
     let finding = Finding::new(
         Code::UnsavedChanges,
         format!(
             "The user's own changes that landed with edt/{} overlap with its edits in {}: the edits \
              alone cannot be taken off the files.",
             landing.session,
-            names.join(", ")
+            names.join(", ").shown()
         ),
         format!(
             "The user can run `git switch --detach`, then `edt land --undo --session {}`: it moves \

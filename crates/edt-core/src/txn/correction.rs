@@ -41,9 +41,8 @@ pub(super) fn attach_corrections(stage: &EditedFiles<'_>, edits: &[Edit], found:
         return;
     }
     for (path, _, patch) in patches.into_iter().filter(|(_, failed, _)| *failed) {
-        let mine = found
-            .iter_mut()
-            .find(|finding| finding.path.as_deref() == Some(path.to_string().as_str()));
+        let mine =
+            found.iter_mut().find(|finding| finding.path.as_deref() == Some(path.text().as_str()));
         if let Some(patch) = patch {
             attach(mine, patch, "this file's part of the patch");
         }

@@ -59,7 +59,7 @@ pub(super) fn refused(
         } else {
             finding
         };
-        if disk == path { finding } else { finding.with("on_disk", disk.to_string()) }
+        if disk == path { finding } else { finding.with("on_disk", disk.text()) }
     };
     findings.into_iter().map(complete).collect()
 }
@@ -123,7 +123,7 @@ pub(super) fn becomes_visible(from: &RepoPath, to: &RepoPath) -> Finding {
     )
     .nothing_changed()
     .at(from)
-    .with("to", to.to_string())
+    .with("to", to.text())
 }
 
 pub(super) fn not_found(path: &RepoPath) -> Finding {

@@ -102,7 +102,7 @@ pub(super) fn prepare(
         digest: digest::of(&objects, below.tree, tree)?,
         parent: below.tip,
         tree,
-        paths: cleared.files.iter().map(|file| file.path.to_string()).collect(),
+        paths: cleared.files.iter().map(|file| file.path.text()).collect(),
         objects: objects.loose_objects(),
         text: cleared.request.message.clone().unwrap_or_else(|| subject(&cleared)),
         agent: cleared.request.agent.clone(),

@@ -7,7 +7,7 @@ use super::plan::{Content, FilePlan};
 use crate::session::{LockedWorkspace, OnDisk};
 use edt_edit::diff::DiffSummary;
 use edt_types::text::{Endings, numbered};
-use edt_types::{FileReport, Outcome, RecordedIn, Status, UserChanges, Warning};
+use edt_types::{FileReport, Outcome, RecordedIn, RepoPath, Status, UserChanges, Warning};
 
 /// The answer for `cleared`; `recorded` says how files were recorded, if they were.
 #[must_use]
@@ -52,9 +52,9 @@ fn file_report(
     let context =
         context.map(|(content, at)| numbered(&content.bytes, at, cleared.request.context));
     FileReport {
-        path: file.path.to_string(),
+        path: file.path.text(),
         change: file.change,
-        from: file.from.as_ref().map(ToString::to_string),
+        from: file.from.as_ref().map(RepoPath::text),
         hash_before: old.map(|disk| disk.file.oid.to_string()),
         hash_after: after
             .and_then(|content| {
@@ -92,14 +92,14 @@ fn warnings(cleared: &Cleared<'_>) -> Vec<Warning> {
             );
             warnings.push(Warning {
                 code: "line_not_checked",
-                path: Some(file.path.to_string()),
+                path: Some(file.path.text()),
                 message,
             });
         }
         let (Some(old), Some(new)) = (cleared.state.before(file), &file.after) else { continue };
         let warn = |code, message: &str| Warning {
             code,
-            path: Some(file.path.to_string()),
+            path: Some(file.path.text()),
             message: message.to_owned(),
         };
         if old.bytes.ends_with(b"\n") && !new.bytes.ends_with(b"\n") && !new.bytes.is_empty() {

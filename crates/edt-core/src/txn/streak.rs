@@ -162,7 +162,7 @@ fn session_of(workspace: &LockedWorkspace, answer: &Result<Outcome>) -> Option<S
 /// Every path that a request and its answer name, and the empty one, because the request was
 /// readable.
 fn named_paths(request: &Request, outcome: &Outcome) -> BTreeSet<String> {
-    let asked = request.edits.iter().flat_map(named).map(ToString::to_string);
+    let asked = request.edits.iter().flat_map(named).map(RepoPath::text);
     let changed = outcome
         .files
         .iter()

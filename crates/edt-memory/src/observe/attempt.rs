@@ -61,7 +61,7 @@ fn edit_of<'r>(attempt: &'r Attempt<'_>, finding: &Finding) -> Option<&'r Edit> 
     let numbered =
         number.and_then(|number| attempt.edits.get(usize::try_from(number).ok()?.checked_sub(1)?));
     let path = finding.path.as_deref().unwrap_or_default();
-    numbered.or_else(|| attempt.edits.iter().find(|edit| edit.path.to_string() == path))
+    numbered.or_else(|| attempt.edits.iter().find(|edit| edit.path.text() == path))
 }
 
 /// The frequent words of a refused edit: of the text to replace and of the new text.
@@ -83,8 +83,7 @@ pub fn fix_of(
     now: i64,
 ) -> Option<EpisodeFix> {
     let is_its = |edit: &&Edit| {
-        edit.path.to_string() == path
-            || matches!(&edit.op, Op::Rename { to } if to.to_string() == path)
+        edit.path.text() == path || matches!(&edit.op, Op::Rename { to } if to.text() == path)
     };
     let brings =
         |edit: &&Edit| !matches!(edit.op, Op::Delete { .. } | Op::Rename { .. } | Op::Chmod { .. });

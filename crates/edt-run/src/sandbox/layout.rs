@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::os_bytes::OsBytes;
 use super::{SandboxPlan, secrets};
 use edt_types::Level;
+use edt_types::text::Shown as _;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum MountOp {
@@ -73,7 +74,7 @@ pub(super) fn of(plan: &SandboxPlan, temporary: &Path) -> Result<Layout, String>
     let root = plan
         .root
         .canonicalize()
-        .map_err(|error| format!("{} cannot be opened: {error}.", plan.root.display()))?;
+        .map_err(|error| format!("{} cannot be opened: {error}.", plan.root.shown()))?;
     writable.push(root.clone());
     // A directory comes before its contents.
     writable.sort();
@@ -109,7 +110,7 @@ fn read_only_mounts(paths: &[PathBuf], writable: &[PathBuf]) -> Result<Vec<Mount
             return Err(format!(
                 "{} is a symbolic link, which the program could replace. Replace it with a file \
                  that contains `gitdir: …` (git init --separate-git-dir).",
-                path.display()
+                path.shown()
             ));
         }
         let ancestors = parent.ancestors().take_while(|one| *one != inside).map(Path::to_owned);

@@ -1,5 +1,6 @@
 //! Applies a [layout](super::layout) in this process's own mount namespace.
 
+use edt_types::text::Shown as _;
 use std::ffi::{CString, OsString};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
@@ -27,7 +28,7 @@ const LINKS: &[(&str, &str)] = &[
 /// Makes everything read-only, then performs `ops`. After an error the namespace must not be used.
 pub(super) fn perform(ops: &[MountOp]) -> Result<(), String> {
     let failed = |what: &str, path: &Path, error: Errno| {
-        format!("{} cannot be {what}: {error}.", path.display())
+        format!("{} cannot be {what}: {error}.", path.shown())
     };
     let root = Path::new("/");
     mount_change(root, MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
@@ -171,7 +172,7 @@ fn read_only() -> Result<(), String> {
             // The mount is hidden or inaccessible, so the program cannot reach it either.
             Ok(()) | Err(Errno::NOENT | Errno::ACCESS | Errno::NOTDIR | Errno::INVAL) => {}
             Err(error) => {
-                return Err(format!("{} cannot be made read-only: {error}.", path.display()));
+                return Err(format!("{} cannot be made read-only: {error}.", path.shown()));
             }
         }
     }
