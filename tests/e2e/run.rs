@@ -1271,3 +1271,28 @@ fn a_confined_program_cannot_hold_edts_lock() {
         );
     }
 }
+
+#[test]
+fn directories_too_deep_for_a_path_disturb_no_later_call() {
+    let workspace = free();
+    let deep = "mkdir 'ddddd' and chdir 'ddddd' or die for 1..3000; open F, '>', 'f';";
+    let program = |name: &str, text: &str| {
+        workspace.write(name, text);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(workspace.root.join(name), mode).unwrap();
+    };
+    program("job-deep", &format!("#!/usr/bin/perl\n{deep}\n"));
+    program("job-change", "#!/bin/sh\necho two > a.txt\n");
+    let made = workspace.runs(&[], &["./job-deep"]);
+    assert_eq!((made.exit, made.errors()), (0, &[][..]));
+    let changed = workspace.runs(&[], &["./job-change"]);
+    assert_eq!(changed.json["files"][0]["path"], "a.txt", "{:#}", changed.json);
+    for call in [&["status"][..], &["diff"], &["ls", "--ignored"], &["checkpoint"], &["undo"]] {
+        let answer = workspace.edt(call);
+        assert!(answer.errors().is_empty() && answer.exit == 0, "{call:?}: {:#}", answer.json);
+    }
+    assert_eq!(workspace.text("a.txt"), "one\n");
+    // Removing a directory of the test holds a descriptor for each level.
+    let removed = workspace.command("rm").args(["-rf", "ddddd"]).status().unwrap();
+    assert!(removed.success());
+}

@@ -231,21 +231,23 @@ impl Repo {
     /// `IO_ERROR` if the index or the root directory cannot be read.
     pub fn ignored_where_readable(&self) -> Result<Vec<RepoPath>> {
         self.ignored().or_else(|_| {
-            let mut readable = Readable { repo: self, found: Collect::default() };
+            let mut readable =
+                Readable { root: self.root_path().to_owned(), found: Collect::default() };
             self.walk_ignored(&mut readable)?;
             Ok(ignored_of(readable.found))
         })
     }
 
-    fn walk_ignored(&self, delegate: &mut dyn gix::dir::walk::Delegate) -> Result<()> {
+    fn walk_ignored(&self, delegate: &mut (impl gix::dir::walk::Delegate + Send)) -> Result<()> {
         let index = self.index_now().map_err(|error| unreadable("the index", &error))?;
         let fail = |error: gix::Error| unreadable("the worktree", &error);
         let options = self.inner.dirwalk_options().map_err(fail)?;
         let options = options.emit_ignored(Some(EmissionMode::CollapseDirectory));
-        self.inner
-            .dirwalk(&index, None::<&gix::bstr::BStr>, &AtomicBool::new(false), options, delegate)
-            .map_err(fail)?;
-        Ok(())
+        let (mut named, everything) = (self.named(delegate), None::<&gix::bstr::BStr>);
+        on_deep_stack(&self.inner, |repo| {
+            repo.dirwalk(&index, everything, &AtomicBool::new(false), options, &mut named).map(drop)
+        })
+        .map_err(|error| fail(error).into())
     }
 
     /// Adds the files that exist only on disk.
@@ -272,8 +274,9 @@ impl Repo {
             .map(|root| BString::from([b":(top,literal)".as_slice(), root].concat()))
             .collect();
         let mut found = Collect::default();
+        let mut named = self.named(&mut found);
         on_deep_stack(&self.inner, |repo| {
-            repo.dirwalk(index, &patterns, &AtomicBool::new(false), options, &mut found).map(drop)
+            repo.dirwalk(index, &patterns, &AtomicBool::new(false), options, &mut named).map(drop)
         })
         .map_err(fail)?;
         // A completely ignored directory is one entry; a directory given as a root is entered.
@@ -328,12 +331,12 @@ impl Repo {
 }
 
 /// Collects what a walk finds, and enters only directories that can be read.
-struct Readable<'r> {
-    repo: &'r Repo,
+struct Readable {
+    root: std::path::PathBuf,
     found: Collect,
 }
 
-impl gix::dir::walk::Delegate for Readable<'_> {
+impl gix::dir::walk::Delegate for Readable {
     fn emit(
         &mut self,
         entry: gix::dir::EntryRef<'_>,
@@ -349,7 +352,7 @@ impl gix::dir::walk::Delegate for Readable<'_> {
         root_is_repository: bool,
     ) -> bool {
         let place = std::ffi::OsStr::from_bytes(&entry.rela_path);
-        let place = self.repo.root_path().join(place);
+        let place = self.root.join(place);
         self.found.can_recurse(entry, for_deletion, root_is_repository)
             && std::fs::read_dir(place).is_ok()
     }
