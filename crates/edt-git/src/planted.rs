@@ -12,6 +12,14 @@ use edt_io::names::{NameKind, NamesBelow};
 /// The entries of a new Git directory.
 const ENTRIES: &[&str] = &[
     "AUTO_MERGE",
+    "BISECT_ANCESTORS_OK",
+    "BISECT_EXPECTED_REV",
+    "BISECT_FIRST_PARENT",
+    "BISECT_HEAD",
+    "BISECT_LOG",
+    "BISECT_NAMES",
+    "BISECT_START",
+    "BISECT_TERMS",
     "CHERRY_PICK_HEAD",
     "COMMIT_EDITMSG",
     "FETCH_HEAD",
@@ -39,16 +47,27 @@ const ENTRIES: &[&str] = &[
     "packed-refs",
     "refs",
     "reftable",
+    "rr-cache",
     "shallow",
 ];
 
 /// The keys of a new configuration, without the subsection: none names a program.
 const KEYS: &[&str] = &[
+    "blame.blankboundary",
+    "blame.coloring",
+    "blame.date",
+    "blame.markignoredlines",
+    "blame.markunblamablelines",
+    "blame.showemail",
+    "blame.showroot",
+    "branch.autosetupmerge",
+    "branch.autosetuprebase",
     "branch.description",
     "branch.merge",
     "branch.pushremote",
     "branch.rebase",
     "branch.remote",
+    "branch.sort",
     "commit.gpgsign",
     "core.abbrev",
     "core.autocrlf",
@@ -68,6 +87,30 @@ const KEYS: &[&str] = &[
     "core.sparsecheckoutcone",
     "core.symlinks",
     "core.untrackedcache",
+    "diff.algorithm",
+    "diff.autorefreshindex",
+    "diff.binary",
+    "diff.colormoved",
+    "diff.colormovedws",
+    "diff.context",
+    "diff.dirstat",
+    "diff.dstprefix",
+    "diff.ignoresubmodules",
+    "diff.indentheuristic",
+    "diff.interhunkcontext",
+    "diff.mnemonicprefix",
+    "diff.noprefix",
+    "diff.relative",
+    "diff.renamelimit",
+    "diff.renames",
+    "diff.srcprefix",
+    "diff.statgraphwidth",
+    "diff.statnamewidth",
+    "diff.submodule",
+    "diff.suppressblankempty",
+    "diff.wordregex",
+    "diff.wserrorhighlight",
+    "diff.xfuncname",
     "extensions.objectformat",
     "extensions.partialclone",
     "extensions.refstorage",
@@ -86,12 +129,23 @@ const KEYS: &[&str] = &[
     "http.lowspeedlimit",
     "http.lowspeedtime",
     "http.postbuffer",
+    "http.sslverify",
     "http.version",
     "index.sparse",
     "index.threads",
     "index.version",
     "init.defaultbranch",
     "lfs.repositoryformatversion",
+    "log.abbrevcommit",
+    "log.date",
+    "log.decorate",
+    "log.diffmerges",
+    "log.excludedecoration",
+    "log.follow",
+    "log.graphcolors",
+    "log.initialdecorationset",
+    "log.mailmap",
+    "log.showroot",
     "maintenance.auto",
     "merge.conflictstyle",
     "merge.ff",
@@ -101,6 +155,20 @@ const KEYS: &[&str] = &[
     "pull.rebase",
     "push.autosetupremote",
     "push.default",
+    "receive.advertiseatomic",
+    "receive.advertisepushoptions",
+    "receive.autogc",
+    "receive.denycurrentbranch",
+    "receive.denydeletecurrent",
+    "receive.denydeletes",
+    "receive.denynonfastforwards",
+    "receive.fsckobjects",
+    "receive.hiderefs",
+    "receive.keepalive",
+    "receive.maxinputsize",
+    "receive.shallowupdate",
+    "receive.unpacklimit",
+    "receive.updateserverinfo",
     "remote.fetch",
     "remote.mirror",
     "remote.partialclonefilter",
@@ -110,6 +178,17 @@ const KEYS: &[&str] = &[
     "remote.pushurl",
     "remote.tagopt",
     "remote.url",
+    "rerere.autoupdate",
+    "rerere.enabled",
+    "status.aheadbehind",
+    "status.branch",
+    "status.displaycommentprefix",
+    "status.relativepaths",
+    "status.renamelimit",
+    "status.renames",
+    "status.short",
+    "status.showstash",
+    "status.showuntrackedfiles",
     "submodule.active",
     "submodule.alternateerrorstrategy",
     "submodule.alternatelocation",
@@ -120,10 +199,23 @@ const KEYS: &[&str] = &[
     "submodule.shallow",
     "submodule.url",
     "tag.gpgsign",
+    "uploadpack.allowanysha1inwant",
+    "uploadpack.allowfilter",
+    "uploadpack.allowreachablesha1inwant",
+    "uploadpack.allowrefinwant",
+    "uploadpack.allowtipsha1inwant",
+    "uploadpack.hiderefs",
+    "uploadpack.keepalive",
     "user.email",
     "user.name",
+    "user.signingkey",
     "user.useconfigonly",
 ];
+
+/// The commands of an alias that is data. Others start programs that their options name: `rebase
+/// --exec`, `grep -O`, `difftool -x`, `bisect run`.
+const ALIASED: [&str; 10] =
+    ["add", "branch", "checkout", "commit", "diff", "log", "restore", "show", "status", "switch"];
 
 /// The values of `submodule.update`; another one names a program.
 const UPDATES: [&str; 4] = ["checkout", "merge", "none", "rebase"];
@@ -166,9 +258,17 @@ fn is_plain(path: &Path, worktree: Option<&Path>, is_module: bool, depth: usize)
             && fs::read_small(&path.join(name), MAX_BYTES)
                 .is_some_and(|text| is_plain_config(&text, leads_here))
     };
+    // Earlier versions of Git let a shell evaluate this list of paths.
+    let is_blank = |name: &str| {
+        let text = || fs::read_small(&path.join(name), MAX_BYTES);
+        below.stat(name.as_bytes()).is_none_or(|stat| {
+            !stat.is_special() && text().is_some_and(|text| text.trim_ascii().is_empty())
+        })
+    };
     path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
         && all(&below, b"", is_usual)
         && all(&below, b"hooks", is_sample)
+        && is_blank("BISECT_NAMES")
         && is_plain_file("config")
         && (below.stat(b"config.worktree").is_none() || is_plain_file("config.worktree"))
         && (below.stat(b"modules").is_none()
@@ -291,10 +391,22 @@ fn is_plain_config(text: &[u8], is_worktree: impl Fn(&str) -> bool) -> bool {
             {
                 false
             }
-            _ if section == "advice" => true,
+            _ if matches!(section.as_str(), "advice" | "color" | "column") => {
+                !key.ends_with("pager")
+            }
+            _ if section == "alias" => is_plain_alias(value),
             name => KEYS.contains(&name),
         }
     })
+}
+
+/// Whether an alias is one of [`ALIASED`] with options that write no file. Git takes `-c KEY=VALUE`
+/// at the beginning of an alias for configuration.
+fn is_plain_alias(value: &str) -> bool {
+    let mut words = value.split_ascii_whitespace();
+    words.next().is_some_and(|command| ALIASED.contains(&command))
+        && words.all(|word| word == "--oneline" || !word.starts_with("--o"))
+        && !value.contains(['\'', '!'])
 }
 
 #[cfg(test)]
@@ -311,6 +423,51 @@ mod tests {
                     ../a b.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\n[branch \
                     \"main\"]\n\tmerge = refs/heads/main\n[submodule \"a b\"]\n\tupdate = none\n";
         assert!(is_plain(text.as_bytes()));
+    }
+
+    #[test]
+    fn settings_that_are_data_are_plain() {
+        for line in [
+            "[diff]\n\trenames = copies\n\talgorithm = histogram\n\tcolorMoved = zebra",
+            "[diff \"x\"]\n\txfuncname = ^fn\n\tbinary = true",
+            "[color]\n\tui = auto\n[color \"diff\"]\n\tmeta = yellow bold\n[column]\n\tui = auto",
+            "[rerere]\n\tenabled = true\n[http]\n\tsslVerify = false",
+            "[user]\n\tsigningkey = ABCDEF\n[receive]\n\tdenyCurrentBranch = updateInstead",
+            "[uploadpack]\n\tallowFilter = true\n[log]\n\tdate = iso\n[status]\n\tshort = true",
+            "[branch]\n\tautoSetupRebase = always\n[blame]\n\tdate = short",
+            "[alias]\n\tst = status -sb\n\tlg = log --oneline --graph --all\n\tci = commit",
+        ] {
+            assert!(is_plain(line.as_bytes()), "{line}");
+        }
+    }
+
+    #[test]
+    fn settings_like_these_that_name_a_program_or_a_file_are_not_plain() {
+        for line in [
+            "[diff]\n\texternal = x",
+            "[diff]\n\ttool = x",
+            "[diff]\n\torderFile = x",
+            "[diff \"x\"]\n\tcommand = x",
+            "[diff \"x\"]\n\ttextconv = x",
+            "[color]\n\tpager = true",
+            "[http]\n\tsslCert = x",
+            "[http]\n\tcookieFile = x",
+            "[uploadpack]\n\tpackObjectsHook = x",
+            "[receive]\n\tprocReceiveRefs = refs",
+            "[log]\n\tshowSignature = true",
+            "[branch \"main\"]\n\tmergeOptions = --strategy=x",
+            "[blame]\n\tignoreRevsFile = x",
+            "[status]\n\tsubmoduleSummary = true",
+            "[alias]\n\tst = !x",
+            "[alias]\n\tst = -c core.fsmonitor=x status",
+            "[alias]\n\tst = rebase --exec x",
+            "[alias]\n\tst = grep -Ox",
+            "[alias]\n\tst = log --output=x",
+            "[alias]\n\tst = diff --ou x",
+            "[alias]\n\tst = diff '--ou' x",
+        ] {
+            assert!(!is_plain(line.as_bytes()), "{line}");
+        }
     }
 
     #[test]
@@ -363,9 +520,21 @@ mod tests {
             "modules/x",
             "modules/x/y",
             "rebase-x",
+            "BISECT_NAMES",
+            "rebase-merge/git-rebase-todo",
+            "sequencer/opts",
         ] {
             not_with(name);
         }
+        std::fs::remove_dir(git.join("rebase-merge")).unwrap();
+        std::fs::remove_dir(git.join("sequencer")).unwrap();
+        for name in ["BISECT_LOG", "BISECT_START", "rr-cache/x/preimage"] {
+            let path = git.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "x").unwrap();
+        }
+        std::fs::write(git.join("BISECT_NAMES"), "\n").unwrap();
+        assert!(is_plain_git_dir(&git), "{:?}", fs::names_in(&git));
         std::os::unix::fs::symlink(git.join("config"), git.join("info/config")).unwrap();
         assert!(is_plain_git_dir(&git));
         std::fs::rename(git.join("config"), git.join("info/other")).unwrap();
