@@ -32,12 +32,15 @@ impl Visible {
         let Ok(base) = base.canonicalize() else { return Vec::new() };
         let mut found = Found::new(self);
         let at = |name: &&str| {
-            let rest = below(name, part)?;
+            let Some(rest) = below(name, part) else { return Vec::new() };
             let path = if rest.is_empty() { base.clone() } else { base.join(rest) };
-            path.symlink_metadata().is_ok().then_some(path)
+            match rest.rsplit('/').next().and_then(|name| name.split_once('*')) {
+                Some((begin, end)) => files_like(&path, begin, end),
+                None => path.symlink_metadata().is_ok().then_some(path).into_iter().collect(),
+            }
         };
-        CREDENTIALS.iter().filter_map(at).for_each(|path| found.credential(&path));
-        let checked = CHECKED.iter().filter_map(at).filter(|path| has_credentials(path));
+        CREDENTIALS.iter().flat_map(at).for_each(|path| found.credential(&path));
+        let checked = CHECKED.iter().flat_map(at).filter(|path| has_credentials(path));
         checked.for_each(|path| found.credential(&path));
         found.paths
     }
@@ -154,6 +157,16 @@ fn entries(directory: &Path) -> Vec<std::ffi::OsString> {
     entries.flatten().map(|entry| entry.file_name()).collect()
 }
 
+/// The paths beside `path` whose names begin and end so.
+fn files_like(path: &Path, begin: &str, end: &str) -> Vec<PathBuf> {
+    let Some(directory) = path.parent() else { return Vec::new() };
+    let is_like = |name: &std::ffi::OsString| {
+        let name = name.to_string_lossy();
+        name.strip_prefix(begin).is_some_and(|rest| rest.ends_with(end))
+    };
+    entries(directory).into_iter().filter(is_like).map(|name| directory.join(name)).collect()
+}
+
 /// Whether a file of settings has credentials in it. A file that is too long or not UTF-8 counts as
 /// one.
 fn has_credentials(path: &Path) -> bool {
@@ -179,8 +192,16 @@ fn is_credential_line(line: &str) -> bool {
     let names = ["askpass", "proxyauthmethod", "proxysslkey", "signingkey", "smtpauth", "sslkey"];
     let is_public = names.contains(&name.as_str()) || name.contains("credential");
     let named = !value.is_empty() && !is_public && variables::is_secret_name(OsStr::new(&name));
+    let is_header = name == "extraheader" && is_credential_header(value);
     // A Git section's name may be an address.
-    named || variables::is_secret_value(line) || variables::is_secret_value(value)
+    named || is_header || variables::is_secret_value(line) || variables::is_secret_value(value)
+}
+
+/// Whether a header may be a credential: servers have names of their own for it.
+fn is_credential_header(header: &str) -> bool {
+    const PUBLIC: [&str; 4] = ["accept", "accept-language", "cache-control", "user-agent"];
+    let name = header.split_once(':').map(|(name, _)| name.trim().to_ascii_lowercase());
+    name.is_some_and(|name| !PUBLIC.contains(&name.as_str()))
 }
 
 #[cfg(test)]
@@ -198,6 +219,10 @@ mod tests {
             "//registry.example.com/:_authToken=0123",
             "GOPROXY=https://me:pass@example.com",
             "access-tokens = github.com=ghp_0123456789abcdef",
+            "\textraHeader = PRIVATE-TOKEN: 0123456789",
+            "\textraHeader = \"X-JFrog-Art-Api: AKC0123456789\"",
+            "remote_storage = http://cache.example.com|bearer-token=abcdef",
+            "secondary_storage = redis://:pass@cache.example.com",
         ] {
             assert!(is_credential_line(line), "{line}");
         }
@@ -217,6 +242,8 @@ mod tests {
             "[url \"git@github.com:\"]",
             "\tinsteadOf = https://github.com/",
             "# token = x",
+            "\textraHeader = Accept-Language: en",
+            "remote_storage = http://cache.example.com|layout=subdirs",
             "credential-provider = [\"cargo:token\"]",
             "GOFLAGS=-mod=mod",
             "",
@@ -263,6 +290,12 @@ mod tests {
     fn credentials_below_a_kept_directory_are_hidden() {
         let files = [".cargo/credentials.toml", ".cargo/registry/x", ".m2/settings.xml"];
         assert_eq!(hidden(&files, |_, _| {}), [".cargo/credentials.toml", ".m2/settings.xml"]);
+    }
+
+    #[test]
+    fn a_place_may_name_a_group_of_files() {
+        let files = [".m2/settings-a.xml", ".m2/settings.xml", ".m2/settings.txt", ".m2/x.xml"];
+        assert_eq!(hidden(&files, |_, _| {}), [".m2/settings-a.xml", ".m2/settings.xml"]);
     }
 
     #[test]

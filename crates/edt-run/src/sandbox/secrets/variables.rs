@@ -82,7 +82,23 @@ pub(super) fn is_secret_value(value: &str) -> bool {
         || has_url_credentials(value)
         || has_header(value)
         || has_assignment(value)
-        || value.split(is_separator).any(is_key)
+        || WEBHOOKS.iter().any(|address| value.contains(address))
+        || value.split(is_separator).any(|word| is_key(word) || has_user_key(word))
+}
+
+/// Addresses at which whoever knows the rest may write.
+const WEBHOOKS: [&str; 6] = [
+    "hooks.slack.com/",
+    "discord.com/api/webhooks/",
+    "discordapp.com/api/webhooks/",
+    ".webhook.office.com/",
+    "outlook.office.com/webhook/",
+    "api.telegram.org/bot",
+];
+
+/// `KEY@host`, without a scheme.
+fn has_user_key(word: &str) -> bool {
+    word.split_once('@').is_some_and(|(user, _)| is_key(user) || is_random(user))
 }
 
 /// The least length of a key. Shorter words with such a prefix, and those without a digit, are
@@ -109,14 +125,29 @@ fn has_header(value: &str) -> bool {
 
 /// `password=…` and the like, as in options and queries.
 fn has_assignment(value: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "password=",
+        "passwd=",
+        "token=",
+        "secret=",
+        "apikey=",
+        "api_key=",
+        "access_key=",
+        "accesskey=",
+        "accountkey=",
+        "-signature=",
+    ];
+    // Names that are the end of other words.
+    const WORDS: [&str; 2] = ["pwd=", "sig="];
     let lower = value.to_ascii_lowercase();
-    ["password=", "passwd=", "token=", "secret=", "apikey=", "api_key=", "access_key="].iter().any(
-        |name| {
-            let after =
-                lower.split_once(name).map(|(_, after)| after.trim_start_matches(['"', '\'']));
-            after.is_some_and(|after| after.starts_with(|c: char| c.is_alphanumeric()))
-        },
-    )
+    let is_set = |name: &str, is_word: bool| {
+        lower.match_indices(name).any(|(at, _)| {
+            let after = lower[at + name.len()..].trim_start_matches(['"', '\'']);
+            after.starts_with(|c: char| c.is_alphanumeric())
+                && !(is_word && lower[..at].ends_with(|c: char| c.is_alphanumeric()))
+        })
+    };
+    NAMES.iter().any(|name| is_set(name, false)) || WORDS.iter().any(|name| is_set(name, true))
 }
 
 /// `scheme://user:password@host`, or a key in place of the user, anywhere in a text.

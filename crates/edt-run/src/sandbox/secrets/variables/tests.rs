@@ -94,6 +94,19 @@ const SECRET_VALUES: &[&str] = &[
     "-Djavax.net.ssl.keyStorePassword=changeit",
     "https://example.com/?access_token=abcdef",
     "access-tokens = github.com=ghp_0123456789",
+    "https://hooks.slack.com/services/T0/B0/abcdef",
+    "https://discord.com/api/webhooks/1/abcdef",
+    "https://discordapp.com/api/webhooks/1/abcdef",
+    "https://x.webhook.office.com/webhookb2/abcdef",
+    "https://outlook.office.com/webhook/abcdef",
+    "https://a.blob.core.example.net/c?sv=1&sig=abc%3D",
+    "https://b.s3.example.com/k?X-Amz-Signature=abcdef",
+    "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=abc==",
+    "Endpoint=sb://x/;SharedAccessKey=abc=",
+    "Server=db;Uid=me;Pwd=hunter2;",
+    "Server=db;User Id=me;Password=hunter2;",
+    "0123456789abcdef0123@example.com",
+    "ghp_0123456789@example.com:x/y",
 ];
 
 /// Variables that builds, shells, CI systems and projects set.
@@ -161,6 +174,9 @@ const ORDINARY_VARIABLES: &[(&str, &str)] = &[
     ("AWS_PROFILE", "dev"),
     ("EDT_TESTS", "ci"),
     ("TOKENIZERS_PARALLELISM", "false"),
+    ("BUILD_URL", "https://ci.example.com/job/1?design=abc"),
+    ("MAIL_URL", "somebody.of.a.long.name1234@example.com"),
+    ("ACTION_URL", "actions/checkout@9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"),
     ("_", "/usr/bin/env"),
 ];
 
