@@ -130,7 +130,8 @@ pub fn run(
     kept::update_hint(workspace);
     let mut errors: Vec<Finding> =
         timeout_finding(&executed).into_iter().chain(executed.watch_error.clone()).collect();
-    errors.extend(done.err().map(Refusal::into_vec).unwrap_or_default());
+    let found = done.err().map(Refusal::into_vec).unwrap_or_default();
+    errors.extend(found.into_iter().map(not_recorded));
     errors.append(&mut answer.errors);
     let failed = executed.stopped || executed.report.exit_code != Some(0);
     answer.warnings.extend(withheld::warning(&executed.report).filter(|_| failed));
@@ -299,6 +300,22 @@ fn refused_after_run(
         None => changed,
         Some((_, kept)) => changed.with("kept", kept.as_str()),
     }
+}
+
+/// A finding of a step after the program, which had changed files when the step began.
+fn not_recorded(finding: Finding) -> Finding {
+    if finding.effect != Effect::NothingChanged {
+        return finding;
+    }
+    let summary = format!(
+        "{} The program ran, and what it changed is in the worktree as it left it.",
+        finding.summary
+    );
+    let remedy = format!(
+        "{} `git status` shows what the program changed; record or restore it with Git.",
+        finding.remedy
+    );
+    Finding { summary, remedy, effect: Effect::NothingRecorded, ..finding }
 }
 
 /// The private files that the program moved onto others, for a hint: `NEW back to OLD`.
@@ -513,6 +530,19 @@ mod tests {
             "a.txt is protected. The program had already made this change. It could not be rolled \
              back, and it is not recorded."
         );
+    }
+
+    #[test]
+    fn a_step_that_fails_after_the_program_says_what_is_in_the_worktree() {
+        let finding = Finding::new(Code::FileTooLarge, "It is too large.", "Use Git.");
+        let found = not_recorded(finding.clone().nothing_changed());
+        assert_eq!(
+            found.message(),
+            "It is too large. The program ran, and what it changed is in the worktree as it left \
+             it. Nothing was recorded."
+        );
+        assert!(found.hint().starts_with("Use Git. `git status` shows"), "{}", found.hint());
+        assert_eq!(not_recorded(finding.clone()), finding);
     }
 
     #[test]
