@@ -18,12 +18,28 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use edt_core::guard::{GUARDS, GuardContext, GuardOutput, Reference, Subject, TransactionFile};
-use edt_core::policy::Policy;
+use edt_core::policy::{GuardMode, Policy};
 use edt_types::RepoPath;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-const LANGUAGES: &[&str] = &["c", "go", "python", "rust", "typescript", "json", "yaml"];
+const LANGUAGES: &[&str] = &[
+    "c",
+    "cpp",
+    "go",
+    "rust",
+    "java",
+    "python",
+    "typescript",
+    "javascript",
+    "bash",
+    "make",
+    "css",
+    "html",
+    "json",
+    "toml",
+    "yaml",
+];
 const THREADS: usize = 2;
 /// Classes that count without a parser's verdict: every such text should be refused.
 const ALWAYS: &[&str] = &[
@@ -89,6 +105,7 @@ struct Examined {
     kind: String,
     verdict: String,
     found: Vec<(&'static str, String)>,
+    warned: Vec<(&'static str, String)>,
     unchecked: Vec<(&'static str, String)>,
     took: Duration,
 }
@@ -163,7 +180,8 @@ fn main() {
 fn examined(path: &Path, policy: &Policy) -> Vec<Examined> {
     let rows = Mutex::new(rows::<Row>(path));
     let next = || rows.lock().ok().and_then(|mut rows| rows.next());
-    let work = || std::iter::from_fn(next).map(|row| examine_row(row, policy)).collect::<Vec<_>>();
+    let work =
+        || std::iter::from_fn(next).filter_map(|row| examine_row(row, policy)).collect::<Vec<_>>();
     let mut all: Vec<Examined> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("no guard panics")).collect()
@@ -172,8 +190,9 @@ fn examined(path: &Path, policy: &Policy) -> Vec<Examined> {
     all
 }
 
-fn examine_row(row: Row, policy: &Policy) -> Examined {
-    let path = RepoPath::parse(row.path.as_bytes()).expect("a path that Git has recorded");
+/// `None` for a path that edt refuses, such as `aux.c`.
+fn examine_row(row: Row, policy: &Policy) -> Option<Examined> {
+    let path = RepoPath::parse(row.path.as_bytes()).ok()?;
     let begun = Instant::now();
     let others: Vec<(RepoPath, &Other)> = row
         .others
@@ -194,13 +213,19 @@ fn examine_row(row: Row, policy: &Policy) -> Examined {
     let outputs: Vec<_> =
         GUARDS.iter().map(|guard| (guard.name(), guard.check(&subject, &context))).collect();
     let took = begun.elapsed();
-    let (mut found, mut unchecked) = (Vec::new(), Vec::new());
+    let (mut found, mut warned, mut unchecked) = (Vec::new(), Vec::new(), Vec::new());
     for (guard, output) in outputs
         .into_iter()
         .flat_map(|(guard, outputs)| outputs.into_iter().map(move |output| (guard, output)))
     {
         match output {
-            GuardOutput::Pass | GuardOutput::Noted { .. } => {}
+            GuardOutput::Pass => {}
+            GuardOutput::Noted { message, .. } => warned.push((guard, message)),
+            GuardOutput::Found { findings, .. }
+                if policy.rule(guard, Some(&path)).mode == GuardMode::Warn =>
+            {
+                warned.extend(findings.iter().map(|one| (guard, said(one))));
+            }
             GuardOutput::Found { findings, .. } => {
                 found.extend(findings.iter().map(|one| (guard, said(one))));
             }
@@ -208,7 +233,8 @@ fn examine_row(row: Row, policy: &Policy) -> Examined {
         }
     }
     let kind = row.class.or(row.kind).unwrap_or_default();
-    Examined { id: row.id, kind, verdict: row.verdict.unwrap_or_default(), found, unchecked, took }
+    let verdict = row.verdict.unwrap_or_default();
+    Some(Examined { id: row.id, kind, verdict, found, warned, unchecked, took })
 }
 
 fn said(finding: &edt_types::Finding) -> String {
@@ -260,6 +286,12 @@ fn false_alarms(
         });
         line(guard, cells);
     }
+    let warned = changes.keys().map(|language| {
+        let rows = of_kind(language);
+        let hit = rows.iter().filter(|row| row.found.is_empty() && !row.warned.is_empty()).count();
+        per_thousand(hit, rows.len())
+    });
+    line("only warnings", warned);
     for peer in names(peers) {
         let cells = changes.keys().map(|language| {
             let words: Vec<_> = of_kind(language)
@@ -276,9 +308,10 @@ fn list(changes: &BTreeMap<&str, Vec<Examined>>) {
     println!("\n## Each false alarm\n");
     for (language, rows) in changes {
         for row in rows {
-            for (guard, said) in &row.found {
+            let warned = row.warned.iter().map(|one| ("warning ", one));
+            for (what, (guard, said)) in row.found.iter().map(|one| ("", one)).chain(warned) {
                 println!(
-                    "* {language} {guard} {} `{}`: {}",
+                    "* {language} {what}{guard} {} `{}`: {}",
                     row.kind,
                     row.id,
                     said.replace('\n', " ")
@@ -406,11 +439,11 @@ fn whole_commits(args: &Args, policy: &Policy) {
 }
 
 fn judge_commit(commit: &Commit, policy: &Policy) -> Vec<String> {
-    let path = |path: &str| RepoPath::parse(path.as_bytes()).expect("a path that Git has recorded");
+    let path = |path: &str| RepoPath::parse(path.as_bytes()).ok();
     let files: Vec<_> = commit
         .files
         .iter()
-        .map(|file| (path(&file.path), file.from.as_deref().map(path), file))
+        .filter_map(|file| Some((path(&file.path)?, file.from.as_deref().and_then(path), file)))
         .collect();
     let texts: Vec<_> = files
         .iter()

@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 import common
 
 SIZES = {"c": 3000, "go": 3000, "python": 3000, "json": 1000, "yaml": 1500, "rust": 1500, "typescript": 1500}
+SIZES |= {"javascript": 1500, "java": 1500, "cpp": 1500, "css": 1000, "html": 1000, "make": 1000, "bash": 1000, "toml": 500}
 ADDED = 0.15  # new files, as a part of the above
 COMMITS = 3000
 LARGEST = 1 << 20

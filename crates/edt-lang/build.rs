@@ -48,6 +48,10 @@ struct Language {
     preprocessor: bool,
     #[serde(default)]
     markup: bool,
+    #[serde(default)]
+    exact: bool,
+    idioms: Option<String>,
+    checker: Option<String>,
     comments: Vec<String>,
     strings: Vec<String>,
     scopes: Vec<String>,
@@ -111,7 +115,7 @@ fn unique(languages: &[Language]) -> Result<(), String> {
 }
 
 fn entry(code: &mut String, language: &Language) -> Result<(), String> {
-    let Language { name, feature, krate, constant, preprocessor, markup, .. } = language;
+    let Language { name, feature, krate, constant, preprocessor, markup, exact, .. } = language;
     let folder = language.folder.as_ref().unwrap_or(name);
     for query in ["definitions", "blocks"] {
         let path = format!("grammars/{folder}/{query}.scm");
@@ -125,6 +129,12 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
             return Err(format!("{TABLE}: {name}: {word:?} is no name of a crate or a constant"));
         }
     }
+    let function = |path: Option<String>| {
+        path.map_or_else(|| "None".to_owned(), |path| format!("Some(crate::{path})"))
+    };
+    let checker = language.checker.as_ref().map(|module| format!("checkers::{module}::faults"));
+    let idioms = language.idioms.as_ref().map(|name| format!("idioms::{name}"));
+    let (checker, idioms) = (function(checker), function(idioms));
     let query = |query: &str| {
         format!(
             "include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/grammars/\", {folder:?}, \"/{query}.scm\"))"
@@ -137,7 +147,7 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
          line_comments: &{:?}, block_comments: &{:?}, preprocessor: {preprocessor}, markup: {markup},\n\
          comments: &{:?}, strings: &{:?}, scopes: &{:?}, defining: &{:?}, containers: &{:?}, aligned: &{:?}, never_empty: &{:?},\n\
          errors: &{:?}, shared_extensions: &{:?}, signs: &{:?},\n\
-         definitions: {}, blocks: {},\n\
+         definitions: {}, blocks: {}, exact: {exact}, checker: {checker}, idioms: {idioms},\n\
          grammar: || {krate}::{constant}.into(),\n}},\n",
         language.extensions,
         language.files,

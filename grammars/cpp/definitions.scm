@@ -1,14 +1,16 @@
 ; Declarations under `template` are captured by the patterns below.
 (template_declaration [(function_definition) (class_specifier) (struct_specifier) (union_specifier)] @exempt)
 
-; Overloads differ in their declarator, and in their type if a template depends on it.
-(function_definition
+; Overloads differ in their declarator, and in their type if a template depends on it. A name in
+; capitals is a macro.
+((function_definition
   type: (_)? @distinct
   declarator: [
     (function_declarator declarator: (_) @name)
     (pointer_declarator declarator: (function_declarator declarator: (_) @name))
     (reference_declarator (function_declarator declarator: (_) @name))
   ] @distinct) @definition
+  (#not-match? @name "^[A-Z0-9_]+$"))
 
 (template_declaration
   parameters: (_) @distinct

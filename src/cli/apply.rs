@@ -287,8 +287,7 @@ pub(super) fn bytes_of(file: &Path, most: u64) -> Result<Vec<u8>> {
         Finding::new(Code::BadRequest, message, "Name a readable file, or `-` for standard input.")
     })?;
     bytes.ok_or_else(|| {
-        let name =
-            if is_stdin(file) { "Standard input".to_owned() } else { file.shown() };
+        let name = if is_stdin(file) { "Standard input".to_owned() } else { file.shown() };
         let message = format!("{name} has more than {most} bytes, which is edt's limit.");
         Finding::new(
             Code::FileTooLarge,

@@ -126,10 +126,10 @@ const EXAMPLES: [Example; 13] = [
     Example {
         guard: "duplicate_code",
         refused: |workspace| {
-            create(workspace, "b.c", b"int f(void) { return 1; }\nint f(void) { return 2; }\n")
+            overwrite(workspace, "a.c", "int f(void) { return 1; }\nint f(void) { return 2; }\n")
         },
         passed: |workspace| {
-            create(workspace, "b.c", b"int f(void) { return 1; }\nint g(void) { return 2; }\n")
+            overwrite(workspace, "a.c", "int f(void) { return 1; }\nint g(void) { return 2; }\n")
         },
     },
     Example {

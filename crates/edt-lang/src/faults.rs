@@ -35,14 +35,20 @@ pub enum SyntaxFaultKind {
     Missing(String),
     /// A statement begins at another column than its siblings.
     Misaligned,
+    /// A rule of the language's own reader is broken; a noun phrase names the problem.
+    Rule(&'static str),
 }
 
 impl Parsed<'_> {
     /// Every fault, in text order. Only branches with an error are visited, unless the language
-    /// defines faults that its grammar does not report.
+    /// defines faults that its grammar does not report. A language with a checker has the faults
+    /// that it finds, whatever the tree is.
     #[must_use]
     pub fn faults(&self) -> Vec<SyntaxFault> {
         let language = self.language();
+        if let Some(checker) = language.checker {
+            return checker(self.text);
+        }
         let all = !(language.aligned.is_empty()
             && language.never_empty.is_empty()
             && language.errors.is_empty());
@@ -88,7 +94,10 @@ impl Parsed<'_> {
         if aligned.contains(&parent.kind()) {
             return *columns.entry(parent.id()).or_insert(column) != column;
         }
-        let clause = !aligned.is_empty() && node.kind().ends_with("_clause");
+        // Clauses of a comprehension may begin anywhere.
+        let clause = !aligned.is_empty()
+            && node.kind().ends_with("_clause")
+            && parent.kind().ends_with("_statement");
         clause && self.indent(parent).is_some_and(|statement| statement != column)
     }
 

@@ -50,6 +50,10 @@ pub struct Language {
     pub definitions: &'static str,
     /// The query for what never occurs twice in a row: captures `@compound`, `@simple`.
     pub blocks: &'static str,
+    /// Whether an error in a new file is one: the grammar knows all dialects in use.
+    pub exact: bool,
+    pub(crate) idioms: Option<crate::idioms::Rewrite>,
+    pub(crate) checker: Option<crate::checkers::Checker>,
     grammar: fn() -> tree_sitter::Language,
 }
 
@@ -61,6 +65,26 @@ impl Language {
     #[must_use]
     pub fn grammar(&self) -> tree_sitter::Language {
         (self.grammar)()
+    }
+
+    /// This language, and those in which the file at `path` may be written, too: a header is C or
+    /// C++.
+    pub fn dialects(&'static self, path: &RepoPath) -> impl Iterator<Item = &'static Language> {
+        let extension = extension(path.as_bytes());
+        let takes = |language: &Language| {
+            holds(language.extensions, &extension) || holds(language.shared_extensions, &extension)
+        };
+        let shares = LANGUAGES.iter().any(|language| holds(language.shared_extensions, &extension));
+        let others =
+            LANGUAGES.iter().filter(move |other| shares && other.name != self.name && takes(other));
+        std::iter::once(self).chain(others.collect::<Vec<_>>())
+    }
+
+    /// The text with idioms that the grammar does not know rewritten, at the same offsets. `None`
+    /// if the language has no such rewriting.
+    #[must_use]
+    pub fn without_idioms(&self, text: &[u8]) -> Option<Vec<u8>> {
+        self.idioms.map(|rewrite| rewrite(text))
     }
 
     fn signs(&self, text: &[u8]) -> bool {
@@ -79,7 +103,7 @@ pub fn language_of(path: &RepoPath, text: &[u8]) -> Option<&'static Language> {
     }
     match name.iter().rposition(|&b| b == b'.') {
         Some(dot) if dot > 0 => {
-            let extension = name[dot + 1..].to_ascii_lowercase();
+            let extension = extension(name);
             let shared = LANGUAGES.iter().find(|language| {
                 holds(language.shared_extensions, &extension) && language.signs(text)
             });
@@ -92,6 +116,12 @@ pub fn language_of(path: &RepoPath, text: &[u8]) -> Option<&'static Language> {
             LANGUAGES.iter().find(|language| holds(language.interpreters, program))
         }
     }
+}
+
+/// The extension in lower case, without the dot.
+fn extension(name: &[u8]) -> Vec<u8> {
+    let dot = name.iter().rposition(|&byte| byte == b'.');
+    dot.map_or_else(Vec::new, |dot| name[dot + 1..].to_ascii_lowercase())
 }
 
 fn holds(words: &[&str], word: &[u8]) -> bool {

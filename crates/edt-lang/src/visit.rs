@@ -136,6 +136,10 @@ mod tests {
             for sample in std::fs::read_dir(directory).into_iter().flatten() {
                 let text = std::fs::read(sample.unwrap().path()).unwrap();
                 let parsed = crate::parse(language, &text, &|| false).unwrap();
+                // Nodes of an error may overlap.
+                if parsed.has_error() {
+                    continue;
+                }
                 for row in 0..=memchr::memchr_iter(b'\n', &text).count() {
                     for rows_changed in [vec![row..row + 1], vec![row..row + 1, row + 5..row + 7]] {
                         let mut visited = HashSet::new();

@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use edt_lang::faults::SyntaxFault;
 use edt_lang::{LANGUAGES, Language};
 use tree_sitter::{Node, Parser, Query, QueryCursor, StreamingIterator, Tree};
 
@@ -92,16 +93,18 @@ fn walk(node: Node<'_>, visit: &mut dyn FnMut(Node<'_>)) {
     }
 }
 
-fn errors(language: &Language, sample: &Sample) -> Vec<String> {
-    let mut all = Vec::new();
-    walk(sample.tree.root_node(), &mut |node| {
-        let empty = node.byte_range().is_empty() && language.never_empty.contains(&node.kind());
-        if node.is_error() || node.is_missing() || empty || language.errors.contains(&node.kind()) {
-            let (line, kind) = (node.start_position().row + 1, node.kind());
-            all.push(format!("{}:{line}: {kind}: wrong, missing or empty", sample.name));
-        }
-    });
-    all
+/// The errors of the text as it is, or without its idioms if that has fewer.
+fn errors(language: &'static Language, sample: &Sample) -> Vec<String> {
+    let faults = |text: &[u8]| {
+        let parsed = edt_lang::parse(language, text, &|| false).unwrap();
+        let error = |fault: &SyntaxFault| {
+            format!("{}:{}: {:?}", sample.name, fault.rows.start + 1, fault.kind)
+        };
+        parsed.faults().iter().map(error).collect::<Vec<_>>()
+    };
+    let found = faults(sample.text.as_bytes());
+    let rewritten = language.without_idioms(sample.text.as_bytes()).map(|text| faults(&text));
+    rewritten.filter(|other| other.len() < found.len()).unwrap_or(found)
 }
 
 /// What two definitions must not have in common.

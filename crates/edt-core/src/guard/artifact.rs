@@ -118,7 +118,7 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
         let set_off = |line: &[u8]| {
             line.starts_with(b"+ ") && line.get(2).is_some_and(|byte| !byte.is_ascii_whitespace())
         };
-        let broken = || matches!(subject.new_tree(), Some(Ok(tree)) if tree.has_error());
+        let broken = || matches!(subject.new_tree(), Some(Ok(tree)) if !tree.faults().is_empty());
         let enough = enough
             && (lines.len() >= MIN_BLOCK
                 || !lines.iter().any(|(_, line)| set_off(line))
@@ -192,7 +192,8 @@ fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftove
         let all = ends(line);
         match subject.new_tree() {
             Some(Ok(tree)) => {
-                tree.has_error() && all.iter().any(|at| in_code(subject, *row, line, *at))
+                let broken = || tree.faults().iter().any(|fault| fault.rows.contains(row));
+                all.iter().any(|at| in_code(subject, *row, line, *at)) && broken()
             }
             _ => all.len() >= 3 && subject.lines().texts().1.len() <= 1,
         }

@@ -32,6 +32,17 @@ pub enum Duplicate {
     Redefinition(Redefinition),
 }
 
+impl Duplicate {
+    /// Whether a new file repeats so much that it was probably sent twice.
+    fn is_long(&self) -> bool {
+        matches!(self, Duplicate::Run { second, .. } if second.len() >= LONG_RUN)
+    }
+}
+
+/// The lines of a run that a new file may not repeat. Shorter repetition is a warning there: tests
+/// and tables have it on purpose.
+const LONG_RUN: usize = 12;
+
 /// Simple statements count from this many tokens.
 const MIN_TOKENS: usize = 2;
 
@@ -53,7 +64,13 @@ impl Guard for DuplicateCode {
                 word: self.name(),
                 reason: format!("{} was not searched for duplicates: {why}.", file.path),
             }],
-            _ => GuardOutput::of(self.name(), detect(file).map(|found| explain(file, &found))),
+            _ => match detect(file) {
+                Some(found) if file.before.is_none() && !found.is_long() => {
+                    let message = explain(file, &found).summary;
+                    vec![GuardOutput::Noted { word: self.name(), message }]
+                }
+                found => GuardOutput::of(self.name(), found.map(|found| explain(file, &found))),
+            },
         }
     }
 }

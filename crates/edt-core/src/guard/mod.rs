@@ -20,6 +20,7 @@ pub mod secret;
 pub mod size_reduction;
 pub mod subject;
 pub mod syntax;
+mod syntax_branches;
 pub mod validator;
 
 use edt_types::Code;

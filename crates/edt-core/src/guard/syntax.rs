@@ -1,20 +1,18 @@
 //! Code must not break: an edit must not add syntax errors.
 //!
 //! The new text is parsed first, the old text only if the new one has errors. Errors of the old
-//! text never refuse an edit. In languages with a preprocessor, the text as written often has no
-//! tree. There, brackets are counted and trees compared in the text that the preprocessor would
-//! leave, for up to three choices of branches.
+//! text never refuse an edit.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
+use super::syntax_branches::in_branches;
 use edt_lang::brackets::{self, Bracket};
 use edt_lang::faults::{SyntaxFault, SyntaxFaultKind};
 use edt_lang::outline::touches;
-use edt_lang::preprocessor::{BranchChoice, Branches};
-use edt_lang::{Language, Parsed, Unparsed};
+use edt_lang::{Parsed, Unparsed};
 use edt_types::text::{cut, escape_controls, line_of, lines, visible};
 use edt_types::{Code, Finding};
 
@@ -31,6 +29,8 @@ pub struct SyntaxBreak {
     pub what: BreakKind,
     /// The bracket that has probably lost its partner.
     pub bracket: Option<Bracket>,
+    /// Whether every dialect of the language rejects it. Otherwise it is a warning.
+    pub certain: bool,
 }
 
 /// The kind of a syntax error.
@@ -44,14 +44,17 @@ pub enum BreakKind {
     Misaligned,
     /// This bracket has no partner.
     Unmatched(u8),
+    /// What the language's own reader rejects, as a noun phrase.
+    Rule(&'static str),
 }
 
 impl SyntaxBreak {
-    fn unmatched(bracket: Bracket) -> SyntaxBreak {
+    pub(super) fn unmatched(bracket: Bracket) -> SyntaxBreak {
         SyntaxBreak {
             at: bracket.at,
             what: BreakKind::Unmatched(bracket.byte),
             bracket: Some(bracket),
+            certain: true,
         }
     }
 }
@@ -74,6 +77,10 @@ impl Guard for Syntax {
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
         match detect(file) {
+            Ok(Some(found)) if !found.certain => vec![GuardOutput::Noted {
+                word: self.name(),
+                message: explain(file, &found).summary.trim_end().to_owned(),
+            }],
             Ok(found) => GuardOutput::of(self.name(), found.map(|found| explain(file, &found))),
             Err(why) => vec![GuardOutput::Unchecked {
                 word: self.name(),
@@ -119,26 +126,56 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     if fresh.iter().all(is_idiom) {
         return Ok(None);
     }
+    let language = new.language();
     let fresh: Vec<&SyntaxFault> = fresh.into_iter().filter(|fault| !is_idiom(fault)).collect();
     // A file without errors is checked. A template was never valid YAML by itself, and is not.
-    if (old.is_none() || !before.is_empty()) && is_template(subject, after) {
+    let yaml = language.name == "yaml";
+    if (!yaml || old.is_none() || !before.is_empty()) && is_template(subject, after) {
         return Err(Unparsed::Template);
+    }
+    // A `>` or `&` in running text is what it is.
+    let free = language.markup && !language.exact;
+    if fresh.iter().all(|fault| free && !after[fault.bytes.clone()].contains(&b'<')) {
+        return Ok(None);
     }
     if fresh.iter().all(|fault| is_trailing_comma(subject, &after[fault.bytes.clone()])) {
         return Ok(None);
     }
-    Ok(pick(subject, &fresh, after, &new.brackets()))
+    if let Some(text) = language.without_idioms(after) {
+        let old_text = language.without_idioms(subject.old_text()).unwrap_or_default();
+        let before = subject.parse(language, &old_text)?.faults().len();
+        if subject.parse(language, &text)?.faults().len() <= before {
+            return Ok(None);
+        }
+    }
+    let mut found = pick(subject, &fresh, after, &new.brackets());
+    if let Some(found) = &mut found {
+        found.certain = match old {
+            // What a fragment or a template of markup leaves open, another file may close.
+            Some(_) => language.exact || !language.markup || before.is_empty(),
+            None => language.exact || is_cut_off(&fresh, after),
+        };
+    }
+    Ok(found)
 }
 
-/// Whether a YAML text is a template (`{{ .Values.x }}`, `{% if %}`), which is not valid YAML until
-/// it is rendered.
+/// Whether a fault is at the end of the text, as if the rest were missing.
+fn is_cut_off(faults: &[&SyntaxFault], text: &[u8]) -> bool {
+    let end = text.trim_ascii_end().len();
+    faults.iter().any(|fault| fault.bytes.end >= end && fault.rows.len() <= 3)
+}
+
+/// Whether a text is a template (`{{ .Values.x }}`, `{% if %}`, `<?php`), which is neither valid YAML
+/// nor HTML until it is rendered.
 fn is_template(subject: &Subject<'_>, text: &[u8]) -> bool {
-    let opens = |at: usize| {
-        (text[at..].starts_with(b"{{") || text[at..].starts_with(b"{%"))
-            && !text[..at].ends_with(b"$")
+    let signs: &[&[u8]] = match subject.language().map(|language| language.name) {
+        Some("yaml") => &[b"{{", b"{%"],
+        Some("html") => &[b"{{", b"{%", b"<%", b"<?php", b"<?="],
+        _ => &[],
     };
-    subject.language().is_some_and(|language| language.name == "yaml")
-        && memchr::memchr_iter(b'{', text).any(opens)
+    let opens =
+        |sign: &&[u8]| memchr::memmem::find_iter(text, sign).any(|at| !text[..at].ends_with(b"$"));
+    signs.iter().any(opens)
 }
 
 /// Whether a fault is the trailing comma that some JSON parsers allow, as in `tsconfig.json`.
@@ -155,7 +192,7 @@ fn is_trailing_comma(subject: &Subject<'_>, fault: &[u8]) -> bool {
 
 /// The faults of the new text without those of the old one, compared by kind and text, not by
 /// place.
-fn fresh<'f>(
+pub(super) fn fresh<'f>(
     new: &'f [SyntaxFault],
     text: &[u8],
     old: &[SyntaxFault],
@@ -178,7 +215,7 @@ fn fresh<'f>(
 }
 
 /// The fault to report: on a touched row if there is one, else the first.
-fn pick(
+pub(super) fn pick(
     subject: &Subject<'_>,
     fresh: &[&SyntaxFault],
     text: &[u8],
@@ -194,145 +231,35 @@ fn pick(
         SyntaxFaultKind::Missing(kind) => BreakKind::Missing(kind.clone()),
         SyntaxFaultKind::Unexpected => BreakKind::Unexpected,
         SyntaxFaultKind::Misaligned => BreakKind::Misaligned,
+        SyntaxFaultKind::Rule(problem) => {
+            let at = fault.bytes.start;
+            return Some(SyntaxBreak {
+                at,
+                what: BreakKind::Rule(problem),
+                bracket: None,
+                certain: true,
+            });
+        }
     };
     match bracket {
         Some(bracket) if fault.rows.len() > 3 => Some(SyntaxBreak::unmatched(bracket)),
-        _ => Some(SyntaxBreak { at: first_word(text, &fault.bytes), what, bracket }),
+        _ => Some(SyntaxBreak { at: first_word(text, &fault.bytes), what, bracket, certain: true }),
     }
 }
 
 /// The start of an error node, without the white space that it may begin with.
-fn first_word(text: &[u8], bytes: &Range<usize>) -> usize {
+pub(super) fn first_word(text: &[u8], bytes: &Range<usize>) -> usize {
     let blank = text[bytes.clone()].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     bytes.start + if blank < bytes.len() { blank } else { 0 }
 }
 
-/// The rule for languages with a preprocessor.
-fn in_branches(
-    subject: &Subject<'_>,
-    language: &'static Language,
-) -> Result<Option<SyntaxBreak>, Unparsed> {
-    let old = subject.old_code().unwrap_or_default();
-    let new = subject.after.unwrap_or_default();
-    let (old_branches, new_branches) = (Branches::of(old), Branches::of(new));
-    if let Some(row) = new_branches.unclosed().last()
-        && new_branches.unclosed().count() > old_branches.unclosed().count()
-    {
-        return Ok(Some(SyntaxBreak {
-            at: subject.start_of(row),
-            what: BreakKind::Missing("#endif".to_owned()),
-            bracket: None,
-        }));
-    }
-    let plain = old_branches.is_plain() && new_branches.is_plain();
-    let takes = if plain { &BranchChoice::ALL[..1] } else { &BranchChoice::ALL[..] };
-    for take in takes {
-        let after = new_branches.variant(*take);
-        let found = brackets::c_brackets(&after.text);
-        let alone = brackets::unmatched(&found);
-        if alone.is_empty() {
-            continue;
-        }
-        let before = brackets::unmatched(&brackets::c_brackets(&old_branches.variant(*take).text));
-        if alone.len() > before.len() {
-            let bracket = unmatched_bracket(&after.text, &found, &subject.touched());
-            return Ok(bracket.map(SyntaxBreak::unmatched));
-        }
-    }
-    if let Some(bracket) = in_macros(old, new) {
-        return Ok(Some(SyntaxBreak::unmatched(bracket)));
-    }
-    let Some(tree) = subject.new_tree() else { return Ok(None) };
-    let tree = tree.as_ref().map_err(|why| *why)?;
-    let touched = subject.touched();
-    if !tree.has_error() || !tree.faults().iter().any(|fault| touches(&touched, &fault.rows)) {
-        return Ok(None);
-    }
-    let mut first = None;
-    for take in takes {
-        let after = new_branches.variant(*take);
-        if !touched.iter().any(|rows| after.is_live(rows.clone())) {
-            continue;
-        }
-        let parsed = subject.parse(language, &after.text)?;
-        let hard: Vec<SyntaxFault> =
-            parsed.faults().into_iter().filter(|fault| is_hard(&after.text, fault)).collect();
-        if !hard.iter().any(|fault| touches(&touched, &fault.rows)) {
-            return Ok(None);
-        }
-        let before = old_branches.variant(*take);
-        let old_faults: Vec<SyntaxFault> = match subject.old_code() {
-            Some(_) => subject.parse(language, &before.text)?.faults(),
-            None => Vec::new(),
-        };
-        let old_faults: Vec<SyntaxFault> =
-            old_faults.into_iter().filter(|fault| is_hard(&before.text, fault)).collect();
-        let mut fresh = fresh(&hard, &after.text, &old_faults, &before.text);
-        fresh.retain(|fault| !old_faults.iter().any(|other| other.shape == fault.shape));
-        if hard.len() <= old_faults.len()
-            || !fresh.iter().any(|fault| touches(&touched, &fault.rows))
-        {
-            return Ok(None);
-        }
-        first = first
-            .or_else(|| pick(subject, &fresh, &after.text, &brackets::c_brackets(&after.text)));
-    }
-    Ok(first)
-}
-
-/// A bracket without a partner in the body of a macro, if there are more of them than before.
-fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
-    let alone = |text| {
-        brackets::c_macro_brackets(text)
-            .iter()
-            .flat_map(|body| brackets::unmatched(body))
-            .collect::<Vec<_>>()
-    };
-    let found = alone(new);
-    let first = *found.first()?;
-    (found.len() > alone(old).len()).then_some(first)
-}
-
-/// Whether a fault is real: macros also cause faults in correct code.
-fn is_hard(text: &[u8], fault: &SyntaxFault) -> bool {
-    let bytes = text[fault.bytes.clone()].trim_ascii();
-    if is_macro_line(text, first_word(text, &fault.bytes)) {
-        return false;
-    }
-    match &fault.kind {
-        SyntaxFaultKind::Missing(_) => {
-            let before = text[..fault.bytes.start].trim_ascii_end();
-            !before.ends_with(b")") && !before.ends_with(b"}")
-        }
-        SyntaxFaultKind::Misaligned => true,
-        // Unmatched brackets are counted separately.
-        SyntaxFaultKind::Unexpected => bytes.len() > 1 && !bytes.iter().all(|byte| is_word(*byte)),
-    }
-}
-
-/// Whether the line of a place is a directive, begins with a name in capitals (`UNITTEST_STOP`,
-/// `CINIT(URL, …),`), or has one after a closing parenthesis (`int f(void) PRINTF_LIKE(1);`).
-fn is_macro_line(text: &[u8], at: usize) -> bool {
-    let start = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-    let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
-    let line = text[start..end].trim_ascii();
-    let capitals = |rest: &[u8]| {
-        let word: Vec<u8> = rest.iter().copied().take_while(|byte| is_word(*byte)).collect();
-        word.len() > 2
-            && word.iter().any(u8::is_ascii_uppercase)
-            && !word.iter().any(u8::is_ascii_lowercase)
-    };
-    let attribute = |at: usize| capitals(line[at + 1..].trim_ascii_start());
-    line.starts_with(b"#") || capitals(line) || memchr::memchr_iter(b')', line).any(attribute)
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
 /// The bracket to report: one without a partner on a touched row, else the one whose partner was
 /// probably lost.
-fn unmatched_bracket(text: &[u8], found: &[Bracket], touched: &[Range<usize>]) -> Option<Bracket> {
+pub(super) fn unmatched_bracket(
+    text: &[u8],
+    found: &[Bracket],
+    touched: &[Range<usize>],
+) -> Option<Bracket> {
     let alone = brackets::unmatched(found);
     let row = |bracket: &Bracket| row_of(text, bracket.at);
     let on_touched =
@@ -361,6 +288,7 @@ fn explain(subject: &Subject<'_>, found: &SyntaxBreak) -> Finding {
             format!("missing {kind}")
         }
         BreakKind::Missing(kind) => format!("missing `{kind}`"),
+        BreakKind::Rule(problem) => (*problem).to_owned(),
         BreakKind::Unmatched(byte) => {
             format!(
                 "`{}` has no partner `{}`",
@@ -507,10 +435,5 @@ mod tests {
         let frame = frame(text.as_bytes(), 200);
         let shown = format!("1 | …{}!{}… (120 of 401 characters)", "a".repeat(60), "b".repeat(59));
         assert_eq!(frame, format!("{shown}\n  | {}^", " ".repeat(61)));
-    }
-
-    #[test]
-    fn a_word_has_no_neighbouring_letters() {
-        assert_eq!((is_word(b'_'), is_word(b'9'), is_word(b'-')), (true, true, false));
     }
 }

@@ -10,6 +10,7 @@ use crate::policy::Policy;
 use crate::session::workspace::Options;
 use edt_git::sha256;
 use edt_io::{Environment, failed, fs, ssh_keygen};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
 /// The trailer of an approval with its signature, on one line.
@@ -160,7 +161,7 @@ pub fn require(options: &Options, proposal: &Proposal) -> Result<()> {
         "Proposal p{id} ({}) is marked as approved, but without a valid signature of the user's \
          key {}.",
         proposal.subject(),
-        key.path.display()
+        key.path.shown()
     );
     let remedy = format!(
         "Ask the user to type `edt approve p{id}` in their own terminal: it shows the proposal and \
@@ -175,7 +176,7 @@ pub fn require(options: &Options, proposal: &Proposal) -> Result<()> {
 fn not_signed(id: u64, key: &Path) -> Finding {
     let message = format!(
         "ssh-keygen made no signature with {}. Proposal p{id} is not approved.",
-        key.display()
+        key.shown()
     );
     let remedy = format!("Type `edt approve p{id}` again, with the passphrase or the key's touch.");
     Finding::new(Code::ApprovalRequired, message, remedy).nothing_changed()
@@ -184,7 +185,7 @@ fn not_signed(id: u64, key: &Path) -> Finding {
 fn unusable(path: &Path, why: &str) -> Finding {
     Finding::new(
         Code::BadRequest,
-        format!("[approvals] signing_key in the user's own edt.toml: {} {why}.", path.display()),
+        format!("[approvals] signing_key in the user's own edt.toml: {} {why}.", path.shown()),
         "The user must name the file of a key there, such as ~/.ssh/id_ed25519_sk.pub. `ssh-keygen \
          -y -f KEY > KEY.pub` writes the public key of a private one.",
     )

@@ -468,6 +468,57 @@ fn a_file_with_markers_may_get_more_of_them() {
     lands("a.md", before, &format!("{before}>>>>>>> topic\n"));
 }
 
+// New files.
+
+/// The new file must land with a warning of the guard.
+#[track_caller]
+fn warns_of_new(guard: &str, path: &str, text: &str) {
+    let answer = workspace(path, "").apply(&edit(path, "", text));
+    assert_eq!(answer.json["status"], "applied", "{:#}", answer.json);
+    assert_eq!(verdict(&answer, guard, path), Some("warn"), "{:#}", answer.json);
+}
+
+#[test]
+fn a_new_file_is_refused_for_what_every_dialect_rejects() {
+    for (path, text) in [
+        ("a.c", "int f(void)\n{\n    return 1;\n"),
+        ("a.cpp", "class A {\n  void f() { g(; }\n};\n"),
+        ("a.css", "a {\n  color: red;\n"),
+        ("a.mk", "ifdef A\nB = 1\n"),
+        ("a.sh", "if true; then\n  echo yes\n"),
+        ("a.json", "{\"a\": 1,\n"),
+    ] {
+        refused(&["SYNTAX_ERROR"], path, "", text);
+    }
+}
+
+#[test]
+fn an_idiom_that_a_grammar_does_not_know_is_a_warning_in_a_new_file() {
+    warns_of_new(
+        "syntax",
+        "a.c",
+        "EM_JS(void, f, (int x), {\n    const y = new X((z) => z);\n});\n",
+    );
+    warns_of_new("syntax", "a.html", "<p>one</b></p>\n");
+}
+
+#[test]
+fn repetition_in_a_new_file_is_a_warning_unless_it_is_long() {
+    let body = "    if a {\n        b();\n    }\n";
+    warns_of_new("duplicate_code", "a.rs", &format!("fn f() {{\n{}}}\n", body.repeat(2)));
+    let long: String = (0..14).map(|n| format!("    step_number_{n}(argument);\n")).collect();
+    refused(&["DUPLICATE_CODE"], "b.rs", "", &format!("fn f() {{\n{}}}\n", long.repeat(2)));
+}
+
+#[test]
+fn markup_that_was_not_well_formed_gets_a_warning() {
+    let before = "<div>\n<p>one</b></p>\n</div>\n";
+    let after = "<div>\n<p>one</b></p>\n<p>two</i></p>\n</div>\n";
+    let answer = workspace("a.html", before).apply(&edit("a.html", before, after));
+    assert_eq!(answer.json["status"], "applied", "{:#}", answer.json);
+    refused(&["SYNTAX_ERROR"], "b.html", "<p>one</p>\n", "<p>one</b></p>\n");
+}
+
 // Artifacts of a chat.
 
 #[test]
@@ -478,8 +529,12 @@ fn a_fence_around_a_file_is_refused() {
         (&["SYNTAX_ERROR", "CHAT_ARTIFACT"], "a.c", "int x;\n"),
     ] {
         refused(codes, path, text, &format!("```\n{text}```\n"));
-        refused(codes, path, "", &format!("```code\n{text}```\n"));
     }
+    refused(&["SYNTAX_ERROR", "CHAT_ARTIFACT"], "a.py", "", "```code\nx = 1\n```\n");
+    refused(&["CHAT_ARTIFACT"], "a.sql", "", "```code\nselect 1;\n```\n");
+    // In a new file, only brackets and a cut show that C is broken.
+    let fenced = edit("a.c", "", "```code\nint x;\n```\n");
+    workspace("a.c", "").refuses_request(&["CHAT_ARTIFACT"], 1, &fenced);
 }
 
 #[test]

@@ -58,13 +58,13 @@ fn without_repetition(text: &str, line: &str) -> String {
     kept.concat()
 }
 
-/// What the guards of code find in a sample as a new file: codes and messages by guard.
+/// What the guards of code find in a sample that replaces an empty file: codes and messages by guard.
 fn findings_of(sample: &Sample) -> BTreeMap<&'static str, Vec<(Code, String)>> {
     let path = RepoPath::parse(sample.name.as_bytes()).unwrap();
     let policy = Policy::of(None, None).unwrap();
     let mut found_by_guard: BTreeMap<&str, Vec<(Code, String)>> = BTreeMap::new();
     let after = Some(sample.text.as_bytes());
-    let file = Subject::new(&path, None, None, after, Vec::new(), policy.time_limit);
+    let file = Subject::new(&path, None, Some(b""), after, Vec::new(), policy.time_limit);
     let context = GuardContext { policy: &policy, site: None };
     for guard in GUARDS {
         for output in guard.check(&file, &context) {

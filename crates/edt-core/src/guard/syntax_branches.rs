@@ -1,0 +1,207 @@
+//! The rule of `syntax` for languages with a preprocessor: brackets are counted and trees compared
+//! in the text that the preprocessor would leave, for up to three choices of branches.
+
+use super::subject::Subject;
+use super::syntax::{BreakKind, SyntaxBreak, first_word, fresh, pick, unmatched_bracket};
+use edt_lang::brackets::{self, Bracket};
+use edt_lang::faults::{SyntaxFault, SyntaxFaultKind};
+use edt_lang::outline::touches;
+use edt_lang::preprocessor::{BranchChoice, Branches, Variant};
+use edt_lang::{Language, Unparsed};
+
+/// The rule for languages with a preprocessor.
+pub(super) fn in_branches(
+    subject: &Subject<'_>,
+    language: &'static Language,
+) -> Result<Option<SyntaxBreak>, Unparsed> {
+    let old = subject.old_code().unwrap_or_default();
+    let new = subject.after.unwrap_or_default();
+    let (old_branches, new_branches) = (Branches::of(old), Branches::of(new));
+    if let Some(row) = new_branches.unclosed().last()
+        && new_branches.unclosed().count() > old_branches.unclosed().count()
+    {
+        return Ok(Some(SyntaxBreak {
+            at: subject.start_of(row),
+            what: BreakKind::Missing("#endif".to_owned()),
+            bracket: None,
+            certain: true,
+        }));
+    }
+    let plain = old_branches.is_plain() && new_branches.is_plain();
+    let takes = if plain { &BranchChoice::ALL[..1] } else { &BranchChoice::ALL[..] };
+    for take in takes {
+        let after = new_branches.variant(*take);
+        let found = brackets::c_brackets(&after.text);
+        let alone = brackets::unmatched(&found);
+        if alone.is_empty() {
+            continue;
+        }
+        let before = brackets::unmatched(&brackets::c_brackets(&old_branches.variant(*take).text));
+        if alone.len() > before.len() {
+            let bracket = unmatched_bracket(&after.text, &found, &subject.touched());
+            return Ok(bracket.map(SyntaxBreak::unmatched));
+        }
+    }
+    if let Some(bracket) = in_macros(old, new) {
+        return Ok(Some(SyntaxBreak::unmatched(bracket)));
+    }
+    let Some(tree) = subject.new_tree() else { return Ok(None) };
+    let tree = tree.as_ref().map_err(|why| *why)?;
+    let touched = subject.touched();
+    if !tree.has_error() || !tree.faults().iter().any(|fault| touches(&touched, &fault.rows)) {
+        return Ok(None);
+    }
+    let mut found = None;
+    // A header may be of either language, and macros may stand for what a grammar does not expect.
+    for language in language.dialects(subject.path) {
+        for reading in [Reading::AsWritten, Reading::WithoutIdioms] {
+            let texts = Texts { old: &old_branches, new: &new_branches, takes, reading };
+            let Some(first) = in_each_branch(subject, language, texts)? else { return Ok(None) };
+            found.get_or_insert(first);
+        }
+    }
+    let is_new = subject.old_code().is_none();
+    Ok(found.map(|found| SyntaxBreak { certain: !is_new, ..found }))
+}
+
+/// Whether idioms that the grammar does not know are rewritten before a parse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    AsWritten,
+    WithoutIdioms,
+}
+
+impl Reading {
+    fn variant<'t>(
+        self,
+        language: &Language,
+        branches: &Branches<'t>,
+        take: BranchChoice,
+    ) -> Variant<'t> {
+        let mut variant = branches.variant(take);
+        if self == Reading::WithoutIdioms
+            && let Some(text) = language.without_idioms(&variant.text)
+        {
+            variant.text = text.into();
+        }
+        variant
+    }
+}
+
+/// What is compared.
+#[derive(Clone, Copy)]
+struct Texts<'b, 't> {
+    old: &'b Branches<'t>,
+    new: &'b Branches<'t>,
+    takes: &'b [BranchChoice],
+    reading: Reading,
+}
+
+/// The first error that the edit adds to every choice of branches with a changed line.
+fn in_each_branch(
+    subject: &Subject<'_>,
+    language: &'static Language,
+    texts: Texts<'_, '_>,
+) -> Result<Option<SyntaxBreak>, Unparsed> {
+    let touched = subject.touched();
+    let mut first = None;
+    for take in texts.takes {
+        let after = texts.reading.variant(language, texts.new, *take);
+        if !touched.iter().any(|rows| after.is_live(rows.clone())) {
+            continue;
+        }
+        let parsed = subject.parse(language, &after.text)?;
+        let hard: Vec<SyntaxFault> =
+            parsed.faults().into_iter().filter(|fault| is_hard(&after.text, fault)).collect();
+        if !hard.iter().any(|fault| touches(&touched, &fault.rows)) {
+            return Ok(None);
+        }
+        let before = texts.reading.variant(language, texts.old, *take);
+        let old_faults: Vec<SyntaxFault> = match subject.old_code() {
+            Some(_) => subject.parse(language, &before.text)?.faults(),
+            None => Vec::new(),
+        };
+        let old_faults: Vec<SyntaxFault> =
+            old_faults.into_iter().filter(|fault| is_hard(&before.text, fault)).collect();
+        let mut fresh = fresh(&hard, &after.text, &old_faults, &before.text);
+        fresh.retain(|fault| !old_faults.iter().any(|other| other.shape == fault.shape));
+        if hard.len() <= old_faults.len()
+            || !fresh.iter().any(|fault| touches(&touched, &fault.rows))
+        {
+            return Ok(None);
+        }
+        first = first
+            .or_else(|| pick(subject, &fresh, &after.text, &brackets::c_brackets(&after.text)));
+    }
+    Ok(first)
+}
+
+/// A bracket without a partner in the body of a macro, if there are more of them than before.
+fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
+    // A macro may only open or only close a block: `#define BEGIN namespace x {`.
+    let whole = |text: &[u8], bracket: &Bracket| {
+        let after = text[bracket.at + 1..].split(|&byte| byte == b'\n').next();
+        let before = text[..bracket.at].trim_ascii_end();
+        after.is_some_and(|rest| rest.trim_ascii().is_empty())
+            && (bracket.byte == b'{'
+                || bracket.byte == b'}' && before.last().is_some_and(|byte| is_word(*byte)))
+    };
+    let alone = |text| {
+        let bodies = brackets::c_macro_brackets(text);
+        let of_body = |body: &Vec<Bracket>| match brackets::unmatched(body)[..] {
+            [only] if whole(text, &only) => Vec::new(),
+            ref alone => alone.to_vec(),
+        };
+        bodies.iter().flat_map(of_body).collect::<Vec<_>>()
+    };
+    let found = alone(new);
+    let first = *found.first()?;
+    (found.len() > alone(old).len()).then_some(first)
+}
+
+/// Whether a fault is real: macros also cause faults in correct code.
+fn is_hard(text: &[u8], fault: &SyntaxFault) -> bool {
+    let bytes = text[fault.bytes.clone()].trim_ascii();
+    if is_macro_line(text, first_word(text, &fault.bytes)) {
+        return false;
+    }
+    match &fault.kind {
+        SyntaxFaultKind::Missing(_) => {
+            let before = text[..fault.bytes.start].trim_ascii_end();
+            !before.ends_with(b")") && !before.ends_with(b"}")
+        }
+        SyntaxFaultKind::Misaligned | SyntaxFaultKind::Rule(_) => true,
+        // Unmatched brackets are counted separately.
+        SyntaxFaultKind::Unexpected => bytes.len() > 1 && !bytes.iter().all(|byte| is_word(*byte)),
+    }
+}
+
+/// Whether the line of a place is a directive, begins with a name in capitals (`UNITTEST_STOP`,
+/// `CINIT(URL, …),`), or has one after a closing parenthesis (`int f(void) PRINTF_LIKE(1);`).
+fn is_macro_line(text: &[u8], at: usize) -> bool {
+    let start = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
+    let line = text[start..end].trim_ascii();
+    let capitals = |rest: &[u8]| {
+        let word: Vec<u8> = rest.iter().copied().take_while(|byte| is_word(*byte)).collect();
+        word.len() > 2
+            && word.iter().any(u8::is_ascii_uppercase)
+            && !word.iter().any(u8::is_ascii_lowercase)
+    };
+    let attribute = |at: usize| capitals(line[at + 1..].trim_ascii_start());
+    line.starts_with(b"#") || capitals(line) || memchr::memchr_iter(b')', line).any(attribute)
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_has_no_neighbouring_letters() {
+        assert_eq!((is_word(b'_'), is_word(b'9'), is_word(b'-')), (true, true, false));
+    }
+}

@@ -1,0 +1,324 @@
+//! What GNU make rejects while it reads a makefile: lines that are neither assignments, rules nor
+//! directives, conditionals and definitions without an end, and references without one.
+//!
+//! The order of the questions is that of `eval` in GNU make's `read.c`. The conditionals and
+//! assignments of BSD make are accepted as well.
+
+use std::ops::Range;
+
+use super::{Found, into_faults};
+use crate::faults::SyntaxFault;
+
+const SPACES: &str = "a recipe line that begins with spaces, where make needs a tab";
+const SEPARATOR: &str = "a line without `:` or `=`";
+const NO_ENDIF: &str = "a conditional without `endif`";
+const NO_CONDITIONAL: &str = "no conditional that this line belongs to";
+const NO_ENDEF: &str = "a `define` without `endef`";
+const NO_DEFINE: &str = "an `endef` without `define`";
+const REFERENCE: &str = "a `$(` or `${` that its line does not close";
+
+/// Directives that end a rule, whatever follows them.
+const DIRECTIVES: &[&[u8]] = &[
+    b"include",
+    b"-include",
+    b"sinclude",
+    b"export",
+    b"unexport",
+    b"vpath",
+    b"override",
+    b"private",
+    b"undefine",
+    b"load",
+    b"-load",
+];
+
+/// Directives of BSD make; a dot is before them.
+const BSD: &[&[u8]] = &[
+    b"if",
+    b"ifdef",
+    b"ifndef",
+    b"ifmake",
+    b"ifnmake",
+    b"elif",
+    b"elifdef",
+    b"elifndef",
+    b"else",
+    b"endif",
+    b"for",
+    b"endfor",
+    b"include",
+    b"-include",
+    b"sinclude",
+    b"dinclude",
+    b"error",
+    b"warning",
+    b"info",
+    b"undef",
+    b"export",
+    b"export-env",
+    b"export-literal",
+    b"unexport",
+    b"break",
+];
+
+/// The faults of a makefile. One that sets another recipe prefix is not read.
+pub(crate) fn faults(text: &[u8]) -> Vec<SyntaxFault> {
+    if memchr::memmem::find(text, b".RECIPEPREFIX").is_some() {
+        return Vec::new();
+    }
+    let mut reader = Reader::default();
+    let mut at = 0;
+    while at < text.len() {
+        let end = logical_end(text, at);
+        reader.read(text, at..end);
+        at = end + 1;
+    }
+    reader.found.extend(reader.conditionals.into_iter().map(|line| (line, NO_ENDIF)));
+    reader.found.extend(reader.definitions.into_iter().map(|line| (line, NO_ENDEF)));
+    into_faults(text, reader.found)
+}
+
+#[derive(Default)]
+struct Reader {
+    found: Vec<Found>,
+    /// Whether a line that begins with a tab is part of a recipe.
+    in_rule: bool,
+    conditionals: Vec<Range<usize>>,
+    definitions: Vec<Range<usize>>,
+}
+
+impl Reader {
+    fn read(&mut self, text: &[u8], whole: Range<usize>) {
+        let raw = &text[whole.clone()];
+        let blank = raw.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
+        let line = without_comment(&raw[blank..]).trim_ascii_end();
+        let place = whole.start + blank..whole.start + blank + first_line(line);
+        let word = first_word(line);
+        let tab = raw.starts_with(b"\t");
+        if !self.definitions.is_empty() {
+            if !tab && is_definition(line) {
+                self.definitions.push(place);
+            } else if !tab && word == b"endef" {
+                self.definitions.pop();
+            }
+            return;
+        }
+        if tab && self.in_rule {
+            return self.check_references(raw, whole.start);
+        }
+        if line.is_empty() {
+            return;
+        }
+        match word {
+            b"ifeq" | b"ifneq" | b"ifdef" | b"ifndef" => self.conditionals.push(place),
+            b"else" if self.conditionals.is_empty() => self.found.push((place, NO_CONDITIONAL)),
+            b"else" => {}
+            b"endif" => {
+                if self.conditionals.pop().is_none() {
+                    self.found.push((place, NO_CONDITIONAL));
+                }
+            }
+            b"endef" => self.found.push((place, NO_DEFINE)),
+            _ if is_definition(line) => {
+                self.in_rule = false;
+                self.definitions.push(place);
+            }
+            _ => self.read_statement(line, word, place, raw[..blank].contains(&b' '), tab),
+        }
+        self.check_references(line, whole.start + blank);
+    }
+
+    fn read_statement(
+        &mut self,
+        line: &[u8],
+        word: &[u8],
+        place: Range<usize>,
+        spaces: bool,
+        tab: bool,
+    ) {
+        let is_bsd = word.strip_prefix(b".").is_some_and(|word| BSD.contains(&word));
+        match separator(line) {
+            Some(Separator::Assignment) => self.in_rule = false,
+            _ if DIRECTIVES.contains(&word) || is_bsd => self.in_rule = false,
+            Some(Separator::Rule) => self.in_rule = true,
+            // What a reference expands to is not known, and a tab before any rule is rare.
+            None if line.starts_with(b"$") || tab => {}
+            None if spaces && self.in_rule => self.found.push((place, SPACES)),
+            None => self.found.push((place, SEPARATOR)),
+        }
+    }
+
+    fn check_references(&mut self, line: &[u8], start: usize) {
+        let mut at = 0;
+        while let Some(dollar) = memchr::memchr(b'$', &line[at..]).map(|found| at + found) {
+            let Some(end) = reference_end(line, dollar) else {
+                let end = dollar + first_line(&line[dollar..]);
+                self.found.push((start + dollar..start + end, REFERENCE));
+                return;
+            };
+            at = end;
+        }
+    }
+}
+
+enum Separator {
+    Assignment,
+    Rule,
+}
+
+/// Whether the line is an assignment (`name =`, with an operator) or a rule (a colon).
+fn separator(line: &[u8]) -> Option<Separator> {
+    let mut at = 0;
+    // An assignment has one word before its operator.
+    let mut words = 1;
+    while let Some(&byte) = line.get(at) {
+        let rest = &line[at..];
+        match byte {
+            b'$' => {
+                at = reference_end(line, at)?;
+                continue;
+            }
+            b'\\' => at += 1,
+            b'=' if words == 1 => return Some(Separator::Assignment),
+            b'+' | b'?' | b'!' if words == 1 && rest.get(1) == Some(&b'=') => {
+                return Some(Separator::Assignment);
+            }
+            b':' => {
+                let colons = rest.iter().take_while(|&&byte| byte == b':').count();
+                let assigns = colons <= 3 && rest.get(colons) == Some(&b'=');
+                let assignment = assigns && words == 1;
+                return Some(if assignment { Separator::Assignment } else { Separator::Rule });
+            }
+            b' ' | b'\t' => {
+                at += rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+                let next = &line[at..];
+                let operator = [&b"="[..], b"+=", b"?=", b"!=", b":"];
+                words += usize::from(!operator.iter().any(|sign| next.starts_with(sign)));
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Where the reference at `dollar` ends. `None` if it does not end. As in GNU make, brackets of the
+/// kind that opens the reference nest in it.
+fn reference_end(line: &[u8], dollar: usize) -> Option<usize> {
+    let (open, close) = match line.get(dollar + 1) {
+        Some(b'(') => (b'(', b')'),
+        Some(b'{') => (b'{', b'}'),
+        _ => return Some((dollar + 2).min(line.len())),
+    };
+    let mut depth = 0_usize;
+    for (at, &byte) in line.iter().enumerate().skip(dollar + 1) {
+        if byte == open {
+            depth += 1;
+        } else if byte == close {
+            depth -= 1;
+            if depth == 0 {
+                return Some(at + 1);
+            }
+        }
+    }
+    None
+}
+
+/// Where the line that begins at `at` ends, with the lines that a backslash adds to it.
+fn logical_end(text: &[u8], at: usize) -> usize {
+    for newline in memchr::memchr_iter(b'\n', &text[at..]).map(|found| at + found) {
+        let line = text[at..newline].strip_suffix(b"\r").unwrap_or(&text[at..newline]);
+        let backslashes = line.iter().rev().take_while(|&&byte| byte == b'\\').count();
+        if backslashes % 2 == 0 {
+            return newline;
+        }
+    }
+    text.len()
+}
+
+/// The line up to a `#` that is neither escaped nor in a reference.
+fn without_comment(line: &[u8]) -> &[u8] {
+    let mut at = 0;
+    while let Some(&byte) = line.get(at) {
+        match byte {
+            b'#' => return &line[..at],
+            b'\\' => at += 2,
+            b'$' => at = reference_end(line, at).unwrap_or(at + 1),
+            _ => at += 1,
+        }
+    }
+    line
+}
+
+fn first_word(line: &[u8]) -> &[u8] {
+    line.split(u8::is_ascii_whitespace).next().unwrap_or_default()
+}
+
+/// The length of the first physical line.
+fn first_line(line: &[u8]) -> usize {
+    memchr::memchr(b'\n', line).unwrap_or(line.len())
+}
+
+/// Whether the line begins a `define`, perhaps after `override`, `export` or `private`.
+fn is_definition(line: &[u8]) -> bool {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let modifier = |word: &&[u8]| [&b"override"[..], b"export", b"private"].contains(word);
+    words.find(|word| !modifier(word)) == Some(b"define")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(text: &str) -> Vec<(usize, &'static str)> {
+        let problem = |fault: SyntaxFault| match fault.kind {
+            crate::faults::SyntaxFaultKind::Rule(problem) => (fault.rows.start + 1, problem),
+            kind => panic!("{kind:?}"),
+        };
+        faults(text.as_bytes()).into_iter().map(problem).collect()
+    }
+
+    #[test]
+    fn assignments_rules_and_directives_are_lines_of_a_makefile() {
+        let text = "A = 1\nB+= 2\nC ?= 3\nD:=4\nE ::= 5\nobj-$(X) += y.o\nV != date\n\
+                    all: a b ; cc $(@:.a=.b)\n\t@echo $$(date) # (\nexport A\n$(call f,x)\n\
+                    -include x.mk\n.if empty(A)\n.include <bsd.prog.mk>\n.endif\nS := sh # (#574)\n";
+        assert_eq!(problems(text), []);
+    }
+
+    #[test]
+    fn a_definition_and_a_conditional_may_have_any_text() {
+        let text = "define X\nany text (\nendef\nifeq ($(A),b)\nelse ifdef C\nendif\n";
+        assert_eq!(problems(text), []);
+    }
+
+    #[test]
+    fn spaces_before_a_recipe_are_a_fault() {
+        assert_eq!(problems("all:\n    cc -DX=1 a.c\n"), [(2, SPACES)]);
+    }
+
+    #[test]
+    fn a_line_of_words_is_a_fault() {
+        assert_eq!(problems("A = 1\nHere is the file\n"), [(2, SEPARATOR)]);
+    }
+
+    #[test]
+    fn what_begins_must_end() {
+        assert_eq!(problems("ifdef A\n"), [(1, NO_ENDIF)]);
+        assert_eq!(problems("define A\nx\n"), [(1, NO_ENDEF)]);
+        assert_eq!(problems("endif\nendef\nelse\n").len(), 3);
+        assert_eq!(problems("A = $(wildcard *.c\nB = 1\n"), [(1, REFERENCE)]);
+        assert_eq!(problems("a:\n\techo $(X\n"), [(2, REFERENCE)]);
+    }
+
+    #[test]
+    fn a_backslash_continues_a_line() {
+        assert_eq!(problems("A = $(wildcard a \\\n  b)\na: b \\\n  c\n\techo \\\n  x\n"), []);
+    }
+
+    #[test]
+    fn another_recipe_prefix_is_not_read() {
+        assert_eq!(problems(".RECIPEPREFIX = >\nall:\n> echo\n"), []);
+    }
+}

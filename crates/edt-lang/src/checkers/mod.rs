@@ -1,0 +1,56 @@
+//! Readers of languages whose programs accept more than their grammars know. They follow what the
+//! program itself rejects, so that an idiom is no fault.
+
+pub(crate) mod css;
+pub(crate) mod make;
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::ops::Range;
+
+use crate::faults::{SyntaxFault, SyntaxFaultKind};
+
+/// Finds the faults of a text, in text order.
+pub(crate) type Checker = fn(&[u8]) -> Vec<SyntaxFault>;
+
+/// A fault as a checker finds it: where, and what is wrong, as a noun phrase.
+type Found = (Range<usize>, &'static str);
+
+fn into_faults(text: &[u8], mut found: Vec<Found>) -> Vec<SyntaxFault> {
+    found.sort_by_key(|(bytes, _)| bytes.start);
+    let (mut at, mut row) = (0, 0);
+    let fault = |(bytes, problem): Found| {
+        row += memchr::memchr_iter(b'\n', &text[at..bytes.start]).count();
+        at = bytes.start;
+        let inner = text[bytes.clone()].trim_ascii_end();
+        let rows = row..row + memchr::memchr_iter(b'\n', inner).count() + 1;
+        let mut hasher = DefaultHasher::new();
+        problem.hash(&mut hasher);
+        SyntaxFault {
+            kind: SyntaxFaultKind::Rule(problem),
+            bytes,
+            rows,
+            shape: hasher.finish(),
+            parent: String::new(),
+            first: String::new(),
+        }
+    };
+    found.into_iter().map(fault).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_text_can_be_read() {
+        let css = b"@media (a) { b:c, d { e: url(f) \"g\\\n h\" ; /* i */ } }\n}\n<!-- \\ --> ,,";
+        let make = b"ifeq ($(A),b)\nx: $$(y) ${z:a=b} \\\n\tw # v\nendif\ndefine q\nendef\n\\";
+        for (checker, text) in [(css::faults as Checker, &css[..]), (make::faults, make)] {
+            for from in 0..text.len() {
+                for to in from..=text.len() {
+                    checker(&text[from..to]);
+                }
+            }
+        }
+    }
+}

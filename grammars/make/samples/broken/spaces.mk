@@ -1,0 +1,2 @@
+all: main.o
+    cc -o main main.o

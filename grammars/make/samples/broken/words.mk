@@ -1,0 +1,4 @@
+CC = cc
+Here is the updated file
+all:
+	$(CC) main.c
