@@ -791,38 +791,3 @@ fn all_of_a_long_input_of_a_command_can_be_read_before_the_approval() {
     );
     workspace.is_sound();
 }
-
-#[test]
-fn a_cut_that_the_user_approved_is_not_held_again() {
-    let policy = "[guards.size_reduction]\noverride = \"approval\"\n[guards.mass_deletion]\noverride = \"approval\"\nmax_files = 2\n";
-    let long = lines(400);
-    let workspace = TestRepo::with(&[
-        ("edt.toml", policy.as_bytes()),
-        ("long.txt", long.as_bytes()),
-        ("a", b"a\n"),
-        ("b", b"b\n"),
-        ("c", b"c\n"),
-        ("x.txt", b"x\n"),
-    ]);
-    let shrink = json!({"path": "long.txt", "mode": "overwrite", "content": lines(20), "allow": ["size_reduction"]});
-    let delete = json!({"allow": ["mass_deletion"], "edits": [{"path": "a", "mode": "delete"},
-        {"path": "b", "mode": "delete"}, {"path": "c", "mode": "delete"}]});
-    for (id, request) in [(1, shrink), (2, delete)] {
-        let held = workspace.apply(&request);
-        assert_eq!(held.codes(), ["APPROVAL_REQUIRED"], "{:#}", held.json);
-        approve(&workspace, id);
-        assert_eq!(workspace.edt(&["apply", "--proposal", &format!("p{id}")]).exit, 0);
-        let landed = workspace.edt(&["land"]);
-        assert_eq!(landed.exit, 0, "p{id}: {:#}", landed.json["errors"]);
-        // Nor at a later landing that touches the same file, or removes another.
-        for (path, mode) in [("long.txt", "append"), ("x.txt", "append")] {
-            let more = json!({"path": path, "mode": mode, "content": format!("more {id}\n")});
-            workspace.apply(&more).landed();
-            let landed = workspace.edt(&["land"]);
-            assert_eq!(landed.exit, 0, "p{id}, {path}: {:#}", landed.json["errors"]);
-        }
-    }
-    workspace.apply(&json!({"path": "x.txt", "mode": "delete"})).landed();
-    let landed = workspace.edt(&["land"]);
-    assert_eq!(landed.exit, 0, "{:#}", landed.json["errors"]);
-}

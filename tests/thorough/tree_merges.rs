@@ -102,7 +102,7 @@ fn diff_of_edt(differs: &[TreeDifference]) -> Vec<String> {
             mode(one.new),
             oid(one.old),
             oid(one.new),
-            one.path
+            one.path.text()
         )
     };
     let mut lines: Vec<String> = differs.iter().map(line).collect();

@@ -212,8 +212,7 @@ const KEYS: &[&str] = &[
     "user.useconfigonly",
 ];
 
-/// The commands of an alias that is data. Others start programs that their options name: `rebase
-/// --exec`, `grep -O`, `difftool -x`, `bisect run`.
+/// The commands that an alias may stand for. Others change files, or start programs.
 const ALIASED: [&str; 10] =
     ["add", "branch", "checkout", "commit", "diff", "log", "restore", "show", "status", "switch"];
 
@@ -400,13 +399,13 @@ fn is_plain_config(text: &[u8], is_worktree: impl Fn(&str) -> bool) -> bool {
     })
 }
 
-/// Whether an alias is one of [`ALIASED`] with options that write no file. Git takes `-c KEY=VALUE`
-/// at the beginning of an alias for configuration.
+/// Whether an alias is one of [`ALIASED`] without options, which may discard files (`checkout -f .`)
+/// or start a program (`log --show-signature`). `--oneline` and the like of `log` do neither.
 fn is_plain_alias(value: &str) -> bool {
     let mut words = value.split_ascii_whitespace();
     words.next().is_some_and(|command| ALIASED.contains(&command))
-        && words.all(|word| word == "--oneline" || !word.starts_with("--o"))
-        && !value.contains(['\'', '!'])
+        && words
+            .all(|word| ["--oneline", "--graph", "--all", "--stat", "-s", "-sb"].contains(&word))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub(crate) type Rewrite = fn(&[u8]) -> Vec<u8>;
 /// like.
 pub(crate) fn macros(text: &[u8]) -> Vec<u8> {
     let mut out = text.to_vec();
-    let mut at = 0;
+    let (mut at, mut line, mut seen) = (0, 0, 0);
     while let Some(start) = text[at..]
         .iter()
         .position(|byte| byte.is_ascii_uppercase() || *byte == b'_')
@@ -30,7 +30,10 @@ pub(crate) fn macros(text: &[u8]) -> Vec<u8> {
         let rest = &text[end..];
         let blank = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
         let next = rest.get(blank);
-        let line = text[..start].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        if let Some(end) = memchr::memrchr(b'\n', &text[seen..start]) {
+            line = seen + end + 1;
+        }
+        seen = start;
         let indent = text[line..start].trim_ascii();
         let first = indent.is_empty();
         if indent.starts_with(b"#") {

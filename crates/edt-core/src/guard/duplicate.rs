@@ -35,11 +35,16 @@ pub enum Duplicate {
 impl Duplicate {
     /// Whether a new file repeats so much that it was probably sent twice.
     fn is_long(&self) -> bool {
-        matches!(self, Duplicate::Run { second, .. } if second.len() >= LONG_RUN)
+        let second = match self {
+            Duplicate::RepeatedBlock(block) => &block.second,
+            Duplicate::Run { second, .. } => second,
+            Duplicate::Redefinition(found) => &found.second,
+        };
+        second.len() >= LONG_RUN
     }
 }
 
-/// The lines of a run that a new file may not repeat. Shorter repetition is a warning there: tests
+/// The lines of a copy that a new file may not have. Shorter repetition is a warning there: tests
 /// and tables have it on purpose.
 const LONG_RUN: usize = 12;
 

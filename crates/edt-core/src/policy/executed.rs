@@ -276,7 +276,7 @@ impl Policy {
     /// Whether `path` may change although other programs execute it.
     #[must_use]
     pub fn is_excepted(&self, path: &RepoPath) -> bool {
-        self.excepts(|globs| globs.is_match(path))
+        self.excepts(|globs| globs.is_match(&path.text()))
     }
 
     /// Where in `path` the name of the lists begins that makes other programs execute the file;

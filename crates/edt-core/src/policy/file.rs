@@ -299,13 +299,13 @@ impl Policy {
     /// Whether `path` is listed under `[[protect]]`, or executed by other programs.
     #[must_use]
     pub fn protects(&self, path: &RepoPath) -> bool {
-        self.protect[0].is_match(path) || self.executed_by(path).is_some()
+        self.protect[0].is_match(&path.text()) || self.executed_by(path).is_some()
     }
 
     /// Whether `[[protect]]` lists `path`.
     #[must_use]
     pub fn is_listed(&self, path: &RepoPath) -> bool {
-        self.protect[0].is_match(path)
+        self.protect[0].is_match(&path.text())
     }
 
     /// Whether only the user may delete or rewind the branch `name` (without `refs/heads/`).
@@ -318,7 +318,7 @@ impl Policy {
     #[must_use]
     pub fn rule(&self, guard: &str, path: Option<&RepoPath>) -> GuardRule {
         if guard == PROTECTED_PATH {
-            let never = path.is_none_or(|path| self.protect[1].is_match(path));
+            let never = path.is_none_or(|path| self.protect[1].is_match(&path.text()));
             let overriding = if never { Override::Never } else { Override::Approval };
             return GuardRule { mode: GuardMode::Refuse, overriding };
         }

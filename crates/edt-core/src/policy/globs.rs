@@ -63,12 +63,12 @@ impl Globs {
 
     /// Whether any glob matches `name`. If the globs cannot be compiled, every name matches: a policy
     /// is never ignored.
-    pub(super) fn is_match(&self, name: &(impl ToString + ?Sized)) -> bool {
+    pub(super) fn is_match(&self, name: &str) -> bool {
         if self.globs.is_empty() {
             return false;
         }
         let set = self.set.get_or_init(|| self.compile().ok());
-        set.as_ref().is_none_or(|set| set.is_match(name.to_string()))
+        set.as_ref().is_none_or(|set| set.is_match(name))
     }
 }
 

@@ -61,7 +61,7 @@ impl Validator {
     /// Whether it checks `path`.
     #[must_use]
     pub fn matches(&self, path: &RepoPath) -> bool {
-        self.globs.is_match(path)
+        self.globs.is_match(&path.text())
     }
 
     /// The arguments for the file at `file` in a worktree at `root`.

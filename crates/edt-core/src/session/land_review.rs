@@ -50,7 +50,6 @@ impl LandReview<'_> {
         } else {
             Some(left_by_user::tree(writer.repo(), target)?)
         };
-        let branch = target;
         let target = target.tree(writer.repo())?;
         let (mut before, mut warnings) = (target, Vec::new());
         let mut found = match plan.planned.last() {
@@ -115,14 +114,6 @@ impl LandReview<'_> {
             if from == target && plan.planned.len() == 1 {
                 continue;
             }
-            // What an earlier landing removed with an override is not held again.
-            let earlier = if from == target {
-                Vec::new()
-            } else {
-                left_by_user::commits_since(writer.repo(), branch)?
-            };
-            let all = recorded_overrides(writer, &[&earlier[..], &plan.commits].concat())?;
-            let overrides = Overrides { recorded: Some(&all), ..overrides };
             let trees = (from, before);
             let review = ChangesReview::of_deletions(&exempt, writer, trees, policy, overrides)?;
             for finding in review.refused {

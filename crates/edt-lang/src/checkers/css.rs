@@ -4,7 +4,7 @@
 //! Follows the tokens and blocks of CSS Syntax Level 3 and CSS Nesting. Properties, values and
 //! selectors are not judged: browsers skip those that they do not know, and new ones appear.
 
-use super::{Found, into_faults};
+use super::{BOM, Found, into_faults};
 use crate::faults::SyntaxFault;
 
 const COMMENT: &str = "a comment without `*/`";
@@ -20,13 +20,16 @@ const SELECTOR: &[u8] = b"#[:*&%-_\\|";
 
 /// The faults of a style sheet. A template (`{{ x }}`, `{% if %}`, `<%`, front matter) is not read.
 pub(crate) fn faults(text: &[u8]) -> Vec<SyntaxFault> {
-    let template = [&b"{{"[..], b"{%", b"<%", b"<?"];
+    // A doubled brace alone is damage.
+    let template = [&b"}}"[..], b"{%", b"<%", b"<?php"];
+    let has = |sign: &[u8]| memchr::memmem::find(text, sign).is_some();
     if text.starts_with(b"---")
-        || template.iter().any(|sign| memchr::memmem::find(text, sign).is_some())
+        || template.iter().any(|sign| has(sign) && (*sign != b"}}" || has(b"{{")))
     {
         return Vec::new();
     }
-    let mut reader = Reader { text, at: 0, open: Vec::new(), item: None, found: Vec::new() };
+    let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
+    let mut reader = Reader { text, at: start, open: Vec::new(), item: None, found: Vec::new() };
     while reader.at < text.len() {
         reader.step();
     }
@@ -155,15 +158,17 @@ impl Reader<'_> {
             return;
         };
         // A second colon at the start of a line of the value: `color: red` NEWLINE `margin: 0`.
-        let custom = text[item.start..].starts_with(b"--") || text[item.start] == b'@';
-        let name = text[item.line.max(first + 1)..at].trim_ascii();
-        let value = &text[first + 1..item.line.max(first + 1)];
-        if item.line > first
-            && !custom
-            && !value.trim_ascii().is_empty()
-            && !value.trim_ascii_end().ends_with(b",")
-            && is_property(name)
+        if item.swallowed.is_some()
+            || item.line <= first
+            || text[item.start..].starts_with(b"--")
+            || text[item.start] == b'@'
+            || !is_property(text[item.line..at].trim_ascii())
+            || text[item.line..at].trim_ascii().eq_ignore_ascii_case(b"progid")
         {
+            return;
+        }
+        let value = text[first + 1..item.line].trim_ascii();
+        if !value.is_empty() && !value.ends_with(b",") {
             item.swallowed.get_or_insert(item.line);
         }
     }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Found, into_faults};
+use super::{BOM, Found, into_faults};
 use crate::faults::SyntaxFault;
 
 const SPACES: &str = "a recipe line that begins with spaces, where make needs a tab";
@@ -63,11 +63,13 @@ const BSD: &[&[u8]] = &[
 
 /// The faults of a makefile. One that sets another recipe prefix is not read.
 pub(crate) fn faults(text: &[u8]) -> Vec<SyntaxFault> {
-    if memchr::memmem::find(text, b".RECIPEPREFIX").is_some() {
+    if text.starts_with(b".RECIPEPREFIX")
+        || memchr::memmem::find(text, b"\n.RECIPEPREFIX").is_some()
+    {
         return Vec::new();
     }
     let mut reader = Reader::default();
-    let mut at = 0;
+    let mut at = if text.starts_with(BOM) { BOM.len() } else { 0 };
     while at < text.len() {
         let end = logical_end(text, at);
         reader.read(text, at..end);
@@ -244,7 +246,10 @@ fn without_comment(line: &[u8]) -> &[u8] {
         match byte {
             b'#' => return &line[..at],
             b'\\' => at += 2,
-            b'$' => at = reference_end(line, at).unwrap_or(at + 1),
+            b'$' => match reference_end(line, at) {
+                Some(end) => at = end,
+                None => return line,
+            },
             _ => at += 1,
         }
     }

@@ -15,6 +15,9 @@ pub(crate) type Checker = fn(&[u8]) -> Vec<SyntaxFault>;
 /// A fault as a checker finds it: where, and what is wrong, as a noun phrase.
 type Found = (Range<usize>, &'static str);
 
+/// The byte-order mark, which readers skip.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
 fn into_faults(text: &[u8], mut found: Vec<Found>) -> Vec<SyntaxFault> {
     found.sort_by_key(|(bytes, _)| bytes.start);
     let (mut at, mut row) = (0, 0);
