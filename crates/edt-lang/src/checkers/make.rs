@@ -275,13 +275,10 @@ fn is_definition(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkers::tests::problems_of;
 
     fn problems(text: &str) -> Vec<(usize, &'static str)> {
-        let problem = |fault: SyntaxFault| match fault.kind {
-            crate::faults::SyntaxFaultKind::Rule(problem) => (fault.rows.start + 1, problem),
-            kind => panic!("{kind:?}"),
-        };
-        faults(text.as_bytes()).into_iter().map(problem).collect()
+        problems_of(faults, text)
     }
 
     #[test]

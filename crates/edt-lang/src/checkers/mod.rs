@@ -44,6 +44,15 @@ fn into_faults(text: &[u8], mut found: Vec<Found>) -> Vec<SyntaxFault> {
 mod tests {
     use super::*;
 
+    /// The 1-based line and the problem of each fault.
+    pub(super) fn problems_of(checker: Checker, text: &str) -> Vec<(usize, &'static str)> {
+        let problem = |fault: SyntaxFault| match fault.kind {
+            SyntaxFaultKind::Rule(problem) => (fault.rows.start + 1, problem),
+            kind => panic!("{kind:?}"),
+        };
+        checker(text.as_bytes()).into_iter().map(problem).collect()
+    }
+
     #[test]
     fn every_part_of_a_text_can_be_read() {
         let css = b"@media (a) { b:c, d { e: url(f) \"g\\\n h\" ; /* i */ } }\n}\n<!-- \\ --> ,,";
