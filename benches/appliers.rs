@@ -2,8 +2,9 @@
 //! per line on standard output, in step.
 //!
 //! A row is `{path, file, patch, named, match}`; `match` is `strict` or `lenient` (edt), or `diffy`
-//! (the crate). An answer is `{how, text, codes, said, correction, matched_by, already_applied,
-//! micros}`. Everything stays in memory.
+//! (the crate). A row with `request` in place of the last three has a request with edits. An answer
+//! is `{how, text, codes, said, correction, request, matched_by, already_applied, micros}`.
+//! Everything stays in memory.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![expect(clippy::print_stdout, reason = "it prints its answers")]
@@ -11,12 +12,16 @@
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
+use edt_core::txn::Request;
 use edt_core::txn::patch::{PatchText, rehearse};
+use edt_core::txn::rehearsal::rehearse_request;
 use edt_edit::place::Matching;
 use edt_types::{Finding, RepoPath};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Row {
     path: String,
     file: String,
@@ -24,6 +29,7 @@ struct Row {
     /// Whether the patch names its file; otherwise the path is passed separately.
     named: bool,
     r#match: String,
+    request: Option<Value>,
 }
 
 #[derive(Serialize, Default)]
@@ -33,6 +39,7 @@ struct Answer {
     codes: Vec<&'static str>,
     said: Option<String>,
     correction: Option<String>,
+    request: Option<Value>,
     matched_by: Option<String>,
     already_applied: bool,
     micros: u128,
@@ -65,12 +72,14 @@ fn with_diffy(row: &Row) -> Answer {
 }
 
 fn with_edt(row: &Row) -> Answer {
-    let matching = if row.r#match == "lenient" { Matching::Lenient } else { Matching::Strict };
     let path = RepoPath::parse(row.path.as_bytes()).expect("a path that Git has recorded");
-    let separate_path = (!row.named).then_some(row.path.as_bytes());
-    let patch = PatchText::new(row.patch.clone().into_bytes(), separate_path, None, matching)
-        .expect("no hash is given");
-    match rehearse(&patch, &path, row.file.as_bytes()) {
+    let file = row.file.as_bytes();
+    let applied = match &row.request {
+        None => rehearse(&patch_of(row), &path, file),
+        Some(request) => Request::from_json(request.to_string().as_bytes())
+            .and_then(|request| rehearse_request(&request, &path, file)),
+    };
+    match applied {
         Ok((text, step)) => Answer {
             how: "applied",
             text: Some(String::from_utf8(text.unwrap_or_default()).expect("UTF-8 stays UTF-8")),
@@ -81,6 +90,13 @@ fn with_edt(row: &Row) -> Answer {
     }
 }
 
+fn patch_of(row: &Row) -> PatchText {
+    let matching = if row.r#match == "lenient" { Matching::Lenient } else { Matching::Strict };
+    let separate_path = (!row.named).then_some(row.path.as_bytes());
+    PatchText::new(row.patch.clone().into_bytes(), separate_path, None, matching)
+        .expect("no hash is given")
+}
+
 fn refused(findings: &[Finding]) -> Answer {
     let correction =
         findings.iter().find_map(|finding| finding.evidence.get("correction")?.as_str());
@@ -89,6 +105,7 @@ fn refused(findings: &[Finding]) -> Answer {
         codes: findings.iter().map(|finding| finding.code.name()).collect(),
         said: Some(findings.iter().map(Finding::message).collect::<Vec<_>>().join("; ")),
         correction: correction.map(str::to_owned),
+        request: findings.iter().find_map(|finding| finding.evidence.get("request")).cloned(),
         already_applied: findings
             .iter()
             .any(|finding| finding.evidence.get("already_applied") == Some(&true.into())),

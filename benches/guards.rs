@@ -39,6 +39,7 @@ const LANGUAGES: &[&str] = &[
     "json",
     "toml",
     "yaml",
+    "prose",
 ];
 const THREADS: usize = 2;
 /// Classes that count without a parser's verdict: every such text should be refused.
@@ -51,6 +52,21 @@ const ALWAYS: &[&str] = &[
     "if_doubled",
     "function_doubled",
     "key_doubled",
+    "emptied",
+    "chat_line",
+    "tool_tag",
+    "byte_order_mark",
+    "bidi",
+    "ansi",
+    "replaced",
+    "mojibake",
+    "no_break_space",
+    "curly_quotes",
+    "comma_doubled",
+    "semicolon_lost",
+    "body_stub",
+    "body_commented",
+    "tests_deleted",
 ];
 /// The class without damage: nothing is missing.
 const NEVER: &str = "elided_nothing";

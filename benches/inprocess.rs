@@ -20,6 +20,7 @@ use edt_core::session::begin::{BeginOptions, HeadSwitch, begin};
 use edt_core::session::workspace::Options;
 use edt_core::txn::{self, Request};
 use edt_edit::op::Occurrences;
+use edt_edit::place::Matching;
 use edt_edit::{Edit, Expect, Op};
 use edt_types::{DryRun, RepoPath, Status};
 use support::{Scratch, git};
@@ -103,7 +104,12 @@ fn run(root: &Path, switching: HeadSwitch, reuse: bool, edits: usize) -> Vec<Dur
     let touch = |n: usize| format!("/* touch {n} */").into_bytes();
     let edit = |n: usize| {
         let path = RepoPath::parse(FILE.as_bytes()).expect("a path");
-        let op = Op::Edit { old: touch(n), new: touch(n + 1), occurrences: Occurrences::One };
+        let op = Op::Edit {
+            old: touch(n),
+            new: touch(n + 1),
+            occurrences: Occurrences::One,
+            matching: Matching::Strict,
+        };
         let edits = vec![Edit { path, expect: Expect::Anything, op }];
         let mut request = Request::default();
         request.edits = edits;

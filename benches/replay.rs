@@ -24,6 +24,7 @@ use edt_core::session::begin::{BeginOptions, begin};
 use edt_core::session::workspace::Options;
 use edt_core::txn::{self, Request};
 use edt_edit::op::Occurrences;
+use edt_edit::place::Matching;
 use edt_edit::{Edit, Expect, Op};
 use edt_git::Oid;
 use edt_git::read::ObjectKind;
@@ -566,7 +567,12 @@ fn rewritten(old: &[u8], new: &[u8]) -> Option<Vec<Op>> {
         });
         let Some((top, end, block)) = block else { return Some(whole()) };
         let content = [now[top..from].concat(), after[is].concat(), now[to..end].concat()].concat();
-        edits.push(Op::Edit { old: block, new: content, occurrences: Occurrences::One });
+        edits.push(Op::Edit {
+            old: block,
+            new: content,
+            occurrences: Occurrences::One,
+            matching: Matching::Strict,
+        });
     }
     Some(edits)
 }

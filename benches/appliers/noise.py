@@ -146,6 +146,18 @@ def one_changed(case, chance, options):
     return sent(case, [*case.hunks[:n], hunk, *case.hunks[n + 1 :]])
 
 
+def plus_forgotten(case, chance, form):
+    """One of several new lines has no `+`: it looks like a line of context that the file does not have."""
+
+    def options(hunk):
+        for n, line in enumerate(hunk.lines):
+            beside = any(0 <= m < len(hunk.lines) and hunk.lines[m][0] == "+" for m in (n - 1, n + 1))
+            if line[0] == "+" and beside and len(line.strip()) > 3 and line[1:].strip() not in {each.strip() for each in case.lines}:
+                yield hunk.with_lines([*hunk.lines[:n], " " + line[1:], *hunk.lines[n + 1 :]])
+
+    return one_changed(case, chance, options)
+
+
 def elided_ctx(case, chance, form):
     """A more distant line before or after the hunk, with dots for the four lines between."""
     comment = COMMENTS[case.language]
@@ -236,7 +248,7 @@ def ctx_changed_in_file(case, chance, form):
 
 CLASSES = {
     UNIFIED: [line_numbers_wrong, number_hits_twin, counts_wrong, numbers_junk, at_dots, at_bare, no_file_header],
-    "marked": [blank_ctx_no_space, ctx_no_prefix],
+    "marked": [blank_ctx_no_space, ctx_no_prefix, plus_forgotten],
     "any": [
         *(clean, fenced, ctx1, ctx0, ctx_line_missing, ctx_line_altered, elided_ctx, ws_trailing, tabs_to_spaces_ctx, tabs_to_spaces_all),
         *(indent_lost, file_crlf, patch_crlf, no_eof_newline, out_of_order, file_shifted, ctx_changed_in_file),

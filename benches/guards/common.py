@@ -24,6 +24,7 @@ LANGUAGES = {
     "make": (".mk", "/Makefile", "/makefile", "/GNUmakefile"),
     "bash": (".sh", ".bash"),
     "toml": (".toml",),
+    "prose": (".md", ".rst", ".txt"),
 }
 
 # Not written by the project, or broken on purpose. Matched against "/" + path.

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 import common
 
 SIZES = {"c": 3000, "go": 3000, "python": 3000, "json": 1000, "yaml": 1500, "rust": 1500, "typescript": 1500}
-SIZES |= {"javascript": 1500, "java": 1500, "cpp": 1500, "css": 1000, "html": 1000, "make": 1000, "bash": 1000, "toml": 500}
+SIZES |= {"javascript": 1500, "java": 1500, "cpp": 1500, "css": 1000, "html": 1000, "make": 1000, "bash": 1000, "toml": 500, "prose": 1500}
 ADDED = 0.15  # new files, as a part of the above
 COMMITS = 3000
 LARGEST = 1 << 20
@@ -133,7 +133,7 @@ def usable(candidates, objects, repo, kind, seen):
             continue
         name = f"{common.repo_name(repo)}@{commit[:12]}:{path}"
         row = {"id": name, "kind": kind, "path": path, "before": before, "after": after}
-        if before and (len(after) < 0.2 * len(before) or after.count("\n") < 0.4 * before.count("\n")):
+        if before and after.count("\n") < 0.95 * before.count("\n"):
             row["others"] = others(objects, path, files)
         yield row
 

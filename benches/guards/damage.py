@@ -69,6 +69,22 @@ HELD_OUT = (
     "omitted for clarity",
     "... (keep as is) ...",
 )
+OPENINGS = (
+    "Here's the updated file:",
+    "Here is the complete code with the fix:",
+    "Sure! Here is the new version:",
+    "I've updated the file as you asked:",
+    "Below is the corrected code:",
+    "Certainly! Here's the refactored version:",
+)
+CLOSINGS = (
+    "Let me know if you need anything else!",
+    "I hope this helps!",
+    "Would you like me to add tests?",
+    "These changes should now fix the problem.",
+    "Please let me know if you have any questions.",
+    "Feel free to ask if something is unclear.",
+)
 FENCE_NAMES = {"c": "c", "go": "go", "python": "python", "json": "json", "yaml": "yaml", "rust": "rust", "typescript": "ts"}
 BRACKETS = {"bracket": "{}[]", "paren": "()"}
 
@@ -367,6 +383,153 @@ def _each_line(source, rng, change):
     return found and source.with_lines(*found, [change(n, source.new[n]) for n in range(*found)])
 
 
+def emptied(source, rng):
+    """Nothing is left."""
+    return "" if len(source.old) > 1 else None
+
+
+def chat_line(source, rng):
+    """A sentence of a chat before or after the file."""
+    if rng.random() < 0.5:
+        return rng.choice(OPENINGS) + "\n\n" + source.after
+    return ended(source.after) + "\n" + rng.choice(CLOSINGS) + "\n"
+
+
+def tool_tag(source, rng):
+    """A tag of a tool call before or after the file."""
+    name = rng.choice(("content", "file_text", "parameter", "invoke", "new_str", "function_calls", "file", "tool_call"))
+    return f"<{name}>\n" + source.after if rng.random() < 0.3 else ended(source.after) + f"</{name}>\n"
+
+
+def byte_order_mark(source, rng):
+    return None if source.before.startswith("\ufeff") else "\ufeff" + source.after
+
+
+def bidi(source, rng):
+    return _in_a_line(source, rng, lambda at: rng.choice("\u202e\u2066\u202d") )
+
+
+def ansi(source, rng):
+    return _in_a_line(source, rng, lambda at: rng.choice(("\x1b[31m", "\x1b[0m", "\x1b[1;32m")))
+
+
+def replaced(source, rng):
+    """U+FFFD in a line."""
+    return _in_a_line(source, rng, lambda at: "\ufffd")
+
+
+def mojibake(source, rng):
+    return _in_a_line(source, rng, lambda at: rng.choice("é’–ü“€→").encode().decode("cp1252", "replace").replace("\ufffd", "\x9d"))
+
+
+def no_break_space(source, rng):
+    """A space of code becomes a no-break space."""
+    return _instead(source, rng, r"(?<=\w) (?=\w)", "\xa0")
+
+
+def curly_quotes(source, rng):
+    """The quotes of a string become curly."""
+    found = inserted(source, rng)
+    if not found:
+        return None
+    text = "".join(source.new[slice(*found)])
+    match = next(iter(re.finditer(r'"([^"\\\n]*)"', text)), None)
+    if not match:
+        return None
+    at = source.starts[found[0]]
+    if source.code_at(at + match.start()) is False:
+        return None
+    low, high = at + match.start(), at + match.end()
+    return source.after[:low] + "\u201c" + match[1] + "\u201d" + source.after[high:]
+
+
+def semicolon_lost(source, rng):
+    """A statement of C without its semicolon."""
+    return _instead(source, rng, r";(?=\n)", "")
+
+
+def comma_doubled(source, rng):
+    """`f(a,,b)`"""
+    return _instead(source, rng, r",(?= ?\w)", ",,")
+
+
+def body_stub(source, rng):
+    """The body of a function becomes a stub."""
+    stubs = {
+        "python": ("pass", "raise NotImplementedError", "..."),
+        "rust": ("todo!()", "unimplemented!()"),
+        "go": ('panic("not implemented")', "// TODO: implement"),
+        "typescript": ("throw new Error('Not implemented');", "// TODO"),
+        "c": ("/* TODO: implement */", ""),
+    }
+    found = _body(source, rng)
+    if not found:
+        return None
+    first, end = found
+    return source.with_lines(first, end, [indent(source.new[first]) + rng.choice(stubs[source.language]) + "\n"])
+
+
+def body_commented(source, rng):
+    """The body of a function becomes comments."""
+    found = _body(source, rng)
+    if not found:
+        return None
+    mark = "#" if source.language == "python" else "//"
+    lead = indent(source.new[found[0]])
+    lines = [lead + mark + " " + line[len(lead):] if line.strip() else line for line in source.new[slice(*found)]]
+    return source.with_lines(*found, lines + ([lead + "pass\n"] if source.language == "python" else []))
+
+
+def tests_deleted(source, rng):
+    """Every test of a file is removed."""
+    head = {"python": r"\s*(async )?def test", "go": "func Test", "rust": r"\s*#\[test\]"}[source.language]
+    tests = [(first, end) for first, end in statements.functions(source) if any(re.match(head, line) for line in source.new[first:end])]
+    if len(tests) < 4:
+        return None
+    gone = {n for first, end in tests for n in range(first, end)}
+    return "".join(line for n, line in enumerate(source.new) if n not in gone)
+
+
+def _body(source, rng):
+    """The lines of the body of a function of four lines or more."""
+    found = []
+    for first, end in statements.functions(source):
+        if source.language == "python":
+            opens = next((n for n in range(first, end) if source.new[n].rstrip().endswith(":") and "def " in source.new[n]), None)
+            low, high = (opens + 1, end) if opens is not None else (0, 0)
+        else:
+            opens = next((n for n in range(first, end) if source.new[n].rstrip().endswith("{")), None)
+            low, high = (opens + 1, end - 1) if opens is not None else (0, 0)
+        while high > low and not source.new[high - 1].strip():
+            high -= 1
+        filled = [line for line in source.new[low:high] if re.search(r"\w", line)]
+        if len(filled) >= 4 and source.new[low].strip():
+            found.append((low, high))
+    return rng.choice(found) if found else None
+
+
+def _in_a_line(source, rng, text):
+    """Text in the middle of an inserted line."""
+    found = inserted(source, rng, lambda j, k: len(source.new[j].strip()) > 6)
+    if not found:
+        return None
+    at = source.starts[found[0]] + len(source.new[found[0]].rstrip()) // 2
+    put = text(at)
+    return None if any(c in source.before for c in put if ord(c) > 126 or c < " ") else source.after[:at] + put + source.after[at:]
+
+
+def _instead(source, rng, pattern, put):
+    """A place of the pattern, in code of an inserted block, becomes something else."""
+    found = inserted(source, rng)
+    if not found:
+        return None
+    low, high = source.starts[found[0]], source.starts[found[0]] + sum(map(len, source.new[slice(*found)]))
+    places = [match for match in re.finditer(pattern, source.after) if low <= match.start() < high and source.code_at(match.start())]
+    if not places or put.strip(",") and put in source.before:
+        return None
+    match = rng.choice(places)
+    return source.after[: match.start()] + put + source.after[match.end() :]
+
 COMMON = [
     bracket_lost, bracket_extra, bracket_lone, quote_lost, truncated_line, truncated_tail, marker_left, prose, fence, plus_prefix,
     line_numbers, html_escaped, literal_newlines, elided, elided_heldout, pasted_twice, pasted_code,
@@ -381,5 +544,13 @@ CLASSES = {
     "yaml": COMMON + [indent_lost, indent_wrong, elided_nothing, key_doubled],
     "json": [each for each in COMMON if each is not html_escaped] + [comma_lost, key_doubled],
 }
+TEXT = [emptied, chat_line, tool_tag, byte_order_mark, bidi, ansi, replaced, mojibake]
+for each in CLASSES:
+    CLASSES[each] = CLASSES[each] + TEXT
+for each in ("c", "go", "rust", "typescript", "python"):
+    CLASSES[each] = CLASSES[each] + [no_break_space, curly_quotes, comma_doubled, body_stub, body_commented]
+for each in ("go", "rust", "python"):
+    CLASSES[each] = CLASSES[each] + [tests_deleted]
+CLASSES["c"] = CLASSES["c"] + [semicolon_lost]
 # Duplicated by simple means: a result that the parser refuses was cut wrongly and is dropped.
 MUST_PARSE = {"if_doubled", "function_doubled", "key_doubled", "elided_nothing"}

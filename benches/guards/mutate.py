@@ -29,7 +29,11 @@ def main():
     parser.add_argument("out")
     parser.add_argument("--language", choices=list(common.LANGUAGES), action="append")
     parser.add_argument("--per-class", type=int, default=PER_CLASS)
+    parser.add_argument("--class", dest="classes", action="append", help="only this class of damage; may be repeated")
     args = parser.parse_args()
+    if args.classes:
+        for name, classes in damage.CLASSES.items():
+            damage.CLASSES[name] = [each for each in classes if each.__name__ in args.classes]
     wanted = args.language or [name for name in ("c", "rust", "typescript", "go", "python", "yaml", "json")]
     wanted = [name for name in wanted if os.path.exists(os.path.join(args.out, name, "changes.ndjson"))]
     with Pool(2) as pool:

@@ -39,6 +39,8 @@ struct Language {
     #[serde(default)]
     files: Vec<String>,
     #[serde(default)]
+    patterns: Vec<String>,
+    #[serde(default)]
     interpreters: Vec<String>,
     #[serde(default)]
     line_comments: Vec<String>,
@@ -58,9 +60,21 @@ struct Language {
     defining: Vec<String>,
     containers: Vec<String>,
     #[serde(default)]
+    symbols: Vec<(String, String)>,
+    #[serde(default)]
+    wrappers: Vec<String>,
+    #[serde(default)]
+    attributes: Vec<String>,
+    #[serde(default)]
     aligned: Vec<String>,
     #[serde(default)]
     never_empty: Vec<String>,
+    #[serde(default)]
+    single: Vec<String>,
+    #[serde(default)]
+    reserved: Vec<String>,
+    #[serde(default)]
+    reserved_in: Vec<String>,
     #[serde(default)]
     errors: Vec<String>,
     #[serde(default)]
@@ -91,6 +105,7 @@ fn unique(languages: &[Language]) -> Result<(), String> {
             ("name", std::slice::from_ref(&language.name)),
             ("extension", &language.extensions),
             ("file", &language.files),
+            ("pattern", &language.patterns),
             ("interpreter", &language.interpreters),
         ];
         for (what, value) in keys
@@ -143,14 +158,16 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
     write!(
         code,
         "#[cfg(feature = {feature:?})]\nLanguage {{\n\
-         name: {name:?}, directory: {folder:?}, extensions: &{:?}, files: &{:?}, interpreters: &{:?},\n\
+         name: {name:?}, directory: {folder:?}, extensions: &{:?}, files: &{:?}, patterns: &{:?}, interpreters: &{:?},\n\
          line_comments: &{:?}, block_comments: &{:?}, preprocessor: {preprocessor}, markup: {markup},\n\
          comments: &{:?}, strings: &{:?}, scopes: &{:?}, defining: &{:?}, containers: &{:?}, aligned: &{:?}, never_empty: &{:?},\n\
-         errors: &{:?}, shared_extensions: &{:?}, signs: &{:?},\n\
+         symbols: &{:?}, wrappers: &{:?}, attributes: &{:?},\n\
+         single: &{:?}, reserved: &{:?}, reserved_in: &{:?}, errors: &{:?}, shared_extensions: &{:?}, signs: &{:?},\n\
          definitions: {}, blocks: {}, exact: {exact}, checker: {checker}, idioms: {idioms},\n\
          grammar: || {krate}::{constant}.into(),\n}},\n",
         language.extensions,
         language.files,
+        language.patterns,
         language.interpreters,
         language.line_comments,
         language.block_comments,
@@ -161,6 +178,12 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         language.containers,
         language.aligned,
         language.never_empty,
+        language.symbols,
+        language.wrappers,
+        language.attributes,
+        language.single,
+        language.reserved,
+        language.reserved_in,
         language.errors,
         language.shared_extensions,
         language.signs,

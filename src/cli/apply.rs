@@ -89,15 +89,25 @@ struct Input {
     /// Make the file executable (mode create).
     #[arg(long)]
     executable: bool,
-    /// The new path (mode rename).
+    /// The new path (mode rename), or the new name (mode `rename_symbol`).
     #[arg(long, value_name = "PATH")]
     to: Option<OsString>,
-    /// The first line, 1-based (modes insert, `replace_lines`, `delete_lines`).
+    /// The definition, as `edt outline` names it (modes with symbol).
+    #[arg(long, value_name = "NAME")]
+    symbol: Option<String>,
+    /// The first line, 1-based (modes insert, `replace_lines`, `delete_lines`); with --symbol a line
+    /// of the definition, if several have the name.
     #[arg(long, value_name = "N")]
     start_line: Option<u64>,
     /// The last line, included (modes `replace_lines`, `delete_lines`).
     #[arg(long, value_name = "N")]
     end_line: Option<u64>,
+    /// Instead of --start-line: the anchor of the first line, as `edt read --anchors` prints it.
+    #[arg(long, value_name = "ANCHOR")]
+    start_anchor: Option<String>,
+    /// Instead of --end-line: the anchor of the last line; the first one if omitted.
+    #[arg(long, value_name = "ANCHOR")]
+    end_anchor: Option<String>,
     /// The present text of the lines in the range; for insert, of the lines that follow.
     #[arg(
         long,
@@ -114,16 +124,16 @@ struct Input {
     expected_hash: Option<String>,
     /// A patch instead of flags: a unified diff, `*** Begin Patch`, SEARCH/REPLACE blocks, or
     /// fenced files; `-` is standard input. PATH names the file where the patch names none.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["mode", "request", "old_text", "old_text_file", "content", "content_file", "replace_all", "executable", "to", "start_line", "end_line", "expected_text", "expected_text_file"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mode", "request", "old_text", "old_text_file", "content", "content_file", "replace_all", "executable", "to", "symbol", "start_line", "end_line", "start_anchor", "end_anchor", "expected_text", "expected_text_file"])]
     patch: Option<PathBuf>,
-    /// How far the hunks of a patch may differ from the file.
-    #[arg(long = "match", value_name = "HOW", value_parser = one_of(Match::ALL), requires = "patch")]
+    /// How far the hunks of a patch, or the old text, may differ from the file.
+    #[arg(long = "match", value_name = "HOW", value_parser = one_of(Match::ALL), conflicts_with = "request")]
     matching: Option<Match>,
     /// A JSON request instead of flags; `-` is standard input.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "mode", "old_text", "old_text_file", "content", "content_file", "replace_all", "executable", "to", "start_line", "end_line", "expected_text", "expected_text_file", "expected_hash"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "mode", "old_text", "old_text_file", "content", "content_file", "replace_all", "executable", "to", "symbol", "start_line", "end_line", "start_anchor", "end_anchor", "expected_text", "expected_text_file", "expected_hash"])]
     request: Option<PathBuf>,
     /// Apply this approved proposal instead.
-    #[arg(long, value_name = "PROPOSAL", conflicts_with_all = ["path", "mode", "patch", "request", "allow", "message", "agent"])]
+    #[arg(long, value_name = "PROPOSAL", conflicts_with_all = ["path", "mode", "patch", "request", "matching", "allow", "message", "agent"])]
     proposal: Option<ProposalName>,
     /// The reason; becomes the commit's subject.
     #[arg(short, long)]
@@ -203,12 +213,18 @@ impl Input {
                 )?;
                 Request::patch(self.message.clone(), self.agent.clone(), self.allow.clone(), patch)?
             }
-            None => Request::of(
-                self.message.clone(),
-                self.agent.clone(),
-                self.allow.clone(),
-                vec![self.edit_fields()?],
-            )?,
+            None => {
+                let request = Request::of(
+                    self.message.clone(),
+                    self.agent.clone(),
+                    self.allow.clone(),
+                    vec![self.edit_fields()?],
+                )?;
+                match self.matching {
+                    Some(matching) => request.matching(matching.matching())?,
+                    None => request,
+                }
+            }
         };
         request.context = self.context;
         Ok(request)
@@ -233,8 +249,11 @@ impl Input {
             replace_all: self.replace_all.then_some(true),
             executable: self.executable.then_some(true),
             to: self.to.as_ref().map(|to| to.as_bytes().to_vec()),
+            symbol: self.symbol.clone(),
             start_line: self.start_line,
             end_line: self.end_line,
+            start_anchor: self.start_anchor.clone(),
+            end_anchor: self.end_anchor.clone(),
             expected_text: text(&self.expected_text, &self.expected_text_file)?,
             expected_hash: self.expected_hash.clone(),
         })

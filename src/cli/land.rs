@@ -9,15 +9,15 @@ use super::context::Context;
 use super::render::details;
 use super::render::{self, DIM, GOOD, NAME, paint, short};
 use edt_agents::hook::who::Who;
-use edt_core::proposal::landing;
+use edt_core::proposal::landing::land;
 use edt_core::session::Session;
 use edt_core::session::abandon::abandon;
-use edt_core::session::land::{land, policies};
+use edt_core::session::land::policies;
 use edt_core::session::land_options::LandOptions;
 use edt_core::session::unland::{UndoneBy, UnlandOptions, unland};
 use edt_types::text::Shown as _;
 use edt_types::text::counted;
-use edt_types::{Code, Finding, Outcome, Refusal, Result, Status};
+use edt_types::{Code, Finding, Outcome, Result, Status};
 
 /// Land the session: squash it into one commit on the branch it began from, merged if that branch
 /// moved. Git's commit hooks run.
@@ -86,12 +86,6 @@ impl Args {
         let policies = policies(&workspace, &session, &options)?;
         let consents = options.by_user || policies.iter().all(|policy| policy.land_user_changes);
         options.include_user_changes = self.include_user_changes && consents;
-        if !options.by_user {
-            for policy in &policies {
-                let (repo, given) = (&workspace.repo, workspace.options());
-                Refusal::check(landing::unapproved_paths(repo, given, policy, &session)?)?;
-            }
-        }
         let landed = land(&mut workspace, &session, &options).map_err(|found| {
             if self.include_user_changes { found.map(not_accepted) } else { found }
         })?;

@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 use super::context::{CallDefaults, CapturedAnswer, Context};
 use super::edit_name::ProposalName;
 use super::{
-    apply, checkpoint, diff, land, log, ls, mcp_worktree, note, proposals, read, restore, revert,
-    run, search, show, status, undo,
+    apply, checkpoint, diff, land, log, ls, mcp_worktree, note, outline, proposals, read, restore,
+    revert, run, search, show, status, undo,
 };
 use crate::mcp::{
     self, CallProgress, Reply, Tool, ToolAnswer, ToolCall, ToolEffect, either, input, output,
@@ -86,7 +86,7 @@ const TOOLS: &[Row] = &[
         "apply",
         Commits,
         || either(&[input::<txn::wire::RequestWire>, input::<ProposalArgs>]),
-        "Change files in one transaction: all edits or none, recorded as one Git commit that `undo` undoes. `mode` is create, edit (old_text must occur exactly once), append, overwrite, insert, replace_lines, delete_lines, delete or rename; or send `patch`; or `edits` for several edits; or `proposal`, the number of an approved proposal. A refusal changes nothing and says what to send instead.",
+        "Change files in one transaction: all edits or none, recorded as one Git commit that `undo` undoes. `mode` is create, edit (old_text must occur exactly once), append, overwrite, insert, replace_lines, delete_lines, delete, rename, replace_symbol, insert_before_symbol, insert_after_symbol or rename_symbol; or send `patch`; or `edits` for several edits; or `proposal`, the number of an approved proposal. A refusal changes nothing and says what to send instead.",
         |context, args, _| match args.get("proposal") {
             Some(id) if !id.is_null() =>
                 apply::apply_proposal(context, of::<ProposalArgs>(args)?.proposal.0, DryRun::No),
@@ -106,6 +106,13 @@ const TOOLS: &[Row] = &[
         read::Args,
         read::Answer,
         "Read a file with line numbers and its blob id, which `expected_hash` takes."
+    ),
+    command!(
+        "outline",
+        Reads,
+        outline::Args,
+        outline::Answer,
+        "List the definitions of a file with their lines; `symbol` of `apply` takes their names."
     ),
     command!(
         "search",

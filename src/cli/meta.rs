@@ -116,6 +116,8 @@ enum Shape {
     RunOutput,
     /// The answer of `edt read`.
     Read,
+    /// The answer of `edt outline`.
+    Outline,
     /// The answer of `edt search`.
     Search,
     /// The answer of `edt ls`.
@@ -175,6 +177,7 @@ impl SchemaArgs {
             Shape::Run => schemars::schema_for!(edt_run::RunOutcome),
             Shape::RunOutput => schemars::schema_for!(run::Page),
             Shape::Read => schemars::schema_for!(read::Answer),
+            Shape::Outline => schemars::schema_for!(super::outline::Answer),
             Shape::Search => schemars::schema_for!(search::Answer),
             Shape::Ls => schemars::schema_for!(ls::Answer),
             Shape::Status => schemars::schema_for!(status::Answer),

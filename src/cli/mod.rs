@@ -25,6 +25,7 @@ mod mcp_worktree;
 mod memory;
 mod meta;
 mod note;
+mod outline;
 mod policy;
 mod proposals;
 mod read;
@@ -82,6 +83,7 @@ enum Command {
     Apply(apply::Args),
     Check(apply::CheckArgs),
     Read(read::Args),
+    Outline(outline::Args),
     Search(Box<search::Args>),
     Ls(ls::Args),
     Status(status::Args),
@@ -170,6 +172,7 @@ impl Command {
             Command::Apply(args) => args.run(context),
             Command::Check(args) => args.run(context),
             Command::Read(args) => args.run(context),
+            Command::Outline(args) => args.run(context),
             Command::Search(args) => args.run(context),
             Command::Ls(args) => args.run(context),
             Command::Status(args) => args.run(context),

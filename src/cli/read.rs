@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::context::Context;
 use super::render::{DIM, paint};
 use edt_core::session::PathState;
+use edt_edit::line_anchor;
 use edt_types::excerpt::{self, Excerpt, Limits, excerpt};
 use edt_types::text::{BOM, Endings, counted, escape_unexpected, line_count};
 use edt_types::{Code, Finding, Refusal, RepoPath, Result, Status};
@@ -30,6 +31,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "A:B")]
     #[serde(default)]
     lines: Vec<String>,
+    /// Print the anchor of each line, such as 12:a3f4c1095e. The modes insert, `replace_lines` and
+    /// `delete_lines` take anchors instead of numbers and expected text.
+    #[arg(long)]
+    #[serde(default)]
+    anchors: bool,
     /// The maximum number of lines; the answer says where it was cut.
     #[arg(long, value_name = "N", default_value_t = MAX_LINES)]
     #[serde(default = "max_lines")]
@@ -84,6 +90,9 @@ pub(super) struct Answer {
     text: String,
     /// Whether bytes that are not UTF-8 were replaced by U+FFFD in `text`.
     lossy: bool,
+    /// With `--anchors`: the anchors of these lines, in order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anchors: Option<Vec<String>>,
     /// The other ranges that were asked for, in order.
     further: Vec<Part>,
     /// Whether `--max-lines` or `--max-bytes` cut the answer.
@@ -103,6 +112,9 @@ struct Part {
     last_line: u64,
     /// Their text.
     text: String,
+    /// With `--anchors`: their anchors, in order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anchors: Option<Vec<String>>,
     /// Whether bytes that are not UTF-8 were replaced by U+FFFD.
     lossy: bool,
 }
@@ -127,23 +139,26 @@ impl Args {
         let asked = self.asked()?;
         let (repo, _) = context.repo()?;
         let state = PathState::on_disk(&repo, &path)?;
-        let disk = state.disk.ok_or_else(|| {
-            Finding::new(
-                Code::FileNotFound,
-                format!("The file {path} does not exist."),
-                "Check the path; `git ls-files` lists what is tracked.",
-            )
-            .at(&path)
-        })?;
+        let disk = state.disk.ok_or_else(|| not_found(&path))?;
         let body = disk.bytes.strip_prefix(BOM).unwrap_or(&disk.bytes);
         let lines = line_count(body);
         let ranges = within(&path, &asked, lines)?;
         let first_line = ranges.first().map_or(1, |range| *range.start());
         let shown = excerpt(body, &ranges, Limits { lines: self.max_lines, bytes: self.max_bytes });
-        let empty =
-            Part { first_line, last_line: first_line - 1, text: String::new(), lossy: false };
+        let empty = Part {
+            first_line,
+            last_line: first_line - 1,
+            text: String::new(),
+            lossy: false,
+            anchors: None,
+        };
         let Excerpt { parts, next_line, cut_line } = shown;
-        let mut parts = parts.iter().map(Part::of);
+        let mut anchors = self.anchors.then(|| anchors_of(body, &parts).into_iter());
+        let mut parts = parts.iter().map(|part| {
+            let count = usize::try_from(part.last_line + 1 - part.first_line).unwrap_or(0);
+            let anchors = anchors.as_mut().map(|all| all.by_ref().take(count).collect());
+            Part { anchors, ..Part::of(part) }
+        });
         let first = parts.next().unwrap_or(empty);
         let answer = Answer {
             schema: "edt.read/1",
@@ -158,6 +173,7 @@ impl Args {
             last_line: first.last_line,
             text: first.text,
             lossy: first.lossy,
+            anchors: first.anchors,
             further: parts.collect(),
             truncated: next_line.is_some() || cut_line.is_some(),
             next_line,
@@ -182,6 +198,23 @@ impl Args {
         Refusal::check(found)?;
         Ok(asked)
     }
+}
+
+/// The finding for a file that does not exist.
+pub(super) fn not_found(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::FileNotFound,
+        format!("The file {path} does not exist."),
+        "Check the path; `git ls-files` lists what is tracked.",
+    )
+    .at(path)
+}
+
+fn anchors_of(body: &[u8], parts: &[excerpt::Part<'_>]) -> Vec<String> {
+    let number = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);
+    let ranges: Vec<RangeInclusive<usize>> =
+        parts.iter().map(|part| number(part.first_line)..=number(part.last_line)).collect();
+    line_anchor::anchors(body, &ranges).iter().map(ToString::to_string).collect()
 }
 
 fn parsed(range: &str) -> Option<RangeInclusive<u64>> {
@@ -240,7 +273,8 @@ impl Part {
     fn of(part: &excerpt::Part<'_>) -> Part {
         let text = String::from_utf8_lossy(part.text).into_owned();
         let lossy = std::str::from_utf8(part.text).is_err();
-        Part { first_line: part.first_line, last_line: part.last_line, text, lossy }
+        let (first_line, last_line) = (part.first_line, part.last_line);
+        Part { first_line, last_line, text, lossy, anchors: None }
     }
 }
 
@@ -253,10 +287,13 @@ impl CutLine {
 fn render_human(answer: &Answer) -> String {
     let mut out = format!("{}\n", paint(DIM, &head(answer)));
     let last = answer.further.last().map_or(answer.last_line, |part| part.last_line);
-    let width = last.to_string().len();
+    let anchor_width = if answer.anchors.is_none() { 0 } else { ":a3f4c1095e".len() };
+    let width = last.to_string().len() + anchor_width;
     let mut escaped = 0;
-    let mut lines = |out: &mut String, first: u64, text: &str| {
-        for (number, line) in (first..).zip(text.split_inclusive('\n')) {
+    let mut lines = |out: &mut String, first: u64, text: &str, anchors: Option<&[String]>| {
+        let anchors = anchors.unwrap_or_default().iter().map(Some).chain(std::iter::repeat(None));
+        for ((number, line), anchor) in (first..).zip(text.split_inclusive('\n')).zip(anchors) {
+            let number = anchor.map_or_else(|| number.to_string(), String::clone);
             let ended = line.strip_suffix('\n');
             let (line, crlf) = match ended.and_then(|line| line.strip_suffix('\r')) {
                 Some(line) => (line, true),
@@ -268,10 +305,10 @@ fn render_human(answer: &Answer) -> String {
             escaped += changed;
         }
     };
-    lines(&mut out, answer.first_line, &answer.text);
+    lines(&mut out, answer.first_line, &answer.text, answer.anchors.as_deref());
     for part in &answer.further {
         out.push_str(&format!("{:>width$} …\n", ""));
-        lines(&mut out, part.first_line, &part.text);
+        lines(&mut out, part.first_line, &part.text, part.anchors.as_deref());
     }
     for note in notes(answer, escaped) {
         out.push_str(&format!("{}\n", paint(DIM, &format!("… {note}"))));
@@ -398,6 +435,7 @@ mod tests {
             last_line: 10,
             text: text.to_owned(),
             lossy: false,
+            anchors: None,
             further: vec![],
             truncated: false,
             next_line: None,
@@ -424,7 +462,13 @@ mod tests {
 
     #[test]
     fn further_ranges_are_set_apart() {
-        let part = Part { first_line: 20, last_line: 20, text: "c\n".to_owned(), lossy: true };
+        let part = Part {
+            first_line: 20,
+            last_line: 20,
+            text: "c\n".to_owned(),
+            lossy: true,
+            anchors: None,
+        };
         let answer = Answer { further: vec![part], ..answer("a\n") };
         assert_eq!(
             plain(&render_human(&answer)),

@@ -80,9 +80,9 @@ pub(super) fn refused(outcome: &Outcome) -> String {
         let _ = writeln!(out, "{}{path}", paint(BAD, finding.code.name()));
         let _ = writeln!(out, "  {}", indented(&finding.message()));
         let _ = writeln!(out, "  {} {}", paint(NOTE, "next:"), indented(&finding.hint()));
-        if let Some(patch) = finding.evidence.get("correction").and_then(|patch| patch.as_str()) {
-            let _ = writeln!(out, "  {}", paint(NOTE, "evidence.correction:"));
-            for line in patch.split_terminator('\n') {
+        if let Some((key, offer)) = finding.offer() {
+            let _ = writeln!(out, "  {}", paint(NOTE, &format!("evidence.{key}:")));
+            for line in offer.split_terminator('\n') {
                 let _ = writeln!(out, "    {}", escape_controls(line).0);
             }
         }

@@ -8,11 +8,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use edt_agents::hook::who::Who;
+use edt_core::policy::Policy;
 use edt_core::policy::trust::TrustStore;
 use edt_git::trust::Configuration;
 use edt_io::account;
 use edt_io::disk::Stat;
-use edt_types::text::Shown as _;
+use edt_types::text::{Shown as _, shell_word};
 use edt_types::{Code, Finding, Result};
 
 /// What a call may take from the user's files.
@@ -57,8 +58,8 @@ impl UserFiles {
         let decides = policy.is_some()
             || own.is_some()
             || trust.as_ref().is_some_and(|store| Stat::of_target(&store.file()).is_some());
-        // To look for an agent costs more than the rest.
-        if !decides || !is_agent() {
+        // A user who signs approvals trusts no environment. To look for an agent costs the most.
+        if !decides || !signs_approvals(own.as_deref())? && !is_agent() {
             return Ok(UserFiles { policy, home: named, trust, configuration });
         }
         match (&config, &policy) {
@@ -128,6 +129,11 @@ fn is_at(named: Option<PathBuf>, home: &Path, below: &str) -> bool {
     })
 }
 
+/// Whether the user's policy names a key that signs approvals.
+fn signs_approvals(policy: Option<&str>) -> Result<bool> {
+    Ok(policy.is_some() && Policy::of(policy, None)?.signing_key.is_some())
+}
+
 fn policy_in(config: &Path) -> Result<Option<String>> {
     let file = config.join("edt/edt.toml");
     match std::fs::read_to_string(&file) {
@@ -149,9 +155,9 @@ fn foreign(place: &Path, home: &Path) -> Finding {
         format!(
             "If the first file is the user's, ask them to link it once: `mkdir -p {} && ln -s {} \
              {}`.",
-            directory.shown(),
-            named.shown(),
-            own.shown()
+            shell_word(directory.shown().as_bytes()),
+            shell_word(named.shown().as_bytes()),
+            shell_word(own.shown().as_bytes())
         )
     };
     Finding::new(
@@ -170,6 +176,15 @@ fn foreign(place: &Path, home: &Path) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_policy_with_a_key_counts_whatever_the_environment_says() {
+        let key = "[approvals]\nsigning_key = \"~/.ssh/id.pub\"\n";
+        assert!(signs_approvals(Some(key)).unwrap());
+        assert!(!signs_approvals(Some("")).unwrap());
+        assert!(!signs_approvals(None).unwrap());
+        signs_approvals(Some("no policy")).unwrap_err();
+    }
 
     #[test]
     fn trust_is_recorded_where_the_user_and_their_agents_read_it() {

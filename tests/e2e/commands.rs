@@ -126,6 +126,14 @@ fn read_shows_a_file_and_refuses_a_missing_one() {
 }
 
 #[test]
+fn outline_lists_definitions_and_refuses_a_file_without_any() {
+    let workspace = repository();
+    let answer = workspace.edt(&["outline", "src/calc.c"]);
+    assert!(answer.json["symbols"][0]["kind"] == "function", "{:#}", answer.json);
+    workspace.refuses(&["SYMBOL_UNCLEAR"], 1, &["outline", "a.txt"]);
+}
+
+#[test]
 fn search_finds_a_line_and_refuses_a_broken_pattern() {
     let workspace = repository();
     let answer = workspace.edt(&["search", "return a"]);

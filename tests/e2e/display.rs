@@ -29,6 +29,8 @@ fn workspace() -> TestRepo {
     for (path, landed) in [("a.txt", true), ("ci", false)] {
         let text = format!("one\n{LINE}\n");
         let args = ["apply", path, "--mode", "overwrite", "-m", title, "--content", &text];
+        let words = ["--allow", "invisible_characters", "--allow", "lookalike_characters"];
+        let args = [&args[..], &words].concat();
         assert_eq!(workspace.edt(&args).exit == 0, landed);
     }
     workspace

@@ -66,8 +66,13 @@ fn overwrite(workspace: &TestRepo, path: &str, text: &str) -> Answer {
     workspace.edt_fed(text.as_bytes(), &["apply", path, "--mode", "overwrite"])
 }
 
+/// A file with so many tests.
+fn tests(count: usize) -> String {
+    (0..count).map(|n| format!("def test_{n}():\n    assert f({n})\n\n")).collect()
+}
+
 /// One for each guard, in the repository of the test below.
-const EXAMPLES: [Example; 13] = [
+const EXAMPLES: [Example; 17] = [
     Example {
         guard: "protected_path",
         refused: |workspace| create(workspace, "locked/a.txt", b"a\n"),
@@ -82,6 +87,11 @@ const EXAMPLES: [Example; 13] = [
         guard: "mass_deletion",
         refused: |workspace| workspace.apply(&deletions(11)),
         passed: |workspace| workspace.apply(&deletions(10)),
+    },
+    Example {
+        guard: "lost_content",
+        refused: |workspace| overwrite(workspace, "a.c", "\n\n"),
+        passed: |workspace| overwrite(workspace, "a.c", "int x;\n"),
     },
     Example {
         guard: "binary_content",
@@ -109,9 +119,24 @@ const EXAMPLES: [Example; 13] = [
         passed: |workspace| create(workspace, "seen.txt", "❤\u{fe0f}\n".as_bytes()),
     },
     Example {
+        guard: "lookalike_characters",
+        refused: |workspace| overwrite(workspace, "a.c", "int x;\nint passw\u{43e}rd;\n"),
+        passed: |workspace| overwrite(workspace, "a.c", "int x;\nint y; // “y”\n"),
+    },
+    Example {
         guard: "elided_code",
         refused: |workspace| overwrite(workspace, "a.c", "int x;\n// ... existing code ...\n"),
         passed: |workspace| overwrite(workspace, "a.c", "int x;\nint y; // the existing one\n"),
+    },
+    Example {
+        guard: "hollow_body",
+        refused: |workspace| overwrite(workspace, "b.py", "def f(a):\n    pass\n"),
+        passed: |workspace| overwrite(workspace, "b.py", "def f(a):\n    return g(a)\n"),
+    },
+    Example {
+        guard: "weakened_tests",
+        refused: |workspace| overwrite(workspace, "test_c.py", &tests(2)),
+        passed: |workspace| overwrite(workspace, "test_c.py", &tests(3)),
     },
     Example {
         guard: "secret",
@@ -147,7 +172,9 @@ fn every_guard_refuses_one_edit_and_passes_another() {
     let workspace = repository_of(&files);
     workspace.commit(&[
         ("a.c", b"int x;\nint y;\n"),
-        ("edt.toml", b"[[protect]]\npaths = [\"locked/**\"]\n[[paths]]\nmatch = [\"seen.txt\"]\nguards.invisible_characters.mode = \"refuse\"\n"),
+        ("b.py", b"def f(a):\n    b = a + 1\n    c = g(b, a)\n    h(c)\n    return c\n"),
+        ("test_c.py", tests(4).as_bytes()),
+        ("edt.toml", b"[[protect]]\npaths = [\"locked/**\"]\n"),
     ]);
     let config = workspace.home.join(".config/edt");
     std::fs::create_dir_all(&config).unwrap();
@@ -192,23 +219,80 @@ fn every_guard_refuses_one_edit_and_passes_another() {
 }
 
 #[test]
-fn invisible_characters_are_a_warning_unless_policy_refuses_them() {
+fn invisible_characters_are_refused_and_a_new_byte_order_mark_is_a_warning() {
     let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
-    let answer = create(&workspace, "b.txt", "if (ok\u{2066}) {\u{200b}\n".as_bytes());
+    let text = "if (ok\u{2066}) {\u{200b}\n";
+    let answer = workspace
+        .unchanged(&["INVISIBLE_CHARACTERS"], 1, || create(&workspace, "b.txt", text.as_bytes()));
     assert_eq!(
-        (&answer.json["warnings"][0]["code"], &answer.json["warnings"][0]["message"]),
-        (
-            &Value::from("invisible_characters"),
-            &Value::from(
-                "b.txt would get a bidirectional control, U+2066, at line 1 and 1 more: \
-                 \"if·(ok\\u{2066})·{\\u{200b}\"."
-            )
-        )
+        answer.errors()[0]["message"],
+        "b.txt would get a bidirectional control, U+2066, at line 1 and 1 more: \
+         \"if·(ok\\u{2066})·{\\u{200b}\". Nothing was changed."
     );
-    let policy = b"[guards.invisible_characters]\nmode = \"refuse\"\n";
+    let answer = create(&workspace, "c.cs", "\u{feff}class A {}\n".as_bytes());
+    assert_eq!(answer.json["status"], "applied", "{:#}", answer.json);
+    assert_eq!(answer.json["warnings"][0]["code"], "invisible_characters");
+    let policy = b"[guards.invisible_characters]\nmode = \"warn\"\n";
     let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", policy)]);
-    let refused = create(&workspace, "c.txt", "a\u{e0041}\n".as_bytes());
-    assert_eq!(refused.codes(), ["INVISIBLE_CHARACTERS"]);
+    let answer = create(&workspace, "c.txt", "a\u{e0041}\n".as_bytes());
+    assert_eq!(answer.json["status"], "applied", "{:#}", answer.json);
+    assert_eq!(answer.json["warnings"][0]["code"], "invisible_characters");
+}
+
+/// A file, its text before and after an edit, and the warning that the edit has.
+const WARNINGS: [(&str, &str, &str, &str, &str); 5] = [
+    (
+        "lookalike_characters",
+        "a.c",
+        "void f(void)\n{\n\ta();\n\tb();\n\tc();\n\td();\n\te();\n}\n",
+        "void f(void)\n{\n\ta();\n\tb();\n    cc();\n\td();\n\te();\n}\n",
+        "Line 5 of a.c would be indented by spaces. The rest of the file is indented by tabs.",
+    ),
+    (
+        "weakened_tests",
+        "a.py",
+        "def test_a():\n    assert f()\n",
+        "@pytest.mark.skip\ndef test_a():\n    assert f()\n",
+        "A test of a.py would be skipped (line 1): \"@pytest.mark.skip\".",
+    ),
+    (
+        "weakened_tests",
+        "b.py",
+        "def test_a():\n    assert f()\n",
+        "def test_a():\n    assert True\n",
+        "An assertion of b.py would always be true (line 2): \"assert·True\".",
+    ),
+    (
+        "lost_content",
+        "c.py",
+        "import os\nx = os.getcwd()\n",
+        "x = os.getcwd()\n",
+        "c.py would lose the import of `os` and still use that name.",
+    ),
+    (
+        "lost_content",
+        "d.py",
+        "a = 1\nb = 2\n\n\ndef f():\n    c = 1\n    d = 2\n    e = 3\n    g = 4\n    h = 5\n    \
+         i = 6\n    j = 7\n    k = 8\n    l = 9\n    m = 10\n    return m\n",
+        "a = 1\nb = 2\n",
+        "d.py would lose its last 14 lines (from line 3 on), and nothing takes their place.",
+    ),
+];
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn what_may_be_meant_is_a_warning() {
+    let files: Vec<(&str, &[u8])> =
+        WARNINGS.iter().map(|(_, path, before, ..)| (*path, before.as_bytes())).collect();
+    let workspace = TestRepo::with(&files);
+    for (guard, path, _, after, message) in WARNINGS {
+        let answer = overwrite(&workspace, path, after);
+        assert_eq!(answer.json["status"], "applied", "{:#}", answer.json);
+        assert_eq!(answer.json["warnings"].as_array().unwrap().len(), 1, "{:#}", answer.json);
+        let warning = &answer.json["warnings"][0];
+        assert_eq!((&warning["code"], &warning["message"]), (&json!(guard), &json!(message)));
+        assert_eq!(verdict(&answer, guard, path), Some("warn"));
+    }
 }
 
 #[test]

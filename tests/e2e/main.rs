@@ -34,6 +34,7 @@ mod agent_hooks;
 mod agent_limits;
 #[cfg(tier_ci)]
 mod agent_setup;
+mod anchors;
 #[cfg(tier_ci)]
 mod checkpoints;
 #[cfg(tier_ci)]
@@ -46,6 +47,8 @@ mod confined_repo;
 mod content_limits;
 #[cfg(tier_ci)]
 mod contract;
+#[cfg(tier_ci)]
+mod corrections;
 #[cfg(tier_ci)]
 mod display;
 #[cfg(tier_ci)]
@@ -125,6 +128,7 @@ mod signed_approvals;
 mod started_programs;
 #[cfg(tier_ci)]
 mod stats;
+mod symbols;
 #[cfg(tier_ci)]
 mod telemetry;
 #[cfg(tier_ci)]

@@ -263,6 +263,7 @@ fn tools_answer_as_commands_do() {
         "apply",
         "check",
         "read",
+        "outline",
         "search",
         "list",
         "status",

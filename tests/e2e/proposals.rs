@@ -678,8 +678,9 @@ fn nothing_in_a_proposal_is_hidden_from_the_user() {
     let workspace = workspace();
     let hidden = "evil\n\u{1b}[1A\u{1b}[2Kgood\rover\u{202e}turned\r\n";
     let message = "an edit\n\n  approving it allows nothing\ncommit 000000000000\n";
-    let request =
+    let mut request =
         json!({"path": "ci/run", "mode": "overwrite", "content": hidden, "message": message});
+    request["allow"] = json!(["invisible_characters"]);
     assert_eq!(workspace.apply(&request).codes(), ["APPROVAL_REQUIRED"]);
     let diff = "+evil\n+\\u{1b}[1A\\u{1b}[2Kgood\\u{d}over\\u{202e}turned\n";
     let (_, screen) = workspace.at_terminal("approve p1", "yes\n");
@@ -790,4 +791,61 @@ fn all_of_a_long_input_of_a_command_can_be_read_before_the_approval() {
         ran.json
     );
     workspace.is_sound();
+}
+
+#[test]
+fn an_override_that_the_user_approved_lands() {
+    let policy = "[guards.size_reduction]\noverride = \"approval\"\n[guards.mass_deletion]\noverride = \"approval\"\nmax_files = 2\n";
+    let long = lines(400);
+    let workspace = TestRepo::with(&[
+        ("edt.toml", policy.as_bytes()),
+        ("long.txt", long.as_bytes()),
+        ("a", b"a\n"),
+        ("b", b"b\n"),
+        ("c", b"c\n"),
+    ]);
+    let shrink = json!({"path": "long.txt", "mode": "overwrite", "content": lines(20), "allow": ["size_reduction"]});
+    let delete = json!({"allow": ["mass_deletion"], "edits": [{"path": "a", "mode": "delete"},
+        {"path": "b", "mode": "delete"}, {"path": "c", "mode": "delete"}]});
+    for (id, request) in [(1, shrink), (2, delete)] {
+        let held = workspace.apply(&request);
+        assert_eq!(held.codes(), ["APPROVAL_REQUIRED"], "{:#}", held.json);
+        approve(&workspace, id);
+        assert_eq!(workspace.edt(&["apply", "--proposal", &format!("p{id}")]).exit, 0);
+        let landed = workspace.edt(&["land"]);
+        assert_eq!(landed.exit, 0, "p{id}: {:#}", landed.json);
+    }
+    workspace.is_sound();
+}
+
+#[test]
+fn an_approved_override_is_not_for_a_later_change() {
+    let long = lines(400);
+    let policy: &[u8] = b"[guards.size_reduction]\noverride = \"approval\"\n";
+    let workspace = TestRepo::with(&[("edt.toml", policy), ("long.txt", long.as_bytes())]);
+    let shrink = json!({"path": "long.txt", "mode": "overwrite", "content": lines(99), "allow": ["size_reduction"]});
+    assert_eq!(workspace.apply(&shrink).codes(), ["APPROVAL_REQUIRED"]);
+    approve(&workspace, 1);
+    assert_eq!(workspace.edt(&["apply", "--proposal", "p1"]).exit, 0);
+    workspace.write("long.txt", "short\n");
+    workspace.git(&["commit", "--quiet", "--no-verify", "-am", "by hand"]);
+    let refused = workspace.edt(&["land"]);
+    assert_eq!(refused.codes(), ["SIZE_REDUCTION"], "{:#}", refused.json);
+}
+
+#[test]
+fn a_proposal_with_the_digest_of_another_change_is_not_approved() {
+    let workspace = workspace();
+    workspace.apply(&ci("cargo test --all\n"));
+    let commit = workspace.git(&["cat-file", "commit", "refs/edt/proposals/1"]);
+    let (start, digest) = commit.split_once("Edt-Digest: ").unwrap();
+    let forged = format!("{start}Edt-Digest: {}{}", "0".repeat(64), &digest[64..]);
+    workspace.write("forged", &forged);
+    let id = workspace.git(&["hash-object", "-t", "commit", "-w", "forged"]);
+    std::fs::remove_file(workspace.root.join("forged")).unwrap();
+    workspace.git(&["update-ref", "refs/edt/proposals/1", id.trim()]);
+    let (status, screen) = workspace.at_terminal("approve 1", "yes\n");
+    assert_eq!(status, Some(2), "{screen}");
+    assert!(screen.contains("digest"), "{screen}");
+    assert_eq!(states(&workspace), [(1, "open".to_owned())]);
 }

@@ -214,10 +214,18 @@ fn the_pre_commit_hook_counts_only_signed_approvals() {
         // The same change, to be committed with Git.
         workspace.git(&["reset", "--quiet", "--soft", "HEAD~1"]);
         settings(&workspace, setting);
-        let judged = workspace.edt(&["hook", "pre-commit"]);
-        assert_eq!(judged.exit == 0, is_signed, "{:#}", judged.json);
+        for is_pruned in [false, true] {
+            if is_pruned {
+                workspace.git(&["reflog", "expire", "--expire=now", "--all"]);
+                workspace.git(&["prune", "--expire=now"]);
+            }
+            let judged = workspace.edt(&["hook", "pre-commit"]);
+            assert_eq!(judged.exit == 0, is_signed, "{is_pruned}: {:#}", judged.json);
+            if !is_signed {
+                assert_eq!(judged.codes(), ["APPROVAL_REQUIRED"], "{is_pruned}");
+            }
+        }
         if !is_signed {
-            assert_eq!(judged.codes(), ["APPROVAL_REQUIRED"]);
             workspace.git(&["reset", "--quiet", "--hard"]);
         }
     }

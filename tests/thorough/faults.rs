@@ -15,10 +15,10 @@ use std::process::{Command, Stdio};
 
 use edt_core::guard::review::ChangesPreview;
 use edt_core::proposal;
+use edt_core::proposal::landing::land;
 use edt_core::session::abandon::abandon;
 use edt_core::session::begin::{self, BeginOptions, HeadSwitch};
 use edt_core::session::gc::{GcOptions, gc};
-use edt_core::session::land::land;
 use edt_core::session::land_options::LandOptions;
 use edt_core::session::message::Kind;
 use edt_core::session::not_kept::NamedPaths;

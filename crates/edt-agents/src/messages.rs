@@ -15,9 +15,10 @@ pub fn refusal(findings: &Refusal) -> String {
     let mut out = String::from("edt refused this edit; nothing was changed.\n");
     for finding in findings.as_slice() {
         write_finding(&mut out, finding, finding.effect, &remedy(finding));
-        let correction = finding.evidence.get("correction").and_then(|patch| patch.as_str());
-        if let Some(patch) = correction.filter(|patch| patch.len() <= MAX_CORRECTION) {
-            let _ = writeln!(out, "edt would accept this patch:\n{}", patch.trim_end());
+        let offer = finding.offer().filter(|(_, text)| text.len() <= MAX_CORRECTION);
+        if let Some((key, text)) = offer {
+            let what = if key == "request" { "request" } else { "patch" };
+            let _ = writeln!(out, "edt would accept this {what}:\n{}", text.trim_end());
         }
     }
     for lesson in findings.lessons() {

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use edt_git::Repo;
 use edt_types::{DryRun, Outcome, Recovered, SessionReport, Status, Warning};
 
+use crate::proposal::landing::land;
 use crate::proposal::propose::apply_or_propose;
 use crate::session::abandon::abandon;
 use crate::session::begin::{BeginOptions, HeadSwitch, begin};
 use crate::session::file_diff;
 use crate::session::history::Commit;
-use crate::session::land::land;
 use crate::session::revert::revert;
 use crate::session::status::status;
 use crate::session::undo::{BranchMove, MoveOptions, UndoTarget, redo, undo};

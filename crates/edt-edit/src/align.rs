@@ -83,7 +83,10 @@ pub(super) fn align(table: &LineTable<'_>, hunk: &Hunk, budget: &mut usize) -> O
         old.iter().filter(|line| !is_elision(line)).map(|line| weight(line)).sum();
     let distinctive = distinctive(table, &old, &best) >= MIN_DISTINCTIVE
         || stated_line == best.lines.first().copied().flatten();
-    (distinctive && best.score >= MIN_SHARE * total_weight && best.score >= second + MARGIN)
+    (distinctive
+        && differs_once(table, &old, &best)
+        && best.score >= MIN_SHARE * total_weight
+        && best.score >= second + MARGIN)
         .then_some(best)
 }
 
@@ -104,6 +107,24 @@ fn change(hunk: &Hunk, alignment: &Alignment) -> Option<ChangePosition> {
         Some(ChangePosition { old, line, place: line + after })
     };
     file_line(before, 0).or_else(|| file_line(before.checked_sub(1)?, 1))
+}
+
+/// Whether the context differs from the file in one place at most, and some context does not differ.
+/// Another function that resembles the intended one differs in several.
+fn differs_once(table: &LineTable<'_>, old: &[&HunkLine], alignment: &Alignment) -> bool {
+    let (mut regions, mut within, mut equal) = (0, false, false);
+    for (line, at) in old.iter().zip(&alignment.lines) {
+        if is_elision(line) || line.text.trim_ascii().is_empty() {
+            continue;
+        }
+        let same = at.is_some_and(|at| {
+            line.side == Side::Old || table.lines_equal(&line.text, table.line(at))
+        });
+        equal |= same && line.side == Side::Both && weight(line) >= 1.0;
+        regions += usize::from(!same && !within);
+        within = !same;
+    }
+    regions == 0 || (regions == 1 && equal)
 }
 
 /// How much of the old side matches exactly. A line that occurs at many places counts little.

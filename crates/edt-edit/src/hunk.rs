@@ -1,5 +1,10 @@
 //! The hunk: the common representation of every patch format.
 
+use similar::{Algorithm, DiffTag};
+
+use super::table::content;
+use edt_types::text;
+
 /// A run of context, removed and added lines in one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
@@ -100,6 +105,35 @@ impl Hunk {
         self.lines.iter().filter(|line| line.side != Side::Old).collect()
     }
 
+    /// The same change with the lines that it only adds as far down as possible; `None` if they are
+    /// there already.
+    pub(crate) fn slid_down(&self) -> Option<Hunk> {
+        let mut lines = self.lines.clone();
+        let mut end = lines.len();
+        while let Some(last) = lines[..end].iter().rposition(|line| line.side == Side::New) {
+            let first = lines[..last]
+                .iter()
+                .rposition(|line| line.side != Side::New)
+                .map_or(0, |before| before + 1);
+            let (mut first, mut next) = (first, last + 1);
+            let removes = first > 0 && lines[first - 1].side == Side::Old;
+            while !removes
+                && lines
+                    .get(next)
+                    .is_some_and(|line| line.side == Side::Both && line.text == lines[first].text)
+            {
+                lines[first].side = Side::Both;
+                lines[next].side = Side::New;
+                (first, next) = (first + 1, next + 1);
+            }
+            end = first.min(last);
+            while end > 0 && lines[end - 1].side == Side::New {
+                end -= 1;
+            }
+        }
+        (lines != self.lines).then(|| Hunk { lines, ..self.clone() })
+    }
+
     /// The possible readings, the likeliest first: with the markers as they are; with every context
     /// line as one that lost its marker; without the last lines that may be prose.
     #[must_use]
@@ -123,4 +157,24 @@ impl Hunk {
         }
         readings
     }
+}
+
+/// A hunk that replaces `search` with `replace`: the common lines are context.
+pub(crate) fn between(search: &[u8], replace: &[u8]) -> Vec<HunkLine> {
+    let lines = |text: &[u8]| -> Vec<Vec<u8>> { text::lines(text).map(<[u8]>::to_vec).collect() };
+    let (old, new) = (lines(search), lines(replace));
+    let texts = |lines: &[Vec<u8>]| -> Vec<Vec<u8>> {
+        lines.iter().map(|line| content(line).to_vec()).collect()
+    };
+    let ops = similar::capture_diff_slices(Algorithm::Myers, &texts(&old), &texts(&new));
+    let mut out = Vec::new();
+    for op in ops {
+        if op.tag() == DiffTag::Equal {
+            out.extend(old[op.old_range()].iter().map(|line| HunkLine::new(Side::Both, line)));
+        } else {
+            out.extend(old[op.old_range()].iter().map(|line| HunkLine::new(Side::Old, line)));
+            out.extend(new[op.new_range()].iter().map(|line| HunkLine::new(Side::New, line)));
+        }
+    }
+    out
 }

@@ -68,7 +68,9 @@ impl Indent {
     #[must_use]
     pub fn convert(&self, line: &[u8]) -> Option<Vec<u8>> {
         if line.trim_ascii().is_empty() {
-            return Some(line.to_vec());
+            // A blank line shows no indentation that must be known.
+            let known = if line.is_empty() { None } else { self.of(line) };
+            return Some(known.unwrap_or_else(|| line.to_vec()));
         }
         let indent = indent_of(line);
         let mut out = self.of(indent)?;

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::hunk::Hunk;
+use super::line_anchor::LineAnchor;
 use super::place::Matching;
+use super::symbol::SymbolEdit;
 use edt_types::RepoPath;
 
 /// The name of a mode in JSON.
@@ -29,6 +31,14 @@ pub enum Mode {
     Delete,
     /// Moves the file; its content and mode bit stay.
     Rename,
+    /// Replaces a definition; the comments and attributes above it stay, unless `content` has some.
+    ReplaceSymbol,
+    /// Inserts before a definition and what is directly above it.
+    InsertBeforeSymbol,
+    /// Inserts after a definition.
+    InsertAfterSymbol,
+    /// Renames a definition and its uses in the file.
+    RenameSymbol,
 }
 
 impl Mode {
@@ -43,6 +53,10 @@ impl Mode {
         Mode::DeleteLines,
         Mode::Delete,
         Mode::Rename,
+        Mode::ReplaceSymbol,
+        Mode::InsertBeforeSymbol,
+        Mode::InsertAfterSymbol,
+        Mode::RenameSymbol,
     ];
 
     /// The name in JSON.
@@ -58,6 +72,10 @@ impl Mode {
             Mode::DeleteLines => "delete_lines",
             Mode::Delete => "delete",
             Mode::Rename => "rename",
+            Mode::ReplaceSymbol => "replace_symbol",
+            Mode::InsertBeforeSymbol => "insert_before_symbol",
+            Mode::InsertAfterSymbol => "insert_after_symbol",
+            Mode::RenameSymbol => "rename_symbol",
         }
     }
 
@@ -69,11 +87,20 @@ impl Mode {
             Mode::Create => (&["content"], &["executable"]),
             Mode::Edit => (&["old_text", "content"], &["replace_all"]),
             Mode::Append | Mode::Overwrite => (&["content"], &[]),
-            Mode::Insert => (&["start_line", "content"], &["expected_text"]),
-            Mode::ReplaceLines => (&["start_line", "end_line", "content"], &["expected_text"]),
-            Mode::DeleteLines => (&["start_line", "end_line"], &["expected_text"]),
+            Mode::Insert => (&["start_line", "content"], &["expected_text", "start_anchor"]),
+            Mode::ReplaceLines => (
+                &["start_line", "end_line", "content"],
+                &["expected_text", "start_anchor", "end_anchor"],
+            ),
+            Mode::DeleteLines => {
+                (&["start_line", "end_line"], &["expected_text", "start_anchor", "end_anchor"])
+            }
             Mode::Delete => (&[], &[]),
             Mode::Rename => (&["to"], &[]),
+            Mode::ReplaceSymbol | Mode::InsertBeforeSymbol | Mode::InsertAfterSymbol => {
+                (&["symbol", "content"], &["start_line"])
+            }
+            Mode::RenameSymbol => (&["symbol", "to"], &["start_line"]),
         }
     }
 }
@@ -105,6 +132,8 @@ pub enum Op {
         old: Vec<u8>,
         new: Vec<u8>,
         occurrences: Occurrences,
+        /// How far the text may differ from the file.
+        matching: Matching,
     },
     /// Append to the file.
     Append { content: Vec<u8> },
@@ -120,6 +149,17 @@ pub enum Op {
         /// The present text of these lines, as the caller expects it.
         expected: Option<Vec<u8>>,
     },
+    /// Replace, remove or insert lines by their anchors.
+    Anchored {
+        first: LineAnchor,
+        last: LineAnchor,
+        /// Whether the content comes before the first line, which stays.
+        inserts: bool,
+        /// The new lines.
+        content: Vec<u8>,
+    },
+    /// Change a definition by its name.
+    Symbol(SymbolEdit),
     /// Apply the hunks of a patch.
     Patch {
         hunks: Vec<Hunk>,

@@ -260,6 +260,11 @@ fn final_newline_as_stated(table: &LineTable<'_>, newline: FinalNewline) -> bool
     }
 }
 
+/// Whether a text has so specific lines that a match is not a coincidence.
+pub(super) fn is_distinctive_text(text: &[u8]) -> bool {
+    is_distinctive(&edt_types::text::lines(text).collect::<Vec<&[u8]>>())
+}
+
 /// Whether the lines are specific enough that a match is not a coincidence.
 fn is_distinctive(run: &[&[u8]]) -> bool {
     run.iter().filter(|line| line.trim_ascii().len() > 2).count() >= 2

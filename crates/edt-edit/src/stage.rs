@@ -4,15 +4,17 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::hunk::Hunk;
+use super::hunk::{Hunk, between};
+use super::line_anchor::{self, AnchoredLines};
 use super::locate::{self, Located};
 use super::op::{Edit, Expect, LineRange, Op};
-use super::place;
-use super::place_error::UnplacedHunk;
+use super::place::{self, Matching};
+use super::place_error::{PlaceError, UnplacedHunk};
 use super::range::{self, ChangedLines, RangeError, VerifiedBy};
 use super::splice::{self, Splice};
+use super::symbol::{self, SymbolError};
 use super::table::{LineComparison, LineTable};
-use edt_types::text::BOM;
+use edt_types::text::{self, BOM};
 use edt_types::{MatchedBy, RepoPath};
 
 /// The files that a list of edits reads or changes.
@@ -74,6 +76,10 @@ pub enum EditError {
     ContentMismatch,
     /// The line numbers cannot be used.
     Range(RangeError),
+    /// The anchored lines are not there.
+    Anchor(AnchoredLines),
+    /// The definition cannot be changed by its name.
+    Symbol(SymbolError),
 }
 
 impl<'a> EditedFiles<'a> {
@@ -127,13 +133,16 @@ impl<'a> EditedFiles<'a> {
             }
             (Op::Write { content }, now @ None) => *now = Some(new(content, false)),
             (_, None) => return Err(EditError::NotFound),
-            (Op::Edit { old, new, occurrences }, Some(file)) => {
-                let at = match locate::locate(&file.text, old, *occurrences) {
-                    Located::At(at) => at,
+            (Op::Edit { old, new, occurrences, matching }, Some(file)) => {
+                let (splices, matched_by) = match locate::locate(&file.text, old, *occurrences) {
+                    Located::At(at) => (locate::replace(&file.text, &at, new), MatchedBy::Exact),
                     Located::Ambiguous(at) => return Err(EditError::Ambiguous(at)),
+                    Located::NotFound if *matching == Matching::Lenient => {
+                        leniently(&file.text, old, new)?
+                    }
                     Located::NotFound => return Err(EditError::TextNotFound),
                 };
-                let splices = locate::replace(&file.text, &at, new);
+                step.matched_by = (*matching == Matching::Lenient).then_some(matched_by);
                 file.change(&splices);
             }
             (Op::Append { content }, Some(file)) => {
@@ -162,6 +171,25 @@ impl<'a> EditedFiles<'a> {
                 let splices =
                     range::splices(&file.text, *range, content, expected.as_deref(), verified_by);
                 file.change(&splices.map_err(EditError::Range)?);
+            }
+            (Op::Anchored { first, last, inserts, content }, Some(file)) => {
+                let found = line_anchor::find(&file.text, *first, *last);
+                let AnchoredLines::At(start, end) = found else {
+                    return Err(EditError::Anchor(found));
+                };
+                let range =
+                    if *inserts { LineRange::Before(start) } else { LineRange::Of(start, end) };
+                let body = file.text.strip_prefix(BOM).unwrap_or(&file.text);
+                let lines = text::lines(body).skip(start - 1).take(end + 1 - start);
+                let expected: Vec<u8> = lines.collect::<Vec<_>>().concat();
+                let expected = Some(expected.as_slice());
+                let splices =
+                    range::splices(&file.text, range, content, expected, VerifiedBy::Nothing);
+                file.change(&splices.map_err(EditError::Range)?);
+            }
+            (Op::Symbol(symbol_edit), Some(file)) => {
+                let splices = symbol::splices(path, &file.text, symbol_edit);
+                file.change(&splices.map_err(EditError::Symbol)?);
             }
             (Op::Patch { hunks, matching }, Some(file)) => {
                 let placed =
@@ -230,6 +258,22 @@ fn new<'a>(content: &[u8], executable: bool) -> EditedFile<'a> {
         from: None,
         changed: ChangedLines::all(),
     }
+}
+
+/// The splices that replace the lines `old`, whatever the white space at their ends.
+fn leniently(text: &[u8], old: &[u8], new: &[u8]) -> Result<(Vec<Splice>, MatchedBy), EditError> {
+    let hunk = Hunk::of(1, between(old, new));
+    let lines = hunk.old_side().len();
+    let missed = match place::place(text, &[hunk], Matching::Lenient) {
+        Ok(placed) => return Ok((placed.splices, placed.matched_by)),
+        Err(missed) => missed,
+    };
+    let Some(PlaceError::Ambiguous(at)) = missed.into_iter().next().map(|missed| missed.why) else {
+        return Err(EditError::TextNotFound);
+    };
+    let table = LineTable::new(text, LineComparison::Exact);
+    let range = |at: usize| table.start(at)..table.start((at + lines).min(table.len()));
+    Err(EditError::Ambiguous(at.into_iter().map(range).collect()))
 }
 
 /// Whether the text is exactly the old side of the hunk.

@@ -1,5 +1,5 @@
-//! Suggested corrections: what a patch that does not apply probably meant. Nothing is ever written
-//! from a suggestion: it is printed as a patch that applies exactly, and the caller decides.
+//! Suggested corrections: what a patch or an edit that does not apply probably meant. Nothing is ever
+//! written from a suggestion: it is printed as one that applies exactly, and the caller decides.
 //!
 //! The old side of each hunk is aligned with the file. Removed lines must be in the file, apart
 //! from white space; context lines may be missing or different. Only the changes are transferred to
@@ -17,6 +17,7 @@ use super::place::{self, Matching};
 use super::place_error::PlaceError;
 use super::placement::{self, Placement};
 use super::splice::{self, Splice};
+pub use super::suggest_edit::edit_correction;
 use super::table::{LineComparison, LineTable};
 use edt_io::clock;
 
@@ -26,7 +27,8 @@ use edt_io::clock;
 pub fn correction(path: &[u8], text: &[u8], edits: &[&[Hunk]]) -> Option<Vec<u8>> {
     let (mut likely_placements, mut budget) = (Cow::Borrowed(text), align::BUDGET);
     for hunks in edits {
-        likely_placements = Cow::Owned(intended_text(&likely_placements, hunks, &mut budget)?);
+        likely_placements =
+            Cow::Owned(intended_text(&likely_placements, hunks, Source::Patch, &mut budget)?);
     }
     let patch = print(path, text, &likely_placements);
     // The suggestion must apply exactly and produce the intended text.
@@ -40,20 +42,34 @@ pub fn correction(path: &[u8], text: &[u8], edits: &[&[Hunk]]) -> Option<Vec<u8>
     (named == path && splice::apply(text, &placed.splices) == *likely_placements).then_some(patch)
 }
 
+/// What a hunk was made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A patch: a new line may lack its marker.
+    Patch,
+    /// An edit: a line of context is in both of its texts.
+    Edit,
+}
+
 /// The text after the changes that `hunks` probably meant.
-fn intended_text(text: &[u8], hunks: &[Hunk], budget: &mut usize) -> Option<Vec<u8>> {
+pub(super) fn intended_text(
+    text: &[u8],
+    hunks: &[Hunk],
+    source: Source,
+    budget: &mut usize,
+) -> Option<Vec<u8>> {
     let (exact, loose) = (
         LineTable::new(text, LineComparison::Exact),
         LineTable::new(text, LineComparison::Trimmed),
     );
-    let mut placements = likely_placements(&exact, &loose, hunks, budget)?;
+    let mut placements = likely_placements((&exact, &loose), hunks, source, budget)?;
     let off = |(placement, hunk): (&Placement, &Hunk)| {
         hunk.at.is_some_and(|at| at != placement.first + 1)
     };
     if hunks.len() > 1 && placements.iter().zip(hunks).any(off) {
         // As in placing: one wrong line number makes all of them unreliable.
         let hunks: Vec<Hunk> = hunks.iter().map(|hunk| Hunk { at: None, ..hunk.clone() }).collect();
-        placements = likely_placements(&exact, &loose, &hunks, budget)?;
+        placements = likely_placements((&exact, &loose), &hunks, source, budget)?;
     }
     let mut splices: Vec<Splice> =
         placements.iter().flat_map(|placement| placement.splices(&exact)).collect();
@@ -65,16 +81,16 @@ fn intended_text(text: &[u8], hunks: &[Hunk], budget: &mut usize) -> Option<Vec<
 }
 
 fn likely_placements(
-    exact: &LineTable<'_>,
-    loose: &LineTable<'_>,
+    (exact, loose): (&LineTable<'_>, &LineTable<'_>),
     hunks: &[Hunk],
+    source: Source,
     budget: &mut usize,
 ) -> Option<Vec<Placement>> {
     let placements = place::placements(exact, hunks, Matching::Lenient);
     let placements = placements.into_iter().zip(hunks).map(|(placement, hunk)| match placement {
         Ok(placement) => Some(placement),
         Err(PlaceError::NotFound(new)) if new.is_empty() => {
-            let (at, hunk) = corrected(loose, hunk, budget)?;
+            let (at, hunk) = corrected(loose, hunk, source, budget)?;
             Some(Placement::exact(exact, hunk, at))
         }
         Err(_) => None,
@@ -83,7 +99,12 @@ fn likely_placements(
 }
 
 /// The corrected hunk, and the line where it begins.
-fn corrected(table: &LineTable<'_>, hunk: &Hunk, budget: &mut usize) -> Option<(usize, Hunk)> {
+fn corrected(
+    table: &LineTable<'_>,
+    hunk: &Hunk,
+    source: Source,
+    budget: &mut usize,
+) -> Option<(usize, Hunk)> {
     let mut best: Option<(Alignment, Hunk)> = None;
     for reading in hunk.readings() {
         let Some(found) = align::align(table, &reading, budget) else { continue };
@@ -97,7 +118,63 @@ fn corrected(table: &LineTable<'_>, hunk: &Hunk, budget: &mut usize) -> Option<(
     if reading.lines.iter().all(blank) {
         return None;
     }
+    if source == Source::Edit && !has_sure_neighbours(table, &reading, &alignment) {
+        return None;
+    }
+    if source == Source::Patch && may_lack_a_marker(&reading, &alignment) {
+        return None;
+    }
     rebuilt(table, &reading, &alignment)
+}
+
+/// Whether the lines beside those that are only added are as in the file: nothing else shows where
+/// the new lines belong.
+fn has_sure_neighbours(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment) -> bool {
+    let old = hunk.old_side();
+    let stays = |at: &usize| !old[*at].text.trim_ascii().is_empty();
+    let same = |at: usize| {
+        alignment.lines[at].is_some_and(|line| table.lines_equal(&old[at].text, table.line(line)))
+    };
+    let mut before = 0;
+    let (mut at, lines) = (0, &hunk.lines);
+    while at < lines.len() {
+        if lines[at].side != Side::New {
+            (at, before) = (at + 1, before + 1);
+            continue;
+        }
+        at += lines[at..].iter().take_while(|line| line.side == Side::New).count();
+        let around = [(0..before).rev().find(stays), (before..old.len()).find(stays)];
+        if !around.into_iter().flatten().all(same) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether a context line is not in the file, and the file has nothing in its place: then it may be
+/// a new line without its marker.
+fn may_lack_a_marker(hunk: &Hunk, alignment: &Alignment) -> bool {
+    let old = hunk.old_side();
+    let is_change = |at: usize| hunk.lines.get(at).is_some_and(|line| line.side != Side::Both);
+    // Whether each line of the old side is beside a changed one.
+    let beside: Vec<bool> = (0..hunk.lines.len())
+        .filter(|&at| hunk.lines[at].side != Side::New)
+        .map(|at| is_change(at + 1) || at.checked_sub(1).is_some_and(is_change))
+        .collect();
+    (0..old.len()).any(|i| {
+        let absent = |at: usize| alignment.lines[at].is_none();
+        let before = (0..i).rev().find(|&at| !absent(at)).and_then(|at| alignment.lines[at]);
+        let after = (i..old.len()).find(|&at| !absent(at)).and_then(|at| alignment.lines[at]);
+        let doubted = absent(i)
+            && old[i].side == Side::Both
+            && !old[i].text.trim_ascii().is_empty()
+            && !align::is_elision(old[i]);
+        let nothing_there = match (before, after) {
+            (Some(before), Some(after)) => after == before + 1,
+            _ => beside[i],
+        };
+        doubted && nothing_there
+    })
 }
 
 /// The hunk rebuilt from the lines of the file and the new lines of `hunk`.
@@ -217,7 +294,9 @@ impl Style {
     fn convert(&self, table: &LineTable<'_>, line: &HunkLine) -> Option<Vec<u8>> {
         let text = if self.trailing { line.text.trim_ascii_end() } else { &line.text };
         if text.trim_ascii().is_empty() {
-            return Some(if self.trailing { Vec::new() } else { text.to_vec() });
+            let converted = self.indent.as_ref().and_then(|indent| indent.convert(text));
+            let blank = converted.unwrap_or_else(|| text.to_vec());
+            return Some(if self.trailing { Vec::new() } else { blank });
         }
         if let Some(indent) = &self.indent {
             return indent.convert(text);

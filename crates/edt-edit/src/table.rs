@@ -189,7 +189,7 @@ fn key(line: &[u8], comparison: LineComparison) -> &[u8] {
 }
 
 /// Where `run` occurs in `lines`: Knuth, Morris and Pratt, so that no input makes it slow.
-fn search(lines: &[usize], run: &[usize], limit: usize) -> Vec<usize> {
+pub(super) fn search(lines: &[usize], run: &[usize], limit: usize) -> Vec<usize> {
     let mut back = vec![0; run.len()];
     let mut matched = 0;
     for i in 1..run.len() {

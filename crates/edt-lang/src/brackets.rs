@@ -96,6 +96,21 @@ struct Scan<'t> {
     found: Vec<Bracket>,
 }
 
+/// Whether the brace at `at` ends the only argument of a macro in capitals alone on its line:
+/// `CPP(extern "C" {)`, `CPP(})`.
+fn is_lone_argument(text: &[u8], at: usize) -> bool {
+    let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
+    if text[at + 1..end].trim_ascii() != b")" {
+        return false;
+    }
+    let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+    let before = text[start..at].trim_ascii_start();
+    let word = before.iter().take_while(|byte| byte.is_ascii_uppercase() || **byte == b'_').count();
+    let inner = &before[word..];
+    let other = |byte: &u8| b"(){}[],".contains(byte);
+    word > 1 && inner.starts_with(b"(") && !inner[1..].iter().any(other)
+}
+
 impl Scan<'_> {
     fn step(&mut self, byte: u8) {
         let next = self.text.get(self.at + 1).copied();
@@ -108,6 +123,7 @@ impl Scan<'_> {
             (b'"', _) if self.is_raw() => self.skip_raw(),
             (b'"', _) => self.skip_quoted(byte),
             (b'\'', _) if !self.is_digit_separator() => self.skip_quoted(byte),
+            (b'{' | b'}', _) if is_lone_argument(self.text, self.at) => self.at += 1,
             (b'(' | b')' | b'[' | b']' | b'{' | b'}', _) => {
                 self.found.push(Bracket { at: self.at, byte });
                 self.at += 1;
@@ -303,6 +319,12 @@ mod tests {
         assert_eq!(alone("f(\"(\\\"(\", '(', '\\'' /* ( */); // (\n#define BEGIN {\\\n (\nx"), "");
         assert_eq!(alone("auto s = R\"x()\")x\"; int i = 0x1'000;"), "");
         assert_eq!(alone("puts(\"unterminated ((\n);"), "", "a string ends with its line");
+    }
+
+    #[test]
+    fn a_macro_in_capitals_may_open_or_close_a_block() {
+        assert_eq!(alone("CPP(extern \"C\" {)\nint x;\nCPP(})\n"), "");
+        assert_eq!(alone("CPP(a, {)\nf({);\nF({ }))\n"), "{{)");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::parse::{Parsed, rows};
+use super::parse::{Parsed, Unparsed, rows};
 use super::visit::visit;
 
 /// One ERROR or MISSING node.
@@ -39,18 +39,25 @@ pub enum SyntaxFaultKind {
     Rule(&'static str),
 }
 
+const SECOND: SyntaxFaultKind = SyntaxFaultKind::Rule("a second value");
+const RESERVED: SyntaxFaultKind =
+    SyntaxFaultKind::Rule("a reserved word where a command should be");
+
 impl Parsed<'_> {
     /// Every fault, in text order. Only branches with an error are visited, unless the language
     /// defines faults that its grammar does not report. A language with a checker has the faults
     /// that it finds, whatever the tree is.
-    #[must_use]
-    pub fn faults(&self) -> Vec<SyntaxFault> {
+    ///
+    /// # Errors
+    /// The time limit is over.
+    pub fn faults(&self, expired: &dyn Fn() -> bool) -> Result<Vec<SyntaxFault>, Unparsed> {
         let language = self.language();
         if let Some(checker) = language.checker {
-            return checker(self.text);
+            return checker(self.text, expired).ok_or(Unparsed::OutOfTime);
         }
         let all = !(language.aligned.is_empty()
             && language.never_empty.is_empty()
+            && language.reserved.is_empty()
             && language.errors.is_empty());
         let mut faults = Vec::new();
         let mut columns: HashMap<usize, usize> = HashMap::new();
@@ -59,7 +66,9 @@ impl Parsed<'_> {
                 faults.push(fault(node, parent, None));
             } else if all {
                 let kind = node.kind();
-                if language.errors.contains(&kind) {
+                if language.reserved_in.contains(&kind) && self.is_reserved(node) {
+                    faults.push(fault(node, parent, Some(RESERVED)));
+                } else if language.errors.contains(&kind) {
                     faults.push(fault(node, parent, Some(SyntaxFaultKind::Unexpected)));
                 } else if node.byte_range().is_empty() && language.never_empty.contains(&kind) {
                     faults.push(fault(
@@ -75,7 +84,29 @@ impl Parsed<'_> {
             }
             all || node.has_error()
         });
-        faults
+        if let Some(second) = self.second_of_one() {
+            faults.push(fault(second, second.parent(), Some(SECOND)));
+        }
+        Ok(faults)
+    }
+
+    /// The second child of a root that may have one.
+    fn second_of_one(&self) -> Option<Node<'_>> {
+        let root = self.tree.root_node();
+        if !self.language().single.contains(&root.kind()) || root.named_child_count() < 2 {
+            return None;
+        }
+        let comments = self.language().comments;
+        let mut cursor = root.walk();
+        let mut children = root.named_children(&mut cursor);
+        let counts = |node: &Node<'_>| !node.is_error() && !comments.contains(&node.kind());
+        children.by_ref().find(counts)?;
+        children.find(counts)
+    }
+
+    fn is_reserved(&self, node: Node<'_>) -> bool {
+        let text = self.text_of(node);
+        self.language().reserved.iter().any(|word| word.as_bytes() == text)
     }
 
     /// Whether `node` begins a line at another column than its earlier siblings, or, for a clause,

@@ -4,6 +4,7 @@
 //! language is in `grammars/`: node kinds and comment forms in `languages.toml`, definitions and
 //! blocks in queries.
 
+pub mod bodies;
 pub mod brackets;
 #[allow(dead_code, reason = "a build without a language does not use its part")]
 mod checkers;
@@ -13,6 +14,7 @@ mod idioms;
 pub mod outline;
 pub mod parse;
 pub mod preprocessor;
+pub mod symbols;
 pub mod table;
 pub mod trees;
 mod visit;

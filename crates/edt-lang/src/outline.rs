@@ -68,7 +68,7 @@ impl<'t> UniqueNames<'t> {
 const MAX_NAMES: usize = 32;
 
 /// Where `name` occurs in `text` and is not a part of a longer word.
-fn words<'t>(text: &'t [u8], name: &'t [u8]) -> impl Iterator<Item = usize> + 't {
+pub(super) fn words<'t>(text: &'t [u8], name: &'t [u8]) -> impl Iterator<Item = usize> + 't {
     let is_word =
         |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     memchr::memmem::find_iter(text, name).filter(move |&at| {
@@ -153,7 +153,7 @@ impl Parsed<'_> {
 
     /// The tokens below `node`, without comments: the text of each leaf, and text without a node of
     /// its own (a string between its escapes, the number of `10px`).
-    fn tokens(&self, node: Node<'_>) -> Vec<&[u8]> {
+    pub(super) fn tokens(&self, node: Node<'_>) -> Vec<&[u8]> {
         let mut tokens = Vec::new();
         let mut at = node.start_byte();
         let mut push = |from: usize, to: usize| {

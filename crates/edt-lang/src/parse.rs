@@ -229,6 +229,26 @@ impl Parsed<'_> {
         None
     }
 
+    /// Whether byte `at` is directly in a block of statements: the innermost list of anything around
+    /// it is one of statements.
+    #[must_use]
+    pub fn is_in_block(&self, at: usize) -> bool {
+        let mut cursor = self.tree.walk();
+        let mut block = false;
+        while cursor.goto_first_child_for_byte(at).is_some() {
+            let node = cursor.node();
+            if node.start_byte() >= at {
+                break;
+            }
+            match node.kind() {
+                "compound_statement" => block = true,
+                kind if kind.ends_with("_list") => block = false,
+                _ => {}
+            }
+        }
+        block
+    }
+
     pub(super) fn text_of(&self, node: Node<'_>) -> &[u8] {
         &self.text[node.byte_range()]
     }

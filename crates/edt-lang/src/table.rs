@@ -2,6 +2,8 @@
 
 use edt_types::RepoPath;
 
+use super::parse::Unparsed;
+
 /// A language: how its files are recognised, and the node kinds of its tree.
 #[derive(Debug)]
 pub struct Language {
@@ -13,6 +15,8 @@ pub struct Language {
     pub extensions: &'static [&'static str],
     /// Complete file names, such as `Makefile`.
     pub files: &'static [&'static str],
+    /// Ends of paths with one `*` each, such as `.vscode/*.json`.
+    pub patterns: &'static [&'static str],
     /// Programs in a `#!` line that run files of the language.
     pub interpreters: &'static [&'static str],
     /// What begins a comment that ends with its line.
@@ -35,11 +39,24 @@ pub struct Language {
     /// Node kinds of lists of statements or members, in which a run of lines never occurs twice in
     /// a row.
     pub containers: &'static [&'static str],
+    /// Node kinds of the definitions that edits can name, each with what it is called; an empty
+    /// text for one that only contains others.
+    pub symbols: &'static [(&'static str, &'static str)],
+    /// Node kinds that belong to the one symbol in them, such as that of `export`.
+    pub wrappers: &'static [&'static str],
+    /// Node kinds of attributes, annotations and decorators, which are before a definition.
+    pub attributes: &'static [&'static str],
     /// Node kinds whose children all begin at one column, if they begin a line.
     pub aligned: &'static [&'static str],
     /// Node kinds that the grammar allows to be empty and the language does not. An empty one is an
     /// error.
     pub never_empty: &'static [&'static str],
+    /// Node kinds that have one child in the language and any number in the grammar.
+    pub single: &'static [&'static str],
+    /// Words that the language reserves and the grammar takes for a name in one of `reserved_in`.
+    pub reserved: &'static [&'static str],
+    /// Node kinds; see `reserved`.
+    pub reserved_in: &'static [&'static str],
     /// Node kinds for errors, in addition to `ERROR`.
     pub errors: &'static [&'static str],
     /// Extensions of another language that belong to this one if a line begins with one of `signs`.
@@ -82,9 +99,17 @@ impl Language {
 
     /// The text with idioms that the grammar does not know rewritten, at the same offsets. `None`
     /// if the language has no such rewriting.
-    #[must_use]
-    pub fn without_idioms(&self, text: &[u8]) -> Option<Vec<u8>> {
-        self.idioms.map(|rewrite| rewrite(text))
+    ///
+    /// # Errors
+    /// The time limit is over.
+    pub fn without_idioms(
+        &self,
+        text: &[u8],
+        expired: &dyn Fn() -> bool,
+    ) -> Result<Option<Vec<u8>>, Unparsed> {
+        let rewritten =
+            self.idioms.map(|rewrite| rewrite(text, expired).ok_or(Unparsed::OutOfTime));
+        rewritten.transpose()
     }
 
     fn signs(&self, text: &[u8]) -> bool {
@@ -99,6 +124,12 @@ impl Language {
 pub fn language_of(path: &RepoPath, text: &[u8]) -> Option<&'static Language> {
     let name = path.as_bytes().rsplit(|&b| b == b'/').next()?;
     if let Some(known) = LANGUAGES.iter().find(|language| holds(language.files, name)) {
+        return Some(known);
+    }
+    let fits = |pattern: &str| fits(pattern.as_bytes(), path.as_bytes());
+    if let Some(known) =
+        LANGUAGES.iter().find(|language| language.patterns.iter().any(|pattern| fits(pattern)))
+    {
         return Some(known);
     }
     match name.iter().rposition(|&b| b == b'.') {
@@ -122,6 +153,24 @@ pub fn language_of(path: &RepoPath, text: &[u8]) -> Option<&'static Language> {
 fn extension(name: &[u8]) -> Vec<u8> {
     let dot = name.iter().rposition(|&byte| byte == b'.');
     dot.map_or_else(Vec::new, |dot| name[dot + 1..].to_ascii_lowercase())
+}
+
+/// Whether the last parts of a path fit a pattern with one `*`, which stands for any characters of
+/// one part.
+fn fits(pattern: &[u8], path: &[u8]) -> bool {
+    let parts = memchr::memchr_iter(b'/', pattern).count() + 1;
+    let tail = match memchr::memrchr_iter(b'/', path).nth(parts - 1) {
+        Some(slash) => &path[slash + 1..],
+        None => path,
+    };
+    let (before, after) = match memchr::memchr(b'*', pattern) {
+        Some(star) => (&pattern[..star], &pattern[star + 1..]),
+        None => (pattern, &b""[..]),
+    };
+    tail.len() >= before.len() + after.len()
+        && tail.starts_with(before)
+        && tail.ends_with(after)
+        && !tail[before.len()..tail.len() - after.len()].contains(&b'/')
 }
 
 fn holds(words: &[&str], word: &[u8]) -> bool {
@@ -170,8 +219,19 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_fits_the_last_parts_of_a_path() {
+        let fits = |pattern: &str, path: &str| fits(pattern.as_bytes(), path.as_bytes());
+        assert!(fits(".vscode/*.json", "a/.vscode/b.json") && fits("a*.b", "a.b"));
+        assert!(!fits(".vscode/*.json", ".vscode/a/b.json") && !fits("ab*b", "ab"));
+        assert!(!fits(".vscode/*.json", "x.vscode/b.json") && !fits("a*.b", "b/xa.b"));
+    }
+
+    #[test]
     #[cfg(feature = "languages")]
     fn a_language_is_recognised_by_name_then_extension_then_first_line() {
+        assert_eq!(name("a/package.json", ""), Some("json"));
+        assert_eq!(name("a/tsconfig.build.json", ""), Some("jsonc"));
+        assert_eq!(name(".vscode/settings.json", ""), Some("jsonc"));
         assert_eq!(name("a/b.c", ""), Some("c"));
         assert_eq!(name("A.PY", ""), Some("python"));
         assert_eq!(name("SConstruct", ""), Some("python"));

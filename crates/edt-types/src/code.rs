@@ -193,6 +193,17 @@ codes! {
     LineOutOfRange "LINE_OUT_OF_RANGE" Refused None,
         "The request names lines that the file does not have. The message has the number of lines. \
          Read the file (`edt read`) and name existing lines.";
+    SymbolNotFound "SYMBOL_NOT_FOUND" Refused None,
+        "The file has no definition of that name. The answer has similar names; `edt outline PATH` \
+         lists all. Definitions inside functions are not listed: use mode \"edit\" for them.";
+    SymbolAmbiguous "SYMBOL_AMBIGUOUS" Refused None,
+        "Several definitions of the file have that name. The answer lists them. Send the complete \
+         name, with those of the definitions around it, or a line of the definition as \
+         `start_line`.";
+    SymbolUnclear "SYMBOL_UNCLEAR" Refused None,
+        "The definition cannot be changed by its name without a guess: edt reads no definitions of \
+         such files, the definition has a syntax error or shares a line, or a new name is taken or \
+         its uses are not certain. The message says which. Use mode \"edit\".";
     SizeReduction "SIZE_REDUCTION" Refused Some("size_reduction"),
         "The edit would shrink the file far below its size in HEAD or in the session's base. That \
          is typical of a file overwritten with a fragment. Use mode \"edit\" or \"append\"; if the \
@@ -201,23 +212,34 @@ codes! {
         "The transaction, the session or the landing would remove many files, or many more lines \
          than it adds. Keep what is still needed and ask the user about the rest, or allow \
          mass_deletion.";
+    LostContent "LOST_CONTENT" Refused Some("lost_content"),
+        "The edit would leave a file empty that had some lines. Send the complete content, or remove \
+         the file with mode \"delete\"; if it really should be empty, allow lost_content.";
     SyntaxError "SYNTAX_ERROR" Refused Some("syntax_error"),
         "The edit would add a syntax error to the file. The answer names its place in the new text \
          and the bracket without a partner. Correct the content, and send edits that only make \
          sense together in one request. Or allow syntax_error.";
     DuplicateCode "DUPLICATE_CODE" Refused Some("duplicate_code"),
         "The edit would put the same statement, lines or definition into the file twice. The \
-         answer names both places. Send only what is new, or allow duplicate_code.";
+         answer names both places. Send only what is new, send the removal of the original in the \
+         same request, or allow duplicate_code.";
     ElidedCode "ELIDED_CODE" Refused Some("elided_code"),
         "The content has a placeholder such as \"... existing code ...\" where code would be \
          deleted. Code that the content leaves out is lost. Send a smaller edit or the complete \
          text, or allow elided_code.";
+    HollowBody "HOLLOW_BODY" Refused Some("hollow_body"),
+        "The edit would replace the body of a function by a stub, or by comments. The answer names \
+         the function. Send the body as it should be, or leave the function as it is. Or allow \
+         hollow_body.";
+    WeakenedTests "WEAKENED_TESTS" Refused Some("weakened_tests"),
+        "The edit would remove half of the tests of a file, or more. Keep the tests and correct the \
+         code that they test, or ask the user; if they really should go, allow weakened_tests.";
     ConflictMarkers "CONFLICT_MARKERS" Refused Some("conflict_markers"),
         "The edit would leave a marker of a merge, a SEARCH/REPLACE block or a patch in the file. \
          Send the text without the markers, or allow conflict_markers.";
     ChatArtifact "CHAT_ARTIFACT" Refused Some("chat_artifact"),
-        "The edit would leave a Markdown fence, line numbers, `+` signs or escapes of a chat in \
-         the file. Send exactly the text that the file should have, or allow chat_artifact.";
+        "The edit would leave a Markdown fence, line numbers, `+` signs, escapes, a sentence of a \
+         chat or a tag of a tool call in the file. Send exactly the text that the file should have, or allow chat_artifact.";
     Secret "SECRET" Refused Some("secret"),
         "The edit would add what looks like a credential: a private key, a token with its issuer's \
          prefix, a password in a URL, or a random value assigned to a name such as `api_key`. \
@@ -226,12 +248,16 @@ codes! {
     BinaryContent "BINARY_CONTENT" Refused Some("binary_content"),
         "The edit would put NUL bytes into a text file. Send text, or allow binary_content.";
     Encoding "ENCODING" Refused Some("encoding"),
-        "The edit would turn a valid UTF-8 file (or a new file) into invalid UTF-8. Send UTF-8, or \
-         allow encoding.";
+        "The edit would turn a valid UTF-8 file (or a new file) into invalid UTF-8, or bring into \
+         it what a wrong decoding leaves. Send UTF-8, or allow encoding.";
     InvisibleCharacters "INVISIBLE_CHARACTERS" Refused Some("invisible_characters"),
         "The edit would bring characters into the file that nobody sees: controls, bidirectional \
-         controls, tags, fillers, characters of no width. This is a warning unless policy refuses \
-         it. Send the text without them, or allow invisible_characters.";
+         controls, tags, fillers, characters of no width. Send the text without them, or allow \
+         invisible_characters.";
+    LookalikeCharacters "LOOKALIKE_CHARACTERS" Refused Some("lookalike_characters"),
+        "The edit would bring characters into the code that look like others: a no-break space, \
+         curly quotes, a letter of another script in a word. The answer names the character and \
+         the line. Send the plain character, or allow lookalike_characters.";
     BuildOutput "BUILD_OUTPUT" Refused Some("build_output"),
         "The landing would add a new binary file, as a build or a program leaves it behind. Nothing \
          was landed. Remove the file in the session and let `.gitignore` list it; if it belongs to \

@@ -157,6 +157,17 @@ impl Finding {
         self
     }
 
+    /// What the caller may send instead, if the evidence has it: its key and its text.
+    #[must_use]
+    pub fn offer(&self) -> Option<(&'static str, String)> {
+        let patch = self.evidence.get("correction").and_then(Value::as_str);
+        if let Some(patch) = patch {
+            return Some(("correction", patch.to_owned()));
+        }
+        let request = self.evidence.get("request").filter(|request| request.is_object())?;
+        Some(("request", serde_json::to_string_pretty(request).ok()?))
+    }
+
     /// States that the call changed nothing.
     #[must_use]
     pub fn nothing_changed(self) -> Finding {

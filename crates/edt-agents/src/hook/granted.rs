@@ -177,8 +177,8 @@ fn mode_and_blob(git: &Git, commit: &str, path: &str) -> Result<Option<String>> 
 fn has_landed(git: &Git, commit: &str, creation: &str) -> Result<bool> {
     let session = values(creation, "Edt-Session").pop().unwrap_or_default();
     let landed = format!("refs/edt/{session}/landed/");
-    let refs = git.output(&["for-each-ref", "--count=1", "--contains", commit, &landed], b"")?;
-    Ok(!refs.is_empty())
+    // Git fails if the commit was pruned. Then no session that landed has it.
+    Ok(git.line(&["for-each-ref", "--count=1", "--contains", commit, &landed])?.is_some())
 }
 
 fn text(object: &Object) -> String {

@@ -1,8 +1,10 @@
 //! Leftovers of a chat must not get into a file: a Markdown fence, prefixes of a listing, escaped
-//! characters, escaped line ends.
+//! characters, escaped line ends, a sentence of the chat, a tag of a tool call.
 
+use super::chat;
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
+use edt_edit::line_anchor;
 use edt_types::text::visible;
 use edt_types::{Code, Finding};
 
@@ -23,6 +25,10 @@ pub enum Leftover {
     Escaped,
     /// `\n` in place of line ends.
     LineEnds,
+    /// A sentence of the chat as the first or last line.
+    Sentence,
+    /// A tag of a tool call as the first or last line.
+    ToolTag,
 }
 
 /// A shorter block shows no prefix, unless it is code.
@@ -45,7 +51,8 @@ impl Guard for ChatArtifact {
     fn rule(&self) -> &'static str {
         "Added lines, in a file that had none of these, are a Markdown fence; or all begin with \
          `+` or with their line numbers; or have &lt; &gt; &amp; in place of the characters, or \
-         \\n in place of line ends, outside strings and comments."
+         \\n in place of line ends, outside strings and comments. Or the first or last line is a \
+         sentence of the chat or a tag of a tool call."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
@@ -57,6 +64,9 @@ impl Guard for ChatArtifact {
 #[must_use]
 pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     subject.text()?;
+    if let Some(found) = chat::at_an_end(subject) {
+        return Some(found);
+    }
     let path = subject.path.text();
     let name = path.rsplit('/').next().unwrap_or(&path);
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
@@ -118,7 +128,10 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
         let set_off = |line: &[u8]| {
             line.starts_with(b"+ ") && line.get(2).is_some_and(|byte| !byte.is_ascii_whitespace())
         };
-        let broken = || matches!(subject.new_tree(), Some(Ok(tree)) if !tree.faults().is_empty());
+        let broken = || {
+            matches!(subject.new_tree(), Some(Ok(tree))
+                if subject.faults(tree).is_ok_and(|all| !all.is_empty()))
+        };
         let enough = enough
             && (lines.len() >= MIN_BLOCK
                 || !lines.iter().any(|(_, line)| set_off(line))
@@ -154,7 +167,7 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
 fn numbered(line: &[u8], code: bool) -> Option<usize> {
     let line = line.trim_ascii_start();
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let rest = line.get(digits..)?;
+    let rest = line_anchor::without_digits(line.get(digits..)?);
     let blank = rest.iter().take_while(|&&byte| byte == b' ').count();
     let sign = &rest[blank..];
     // `12: x` is an entry in many languages. In the others it is a syntax error.
@@ -192,7 +205,10 @@ fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftove
         let all = ends(line);
         match subject.new_tree() {
             Some(Ok(tree)) => {
-                let broken = || tree.faults().iter().any(|fault| fault.rows.contains(row));
+                let broken = || {
+                    let faults = subject.faults(tree).unwrap_or_default();
+                    faults.iter().any(|fault| fault.rows.contains(row))
+                };
                 all.iter().any(|at| in_code(subject, *row, line, *at)) && broken()
             }
             _ => all.len() >= 3 && subject.lines().texts().1.len() <= 1,
@@ -210,12 +226,15 @@ fn explain(subject: &Subject<'_>, what: Leftover, row: usize) -> Finding {
         Leftover::LineNumbers => "lines that begin with their numbers",
         Leftover::Escaped => "&lt;, &gt; or &amp; where the character itself belongs",
         Leftover::LineEnds => "\\n where lines should end",
+        Leftover::Sentence => "a sentence of the chat",
+        Leftover::ToolTag => "a tag of a tool call",
     };
     let path = subject.path;
     Finding::new(
         Code::ChatArtifact,
         format!("{path} would have {what} at line {line}: \"{}\".", visible(text.trim_ascii())),
-        "Send the text exactly as it should be in the file: no fence, no listing, no escapes.",
+        "Send the text exactly as it should be in the file: no fence, no listing, no escapes, no \
+         words about it.",
     )
     .nothing_changed()
     .or_override("If it belongs there, repeat with allow: [\"chat_artifact\"].")
@@ -233,6 +252,7 @@ mod tests {
         assert!(!is_fence(b"```${x}``` is text") && !is_fence(b"`x`"));
         assert_eq!(numbered(b"  12 | int x;", true), Some(12));
         assert_eq!(numbered("   7→int x;".as_bytes(), true), Some(7));
+        assert_eq!(numbered(b"12:a3f4c1095e | int x;", true), Some(12));
         assert_eq!((numbered(b"12: x", false), numbered(b"12: x", true)), (Some(12), None));
         assert_eq!(numbered(b"12 int", false), None);
         assert_eq!(numbered(b"| 12", false), None);

@@ -1,9 +1,10 @@
-//! A text file must stay text: without NUL bytes, and valid UTF-8. A file that is not text already
-//! may be edited as bytes.
+//! A text file must stay text: without NUL bytes, valid UTF-8, and without what a wrong decoding
+//! leaves. A file that is not text already may be edited as bytes.
 
 use super::check::{Guard, GuardContext, GuardOutput};
+use super::invisible::{inner, lines_before};
 use super::subject::Subject;
-use edt_types::text::line_of;
+use edt_types::text::{line_of, visible};
 use edt_types::{Code, Finding};
 
 /// The guard `binary_content`.
@@ -47,7 +48,9 @@ impl Guard for Encoding {
     }
 
     fn rule(&self) -> &'static str {
-        "A file that is valid UTF-8, or a new one, would hold bytes that are not."
+        "A file that is valid UTF-8, or a new one, would hold bytes that are not. Or added lines \
+         have what a wrong decoding leaves, and the file had none: the character U+FFFD, or pairs \
+         such as \u{c3}\u{a9} in place of one letter. In a new file this is a warning."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
@@ -68,8 +71,114 @@ impl Guard for Encoding {
             .with("line", line)
             .with("byte", at)
         });
-        GuardOutput::of(self.name(), found)
+        match decoded_wrongly(file).filter(|_| found.is_none()) {
+            // A new file may be a test of such text.
+            Some((row, damage)) if file.before.is_none() => {
+                let message = explain(file, row, damage).summary;
+                vec![GuardOutput::Noted { word: self.name(), message }]
+            }
+            Some((row, damage)) => GuardOutput::of(self.name(), Some(explain(file, row, damage))),
+            None => GuardOutput::of(self.name(), found),
+        }
     }
+}
+
+/// What a wrong decoding leaves in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damage {
+    /// U+FFFD, in place of bytes that could not be decoded.
+    Replaced,
+    /// Several characters in place of one, because its bytes were read one by one.
+    Split,
+}
+
+/// The first fresh line with damage of a kind that the old text has nowhere.
+#[must_use]
+pub fn decoded_wrongly(subject: &Subject<'_>) -> Option<(usize, Damage)> {
+    // A text that only loses such characters costs one comparison.
+    if subject.text()?.is_ascii() {
+        return None;
+    }
+    let known = std::cell::OnceCell::new();
+    let known = |damage| {
+        known
+            .get_or_init(|| {
+                let old = String::from_utf8_lossy(subject.old_text());
+                old.lines().filter_map(damage_in).collect::<Vec<_>>()
+            })
+            .contains(&damage)
+    };
+    let moved = std::cell::OnceCell::new();
+    let moved = |line: &[u8]| moved.get_or_init(|| lines_before(subject)).contains(inner(line));
+    subject.fresh_lines().find_map(|(row, line)| {
+        let damage = damage_in(std::str::from_utf8(line).ok()?)?;
+        (!known(damage) && !moved(line)).then_some((row, damage))
+    })
+}
+
+fn damage_in(line: &str) -> Option<Damage> {
+    if line.is_ascii() {
+        return None;
+    }
+    if line.contains('\u{fffd}') {
+        return Some(Damage::Replaced);
+    }
+    line.char_indices().any(|(at, c)| is_split(c, &line[at..])).then_some(Damage::Split)
+}
+
+/// Whether the characters at the start of `rest` are the bytes of one character, read as
+/// Windows-1252.
+fn is_split(first: char, rest: &str) -> bool {
+    let follow = match first {
+        '\u{c2}' | '\u{c3}' => 1,
+        '\u{e2}'..='\u{ef}' => 2,
+        '\u{f0}' => 3,
+        _ => return false,
+    };
+    // Quotes, dashes and dots may follow a letter.
+    let after_letter = |c: char| matches!(c, '\u{2010}'..='\u{2026}' | '\u{ab}' | '\u{bb}');
+    let mut after = rest.chars().skip(1);
+    if follow == 1 && after.clone().next().is_some_and(after_letter) {
+        return false;
+    }
+    let bytes: Option<Vec<u8>> = (0..follow).map(|_| continuation(after.next()?)).collect();
+    let lead = u8::try_from(u32::from(first)).unwrap_or_default();
+    bytes.is_some_and(|bytes| std::str::from_utf8(&[&[lead], &bytes[..]].concat()).is_ok())
+}
+
+/// The byte that Windows-1252 or Latin-1 reads as `c`, if it is one that continues a character of
+/// UTF-8.
+fn continuation(c: char) -> Option<u8> {
+    const HIGH: [char; 27] = [
+        '€', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', 'Ž', '‘', '’', '“', '”', '•',
+        '–', '—', '˜', '™', 'š', '›', 'œ', 'ž', 'Ÿ',
+    ];
+    const BYTES: [u8; 27] = [
+        0x80, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8a, 0x8b, 0x8c, 0x8e, 0x91, 0x92,
+        0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99, 0x9a, 0x9b, 0x9c, 0x9e, 0x9f,
+    ];
+    match c {
+        '\u{80}'..='\u{bf}' => u8::try_from(u32::from(c)).ok(),
+        _ => HIGH.iter().position(|high| *high == c).map(|at| BYTES[at]),
+    }
+}
+
+fn explain(file: &Subject<'_>, row: usize, damage: Damage) -> Finding {
+    let (line, path) = (row + 1, file.path);
+    let text = file.lines().texts().1.get(row).copied().unwrap_or_default();
+    let what = match damage {
+        Damage::Replaced => "U+FFFD, which stands for a character that could not be read,",
+        Damage::Split => "characters that a wrong decoding has split",
+    };
+    Finding::new(
+        Code::Encoding,
+        format!("{path} would get {what} at line {line}: \"{}\".", visible(text.trim_ascii())),
+        "Send the characters themselves, as UTF-8.",
+    )
+    .nothing_changed()
+    .or_override("If they belong there, repeat with allow: [\"encoding\"].")
+    .at(path)
+    .with("line", line)
 }
 
 /// The first match of `find` in the new text, if the old text has none.
@@ -139,6 +248,26 @@ mod tests {
         let found = finding(&Encoding, b"a\n\n\xc3(");
         assert_eq!(found.summary, "a.txt would not be valid UTF-8 at line 3.");
         assert_eq!((&found.evidence["line"], &found.evidence["byte"]), (&3.into(), &3.into()));
+    }
+
+    #[test]
+    fn what_a_wrong_decoding_leaves_is_found_in_added_lines() {
+        for damaged in
+            ["caf\u{fffd}", "cafÃ©", "itâ€™s", "Â© 2026", "a â†’ b", "ðŸ˜€", "ï»¿x", "5Â\u{a0}km"]
+        {
+            let after = format!("a\n{damaged}\n");
+            assert_eq!(codes(Some(b"a\n"), after.as_bytes()), [Code::Encoding], "{damaged}");
+            let more = format!("{after}b\n{damaged} again\n");
+            assert_eq!(codes(Some(after.as_bytes()), more.as_bytes()), [], "{damaged}");
+        }
+    }
+
+    #[test]
+    fn letters_with_accents_quotes_and_other_scripts_are_not_damage() {
+        for text in ["café", "it’s", "© 2026", "IRMÃ”", "NÃO", "中文", "😀", "„Ä“", "âge", "naïve…"]
+        {
+            assert_eq!(codes(Some(b"a\n"), format!("a\n{text}\n").as_bytes()), [], "{text}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::check::{Guard, GuardContext, GuardOutput};
 use super::runs;
 use super::subject::Subject;
 use edt_lang::Parsed;
-use edt_lang::outline::{BlockKind, Redefinition, RepeatedBlock};
+use edt_lang::outline::{BlockKind, Redefinition, RepeatedBlock, touches};
 use edt_types::{Code, Finding};
 
 /// The guard `duplicate_code`.
@@ -146,16 +146,47 @@ fn explain(subject: &Subject<'_>, found: &Duplicate) -> Finding {
         }
     };
     let path = subject.path;
-    Finding::new(
+    let original = original(subject, first, second);
+    let both = original.map_or_else(String::new, |rows| {
+        format!(
+            "If {} should go, send the edit that removes it and this one in one request. Else: ",
+            lines(rows)
+        )
+    });
+    let finding = Finding::new(
         Code::DuplicateCode,
         format!("{what} would occur twice in {path}: {} and {}.", lines(first), lines(second)),
-        "Leave out what the file has already: read it and send only what is new.",
+        format!("{both}Leave out what the file has already: read it and send only what is new."),
     )
     .nothing_changed()
     .or_override("If it really should occur twice, repeat with allow: [\"duplicate_code\"].")
     .at(path)
     .with("first", serde_json::json!([first.start + 1, first.end]))
-    .with("second", serde_json::json!([second.start + 1, second.end]))
+    .with("second", serde_json::json!([second.start + 1, second.end]));
+    match original {
+        Some(rows) => finding.with("original", serde_json::json!([rows.start + 1, rows.end])),
+        None => finding,
+    }
+}
+
+/// The copy that the old text has, if the edit adds the other one and the change would differ
+/// without it. Of two equal neighbours, it does not matter which one goes.
+fn original<'r>(
+    subject: &Subject<'_>,
+    first: &'r Range<usize>,
+    second: &'r Range<usize>,
+) -> Option<&'r Range<usize>> {
+    let added = subject.added();
+    let is_old = |rows: &Range<usize>| !touches(&added, rows);
+    let original = match (is_old(first), is_old(second)) {
+        (true, false) => first,
+        (false, true) => second,
+        _ => return None,
+    };
+    let lines = subject.lines().texts().1;
+    let neighbours =
+        lines.get(first.end..second.start)?.iter().all(|line| line.trim_ascii().is_empty());
+    (!neighbours || lines[first.clone()] != lines[second.clone()]).then_some(original)
 }
 
 #[cfg(test)]
@@ -177,6 +208,33 @@ mod tests {
             found("a.rs", "fn f() {}\n\nfn g() {}\n", after).as_deref(),
             Some("A definition of `f` would occur twice in a.rs: line 1 and line 5.")
         );
+    }
+
+    fn finding(before: &str, after: &str) -> Finding {
+        let path = edt_types::RepoPath::parse(b"a.rs").unwrap();
+        let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
+        let limit = std::time::Duration::from_secs(5);
+        let subject = Subject::new(&path, None, before, after, Vec::new(), limit);
+        explain(&subject, &detect(&subject).unwrap())
+    }
+
+    #[test]
+    fn the_copy_that_the_file_had_is_the_original() {
+        let before = "fn g() {}\n\nfn f() {}\n";
+        let found = finding(before, "fn f() { 1; }\n\nfn g() {}\n\nfn f() {}\n");
+        assert_eq!(found.evidence["original"], serde_json::json!([5, 5]));
+        assert_eq!(
+            found.remedy,
+            "If line 5 should go, send the edit that removes it and this one in one request. \
+             Else: Leave out what the file has already: read it and send only what is new."
+        );
+    }
+
+    #[test]
+    fn equal_neighbours_have_no_original() {
+        let found = finding("fn f() {}\n", "fn f() {}\n\nfn f() {}\n");
+        assert_eq!(found.evidence.get("original"), None);
+        assert!(found.remedy.starts_with("Leave out "), "{}", found.remedy);
     }
 
     #[test]

@@ -127,13 +127,17 @@ fn placeholder(line: &[u8], language: Option<&Language>) -> Option<Placeholder> 
     }
     let edge = lower.trim_matches(|c: char| "()[]<>:-\",'*; ".contains(c));
     let dots = edge.starts_with("...") || edge.ends_with("...");
+    // `...this.items,` in a comment is code.
+    let spread = edge
+        .strip_prefix("...")
+        .is_some_and(|rest| rest.starts_with(char::is_alphabetic) && rest.contains(['.', '(']));
     let plain = |c: char| c.is_alphanumeric() || " .,'()[]:-\"".contains(c);
     let bare = edge.starts_with("... ") && lower.chars().all(plain) || text.starts_with("\"...");
     if words.len() > MAX_WORDS || !(comment || bare) {
         return None;
     }
     let bracketed = comment && lower.starts_with(['<', '[']) && lower.ends_with(['>', ']']);
-    if (dots || bracketed) && omits_after_dots(&words) {
+    if (dots && !spread || bracketed) && omits_after_dots(&words) {
         return Some(Placeholder::Words);
     }
     (comment && omits(&words)).then_some(Placeholder::Words)
@@ -276,17 +280,40 @@ fn omits_after_dots(words: &[&str]) -> bool {
 
 /// Whether a sentence without dots says that something is left out and is as it was.
 fn omits(words: &[&str]) -> bool {
-    let rest =
-        has(words, &REMAINDER[..6]) || follows(words, &["everything", "anything"], &["else"]);
+    let remains = has(words, &REMAINDER[..6]);
+    let everything = follows(words, &["everything", "anything"], &["else", "below", "above"]);
+    let rest = remains || everything;
+    let code = has(words, &CODE_NOUNS);
     let short = words.len() <= 9;
-    let noun = words.last().is_some_and(|last| CODE_NOUNS[..12].contains(last) || *last == "here");
-    short && rest && (says_unchanged(words) || has(words, &["keep", "leave"]))
-        || words.len() <= 4 && has(words, &REMAINDER[..6]) && noun
-        || words.len() <= 5 && has(words, &CODE_NOUNS) && says_unchanged(words)
-        || words.len() <= 5
-            && matches!(words, ["same", "as", "before" | "above" | "original" | "previously", ..])
-        || words.len() <= 4 && has(words, &["omitted", "elided", "snipped", "truncated"])
-        || matches!(words, ["unchanged" | "snip"] | ["no", "changes"] | ["no", "changes", "here"])
+    let last = words.last().copied().unwrap_or_default();
+    let noun = CODE_NOUNS[..12].contains(&last) || last == "here";
+    let same = || follows(words, &["is", "are", "stays", "stay"], &["the", "same", "as"]);
+    let kept = || says_unchanged(words) || has(words, &["keep", "leave"]) || same();
+    match words {
+        ["unchanged" | "snip" | "etc"]
+        | ["no", "changes"]
+        | ["as", "before"]
+        | ["and", "so", "on"]
+        | ["same", "as", "before" | "above" | "original" | "previously", ..] => words.len() <= 5,
+        ["no", "changes", "here" | "below" | "above" | "needed", ..] => words.len() <= 6,
+        ["todo", "implement" | "add" | "complete" | "port", ..] => {
+            words.len() <= 7 && has(words, &REMAINDER[..3])
+        }
+        ["similar" | "similarly" | "same" | "likewise", "for", ..] => {
+            words.len() <= 7 && has(words, &REMAINDER)
+        }
+        ["existing" | "remaining", noun] => CODE_NOUNS.contains(noun),
+        _ => {
+            short && rest && kept()
+                || words.len() <= 4 && remains && noun
+                || words.len() <= 4
+                    && code
+                    && (remains || has(words, &["your", "other", "more"]))
+                    && matches!(last, "here" | "remains" | "remain" | "stays" | "stay")
+                || words.len() <= 5 && code && says_unchanged(words)
+                || words.len() <= 4 && has(words, &["omitted", "elided", "snipped", "truncated"])
+        }
+    }
 }
 
 fn explain(subject: &Subject<'_>, found: &Elision<'_>) -> Finding {
@@ -340,6 +367,54 @@ mod tests {
         }
     }
 
+    /// Wordings that models use.
+    const WORDINGS: [&str; 36] = [
+        "// ... existing code ...",
+        "# rest unchanged",
+        "/* same as before */",
+        "// TODO: implement the rest",
+        "<!-- unchanged -->",
+        "// ... (unchanged)",
+        "# ... (same as original)",
+        "// remaining code is the same",
+        "// [rest of the code]",
+        "// (rest of implementation)",
+        "// keep existing code",
+        "// no changes below this line",
+        "// rest of your code",
+        "# your code here",
+        "// ... other methods remain unchanged",
+        "// other functions here",
+        "# ... keep other tests ...",
+        "// code omitted",
+        "/* unchanged */",
+        "// same as original implementation",
+        "# previous content remains",
+        "// existing imports",
+        "// (existing code remains the same)",
+        "// everything below is unchanged",
+        "# continue with existing implementation",
+        "// TODO: add the remaining methods",
+        "// implementation unchanged",
+        "// ...rest",
+        "// and so on",
+        "# etc.",
+        "// similar for the other cases",
+        "// snip",
+        "// the rest of the class stays unchanged",
+        "// body omitted for brevity",
+        "// as before",
+        "# same implementation as above",
+    ];
+
+    #[test]
+    fn wordings_of_models_are_placeholders() {
+        let missed: Vec<&str> = { WORDINGS.into_iter() }
+            .filter(|line| placeholder(line.as_bytes(), None) != Some(Placeholder::Words))
+            .collect();
+        assert_eq!(missed, [""; 0]);
+    }
+
     #[test]
     fn comments_that_are_not_placeholders() {
         for line in [
@@ -357,6 +432,9 @@ mod tests {
             "// XXX ... move the rest of this into a callback.",
             "\"Formatting test file...\",",
             "// ...at this point the original input",
+            "//     ...this.items,",
+            "// Existing users are kept.",
+            "# Same for all of them",
         ] {
             assert_eq!(placeholder(line.as_bytes(), None), None, "{line}");
         }

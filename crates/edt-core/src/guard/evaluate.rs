@@ -19,32 +19,52 @@ pub struct Grant {
     pub path: Option<String>,
 }
 
-/// The words of the overrides that edits recorded, by the paths that they changed.
-pub type RecordedOverrides = BTreeMap<RepoPath, BTreeSet<String>>;
+/// The words of overrides, by the paths that they are for.
+pub type PathOverrides = BTreeMap<RepoPath, BTreeSet<String>>;
+
+/// The overrides of the commits of a landing.
+#[derive(Debug, Default)]
+pub struct LandingOverrides {
+    /// Those that the commits recorded. Any program can write them into a commit.
+    pub recorded: PathOverrides,
+    /// Those that the user granted by approving proposals.
+    pub approved: PathOverrides,
+    /// Whether the user lands. Then the words of the request are the user's own.
+    pub by_user: bool,
+}
 
 /// The findings that may be overridden.
 #[derive(Debug, Clone, Copy)]
 pub struct Overrides<'a> {
     /// The words that the request allows.
     pub requested: &'a [String],
-    /// The words that edits recorded, by the paths that they changed.
-    pub recorded: Option<&'a RecordedOverrides>,
     /// What the user granted.
     pub grants: &'a [Grant],
+    /// The overrides of the commits of a landing; `None` for other changes.
+    pub landing: Option<&'a LandingOverrides>,
 }
 
 impl Overrides<'_> {
     /// No override at all.
-    pub const NONE: Overrides<'static> = Overrides { requested: &[], recorded: None, grants: &[] };
+    pub const NONE: Overrides<'static> = Overrides { requested: &[], grants: &[], landing: None };
 
-    /// Whether an edit recorded the override for the path.
-    pub(super) fn is_recorded(&self, word: &str, path: &RepoPath) -> bool {
-        let words = self.recorded.and_then(|recorded| recorded.get(path));
+    /// Whether a commit of the landing has the override for the path, from one who may override.
+    pub(super) fn is_recorded(&self, who: Override, word: &str, path: &RepoPath) -> bool {
+        let paths = self.landing.and_then(|landing| match who {
+            Override::Allow => Some(&landing.recorded),
+            Override::Approval => Some(&landing.approved),
+            Override::Never => None,
+        });
+        let words = paths.and_then(|paths| paths.get(path));
         words.is_some_and(|words| words.contains(word))
     }
 
     fn is_granted(&self, word: &str, path: Option<&str>) -> bool {
         self.grants.iter().any(|grant| grant.word == word && grant.path.as_deref() == path)
+    }
+
+    fn is_by_user(&self) -> bool {
+        self.landing.is_some_and(|landing| landing.by_user)
     }
 }
 
@@ -176,14 +196,18 @@ impl Evaluation<'_> {
         let Some(word) = finding.allow.or(protected.then_some("protected_path")) else {
             return self.refuse(origin, summary, finding);
         };
-        let requested = protected
-            || self.overrides.requested.iter().any(|allow| allow == word)
-            || origin.path.is_some_and(|path| self.overrides.is_recorded(word, path));
-        let granted = self.overrides.is_granted(word, finding.path.as_deref());
+        let requested = protected || self.overrides.requested.iter().any(|allow| allow == word);
+        let recorded =
+            origin.path.is_some_and(|path| self.overrides.is_recorded(rule.overriding, word, path));
+        let granted = recorded || self.overrides.is_granted(word, finding.path.as_deref());
+        let by_user = self.overrides.is_by_user();
         match rule.overriding {
-            Override::Allow if requested => self.allow(origin, summary, word),
+            Override::Allow if requested || recorded => self.allow(origin, summary, word),
             Override::Allow => self.refuse(origin, summary, finding),
-            Override::Approval if granted => self.allow(origin, summary, word),
+            Override::Approval if granted || by_user && requested => {
+                self.allow(origin, summary, word);
+            }
+            Override::Approval if by_user => self.refuse(origin, summary, finding),
             Override::Approval if requested => {
                 self.report(origin, Verdict::Refuse, Some(summary));
                 self.run.held.push(approval_required(finding, word));
@@ -193,7 +217,7 @@ impl Evaluation<'_> {
                     "Only the user may override this here; with allow: [\"{word}\"] the same \
                      request becomes a proposal that the user can approve."
                 );
-                self.refuse(origin, summary, without_allow(finding, remedy));
+                self.refuse(origin, summary, without_allow(finding.with("word", word), remedy));
             }
             Override::Never if protected => self.refuse(origin, summary, finding),
             Override::Never => {
@@ -355,7 +379,7 @@ mod tests {
         let file = Subject::new(&path, None, None, Some(b"x\n"), Vec::new(), policy.time_limit);
         let context = GuardContext { policy: &policy, site: None };
         let requested: Vec<String> = allow.iter().map(|word| (*word).to_owned()).collect();
-        let overrides = Overrides { requested: &requested, recorded: None, grants };
+        let overrides = Overrides { requested: &requested, grants, landing: None };
         evaluate(guards.iter().copied(), &[file], &context, overrides)
     }
 

@@ -1,5 +1,5 @@
 //! Added text should not bring characters into a file that nobody sees. They can reverse what a
-//! reviewer reads, hide instructions, or split a name. This guard warns unless policy says more.
+//! reviewer reads, hide instructions, or split a name.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -25,6 +25,15 @@ pub struct Invisible {
     pub count: usize,
 }
 
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Whether the text has only a byte-order mark at its start, or control characters.
+fn is_harmless(text: &[u8]) -> bool {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let mut chars = text.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
+    !chars.any(|c| is_invisible(c) && !c.is_control())
+}
+
 impl Guard for InvisibleCharacters {
     fn name(&self) -> &'static str {
         "invisible_characters"
@@ -33,11 +42,20 @@ impl Guard for InvisibleCharacters {
     fn rule(&self) -> &'static str {
         "Added lines have an invisible character that the file did not have: a control character, \
          a bidirectional control, a tag, a filler or one of no width. Emoji, and scripts that need \
-         such characters, may have them. Warns unless `mode` is set to `refuse`."
+         such characters, may have them. Control characters and a byte-order mark of a new file are a \
+         warning."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
-        GuardOutput::of(self.name(), detect(file).map(|found| explain(file, &found)))
+        let found = detect(file);
+        match &found {
+            // A new file may have them on purpose. A file that had none gets them by mistake.
+            Some(first) if file.before.is_none() && file.text().is_some_and(is_harmless) => {
+                let message = explain(file, first).summary;
+                vec![GuardOutput::Noted { word: self.name(), message }]
+            }
+            _ => GuardOutput::of(self.name(), found.map(|found| explain(file, &found))),
+        }
     }
 }
 
@@ -124,12 +142,12 @@ fn invisible_in(text: &[u8]) -> HashSet<char> {
 }
 
 /// The lines that files of the transaction have had, without indentation and line ends.
-fn lines_before<'a>(subject: &Subject<'a>) -> HashSet<&'a [u8]> {
+pub(super) fn lines_before<'a>(subject: &Subject<'a>) -> HashSet<&'a [u8]> {
     subject.transaction.iter().flat_map(|file| lines(file.before)).map(inner).collect()
 }
 
 /// A line without its line end, and without white space around the rest.
-fn inner(line: &[u8]) -> &[u8] {
+pub(super) fn inner(line: &[u8]) -> &[u8] {
     let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t');
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = &line[..line.iter().rposition(|byte| *byte != b'\r').map_or(0, |at| at + 1)];
@@ -197,6 +215,30 @@ mod tests {
         assert_eq!(found(Some("a\u{200b}\n"), "a\u{200b}\nb\u{200b}\n"), None);
         assert_eq!(found(Some("\u{feff}a\n"), "\u{feff}b\n"), None);
         assert_eq!(found(Some("a\u{200b}\n"), "a\u{200b}\nb\u{200c}\n"), Some((1, '\u{200c}', 1)));
+    }
+
+    #[test]
+    fn a_new_file_may_have_controls_and_a_byte_order_mark_with_a_warning() {
+        use crate::policy::Policy;
+        let (path, policy) = (RepoPath::parse(b"a").unwrap(), Policy::of(None, None).unwrap());
+        let refuses = |before: Option<&str>, text: &str| {
+            let (before, after) = (before.map(str::as_bytes), Some(text.as_bytes()));
+            let file = Subject::new(&path, None, before, after, Vec::new(), policy.time_limit);
+            let context = GuardContext { policy: &policy, site: None };
+            match InvisibleCharacters.check(&file, &context).remove(0) {
+                GuardOutput::Found { .. } => Some(true),
+                GuardOutput::Noted { .. } => Some(false),
+                _ => None,
+            }
+        };
+        for text in ["\u{feff}a\n", "a\u{1b}[0m\n", "\u{feff}a\u{8}\n"] {
+            assert_eq!(refuses(None, text), Some(false), "{text:?}");
+            assert_eq!(refuses(Some("a\n"), text), Some(true), "{text:?}");
+        }
+        for text in ["a\u{202e}\n", "a\u{1b}\u{200b}\n", "a\u{feff}\n", "a\u{e0041}\n"] {
+            assert_eq!(refuses(None, text), Some(true), "{text:?}");
+        }
+        assert_eq!(refuses(None, "a\n"), None);
     }
 
     #[test]

@@ -5,12 +5,18 @@
 
 pub mod artifact;
 pub mod build_output;
+mod c_lines;
+mod chat;
 mod check;
 pub mod content;
 pub mod duplicate;
 pub mod elided;
 pub mod evaluate;
+pub mod hollow;
+mod imports;
 pub mod invisible;
+pub mod lookalike;
+pub mod lost;
 pub mod marker;
 pub mod mass_deletion;
 pub mod protected;
@@ -21,7 +27,9 @@ pub mod size_reduction;
 pub mod subject;
 pub mod syntax;
 mod syntax_branches;
+mod test_lines;
 pub mod validator;
+pub mod weakened;
 
 use edt_types::Code;
 
@@ -34,13 +42,17 @@ pub const GUARDS: &[&dyn Guard] = &[
     &protected::ProtectedPath,
     &size_reduction::SizeReduction,
     &mass_deletion::MassDeletion,
+    &lost::LostContent,
     &content::BinaryContent,
     &content::Encoding,
     &build_output::BuildOutput,
     &marker::ConflictMarkers,
     &artifact::ChatArtifact,
     &invisible::InvisibleCharacters,
+    &lookalike::LookalikeCharacters,
     &elided::ElidedCode,
+    &hollow::HollowBody,
+    &weakened::WeakenedTests,
     &secret::Secret,
     &syntax::Syntax,
     &duplicate::DuplicateCode,

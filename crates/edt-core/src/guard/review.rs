@@ -169,8 +169,7 @@ impl ChangesReview {
         let guards = (guards.as_slice(), overrides);
         let mut review =
             review_paths(&preview, policy, guards, Reviewed::Landing { has_users, left })?;
-        let about_paths = [Code::ProtectedPath, Code::ApprovalRequired];
-        review.refused.retain(|finding| !about_paths.contains(&finding.code));
+        review.refused.retain(|finding| guards_code(finding) != Code::ProtectedPath.name());
         Ok(review)
     }
 
@@ -209,7 +208,7 @@ impl ChangesReview {
             ChangesPreview { writer, base: from, users, paths: &paths, left_out: &[], moved: &[] };
         let reviewed = Reviewed::Landing { has_users: false, left: None };
         let mut review = review_paths(&preview, policy, (&[], overrides), reviewed)?;
-        review.refused.retain(|finding| finding.code == Code::MassDeletion);
+        review.refused.retain(|finding| guards_code(finding) == Code::MassDeletion.name());
         Ok(review)
     }
 
@@ -234,9 +233,8 @@ impl ChangesReview {
                 if is_landing(reviewed) { subject.in_landing() } else { subject }
             })
             .collect();
-        let is_final = policy.rule(MassDeletion.name(), None).overriding == Override::Never;
-        let is_recorded = |one: &Subject<'_>| overrides.is_recorded(MassDeletion.name(), one.path);
-        totals.add(&subjects, |one| is_final || !is_recorded(one));
+        let who = policy.rule(MassDeletion.name(), None).overriding;
+        totals.add(&subjects, |one| !overrides.is_recorded(who, MassDeletion.name(), one.path));
         let context = GuardContext { policy, site: None };
         let run = evaluate(guards.iter().copied(), &subjects, &context, overrides);
         self.reports.extend(run.reports);
@@ -328,6 +326,12 @@ fn review_paths(
         review.warnings.push(Warning { code: "not_all_judged", path: None, message });
     }
     Ok(review)
+}
+
+/// The name of the code that the guard gave the finding, if `APPROVAL_REQUIRED` took its place.
+fn guards_code(finding: &Finding) -> &str {
+    let held = (finding.code == Code::ApprovalRequired).then(|| finding.evidence.get("code"));
+    held.flatten().and_then(|code| code.as_str()).unwrap_or(finding.code.name())
 }
 
 /// Whether losses of several landings add up: an agent that may override a guard needs no second

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use edt_edit::diff::LineDiff;
 use edt_io::clock;
+use edt_lang::faults::SyntaxFault;
 use edt_lang::{Language, Parsed, TreeCache, Unparsed, table};
 use edt_types::RepoPath;
 use edt_types::text::{is_binary, lines};
@@ -37,6 +38,7 @@ pub struct Subject<'a> {
     trees: Option<&'a TreeCache>,
     limit: Duration,
     deadline: OnceCell<Instant>,
+    language: OnceCell<Option<&'static Language>>,
     hunks: OnceCell<Vec<LineChange>>,
     lines: OnceCell<LineDiff<'a>>,
     is_text: OnceCell<bool>,
@@ -107,6 +109,7 @@ impl<'a> Subject<'a> {
             trees: None,
             limit,
             deadline: OnceCell::new(),
+            language: OnceCell::new(),
             hunks: OnceCell::new(),
             lines: OnceCell::new(),
             is_text: OnceCell::new(),
@@ -189,7 +192,7 @@ impl<'a> Subject<'a> {
     /// The language, detected from the new path and the new text.
     #[must_use]
     pub fn language(&self) -> Option<&'static Language> {
-        table::language_of(self.path, self.after?)
+        *self.language.get_or_init(|| table::language_of(self.path, self.after?))
     }
 
     /// The line difference, computed within 100 ms; coarser if that does not suffice.
@@ -254,6 +257,27 @@ impl<'a> Subject<'a> {
         fresh.iter().map(|row| (*row, new[*row]))
     }
 
+    /// The lines with content that the file has less often than before and that no other file of
+    /// the transaction gains, each with how often it is lost. White space around lines is ignored.
+    #[must_use]
+    pub fn lost_lines(&self) -> HashMap<&'a [u8], i64> {
+        let mut lost = HashMap::new();
+        count(&mut lost, self.old_text(), 1);
+        count(&mut lost, self.after.unwrap_or_default(), -1);
+        let is_other =
+            |other: &&TransactionFile<'_>| other.path != self.path && Some(other.path) != self.from;
+        let mut gained = HashMap::new();
+        for other in self.transaction.iter().filter(is_other) {
+            count(&mut gained, other.after, 1);
+            count(&mut gained, other.before, -1);
+        }
+        for (line, times) in &mut lost {
+            *times -= gained.get(line).copied().unwrap_or_default().max(0);
+        }
+        lost.retain(|_, times| *times > 0);
+        lost
+    }
+
     /// The offset of the first byte of row `row` of the new text that is not white space.
     #[must_use]
     pub fn start_of(&self, row: usize) -> usize {
@@ -284,10 +308,6 @@ impl<'a> Subject<'a> {
     /// # Errors
     /// The reason why it could not be parsed.
     pub fn new_tree(&self) -> Option<&Result<Parsed<'a>, Unparsed>> {
-        // Guards ask for every line, and detecting the language reads the text.
-        if let Some(tree) = self.new_tree.get() {
-            return Some(tree);
-        }
         let (language, text) = (self.language()?, self.text()?);
         Some(self.new_tree.get_or_init(|| self.parse_cached(language, text)))
     }
@@ -322,6 +342,28 @@ impl<'a> Subject<'a> {
     ) -> Result<Parsed<'t>, Unparsed> {
         let deadline = self.deadline();
         edt_lang::parse(language, text, &|| clock::now() >= deadline)
+    }
+
+    /// The faults of a tree of this file, found within the time limit of the file.
+    ///
+    /// # Errors
+    /// The time limit is over.
+    pub fn faults(&self, parsed: &Parsed<'_>) -> Result<Vec<SyntaxFault>, Unparsed> {
+        let deadline = self.deadline();
+        parsed.faults(&|| clock::now() >= deadline)
+    }
+
+    /// As [`Language::without_idioms`], within the time limit of the file.
+    ///
+    /// # Errors
+    /// The time limit is over.
+    pub fn without_idioms(
+        &self,
+        language: &Language,
+        text: &[u8],
+    ) -> Result<Option<Vec<u8>>, Unparsed> {
+        let deadline = self.deadline();
+        language.without_idioms(text, &|| clock::now() >= deadline)
     }
 
     /// Parses a text that the next edit of the file may start from.

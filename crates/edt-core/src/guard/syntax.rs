@@ -9,10 +9,10 @@ use std::ops::Range;
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
 use super::syntax_branches::in_branches;
+use edt_lang::Unparsed;
 use edt_lang::brackets::{self, Bracket};
 use edt_lang::faults::{SyntaxFault, SyntaxFaultKind};
 use edt_lang::outline::touches;
-use edt_lang::{Parsed, Unparsed};
 use edt_types::text::{cut, escape_controls, line_of, lines, visible};
 use edt_types::{Code, Finding};
 
@@ -105,7 +105,7 @@ pub fn detect(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
 fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     let Some(new) = subject.new_tree() else { return Ok(None) };
     let new = new.as_ref().map_err(|why| *why)?;
-    let faults = new.faults();
+    let faults = subject.faults(new)?;
     if faults.is_empty() {
         return Ok(None);
     }
@@ -113,7 +113,7 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
         Some(old) => Some(old.as_ref().map_err(|why| *why)?),
         None => None,
     };
-    let before = old.map_or_else(Vec::new, Parsed::faults);
+    let before = old.map(|old| subject.faults(old)).transpose()?.unwrap_or_default();
     if faults.len() <= before.len() {
         return Ok(None);
     }
@@ -138,13 +138,10 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     if fresh.iter().all(|fault| free && !after[fault.bytes.clone()].contains(&b'<')) {
         return Ok(None);
     }
-    if fresh.iter().all(|fault| is_trailing_comma(subject, &after[fault.bytes.clone()])) {
-        return Ok(None);
-    }
-    if let Some(text) = language.without_idioms(after) {
-        let old_text = language.without_idioms(subject.old_text()).unwrap_or_default();
-        let before = subject.parse(language, &old_text)?.faults().len();
-        if subject.parse(language, &text)?.faults().len() <= before {
+    if let Some(text) = subject.without_idioms(language, after)? {
+        let old_text = subject.without_idioms(language, subject.old_text())?.unwrap_or_default();
+        let count = |text: &[u8]| Ok(subject.faults(&subject.parse(language, text)?)?.len());
+        if count(&text)? <= count(&old_text)? {
             return Ok(None);
         }
     }
@@ -176,18 +173,6 @@ fn is_template(subject: &Subject<'_>, text: &[u8]) -> bool {
     let opens =
         |sign: &&[u8]| memchr::memmem::find_iter(text, sign).any(|at| !text[..at].ends_with(b"$"));
     signs.iter().any(opens)
-}
-
-/// Whether a fault is the trailing comma that some JSON parsers allow, as in `tsconfig.json`.
-fn is_trailing_comma(subject: &Subject<'_>, fault: &[u8]) -> bool {
-    let path = subject.path.text();
-    let name = path.rsplit('/').next().unwrap_or(&path);
-    let jsonc = name.rsplit('.').next() == Some("jsonc");
-    let lenient = jsonc
-        || name.starts_with("tsconfig")
-        || name.starts_with("jsconfig")
-        || path.contains(".vscode/");
-    lenient && fault.trim_ascii() == b","
 }
 
 /// The faults of the new text without those of the old one, compared by kind and text, not by
@@ -306,12 +291,18 @@ fn explain(subject: &Subject<'_>, found: &SyntaxBreak) -> Finding {
         )
     });
     let path = subject.path;
+    let remedy = if found.bracket.is_some() || matches!(found.what, BreakKind::Missing(_)) {
+        "If another edit opens or closes what has no partner here, send both edits in one request \
+         (`edits`). Else correct the content and send it again."
+    } else {
+        "Correct the content and send it again; edits that only make sense together belong in one \
+         request."
+    };
     let frame = frame(text, found.at);
     let mut finding = Finding::new(
         Code::SyntaxError,
         format!("{path}:{line}:{column}: SYNTAX_ERROR {what}{also}.\n{frame}\n"),
-        "Correct the content and send it again; edits that only make sense together belong in one \
-         request.",
+        remedy,
     )
     .nothing_changed()
     .or_override("If the text is right, repeat with allow: [\"syntax_error\"].")

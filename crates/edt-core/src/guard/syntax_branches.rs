@@ -1,6 +1,7 @@
 //! The rule of `syntax` for languages with a preprocessor: brackets are counted and trees compared
 //! in the text that the preprocessor would leave, for up to three choices of branches.
 
+use super::c_lines;
 use super::subject::Subject;
 use super::syntax::{BreakKind, SyntaxBreak, first_word, fresh, pick, unmatched_bracket};
 use edt_lang::brackets::{self, Bracket};
@@ -47,8 +48,14 @@ pub(super) fn in_branches(
     }
     let Some(tree) = subject.new_tree() else { return Ok(None) };
     let tree = tree.as_ref().map_err(|why| *why)?;
+    let is_new = subject.old_code().is_none();
+    if let Some(found) = c_lines::first(subject) {
+        return Ok(Some(SyntaxBreak { certain: !is_new, ..found }));
+    }
     let touched = subject.touched();
-    if !tree.has_error() || !tree.faults().iter().any(|fault| touches(&touched, &fault.rows)) {
+    if !tree.has_error()
+        || !subject.faults(tree)?.iter().any(|fault| touches(&touched, &fault.rows))
+    {
         return Ok(None);
     }
     let mut found = None;
@@ -60,7 +67,6 @@ pub(super) fn in_branches(
             found.get_or_insert(first);
         }
     }
-    let is_new = subject.old_code().is_none();
     Ok(found.map(|found| SyntaxBreak { certain: !is_new, ..found }))
 }
 
@@ -74,17 +80,18 @@ enum Reading {
 impl Reading {
     fn variant<'t>(
         self,
+        subject: &Subject<'_>,
         language: &Language,
         branches: &Branches<'t>,
         take: BranchChoice,
-    ) -> Variant<'t> {
+    ) -> Result<Variant<'t>, Unparsed> {
         let mut variant = branches.variant(take);
         if self == Reading::WithoutIdioms
-            && let Some(text) = language.without_idioms(&variant.text)
+            && let Some(text) = subject.without_idioms(language, &variant.text)?
         {
             variant.text = text.into();
         }
-        variant
+        Ok(variant)
     }
 }
 
@@ -106,19 +113,22 @@ fn in_each_branch(
     let touched = subject.touched();
     let mut first = None;
     for take in texts.takes {
-        let after = texts.reading.variant(language, texts.new, *take);
+        let after = texts.reading.variant(subject, language, texts.new, *take)?;
         if !touched.iter().any(|rows| after.is_live(rows.clone())) {
             continue;
         }
         let parsed = subject.parse(language, &after.text)?;
-        let hard: Vec<SyntaxFault> =
-            parsed.faults().into_iter().filter(|fault| is_hard(&after.text, fault)).collect();
+        let hard: Vec<SyntaxFault> = subject
+            .faults(&parsed)?
+            .into_iter()
+            .filter(|fault| is_hard(&after.text, fault))
+            .collect();
         if !hard.iter().any(|fault| touches(&touched, &fault.rows)) {
             return Ok(None);
         }
-        let before = texts.reading.variant(language, texts.old, *take);
+        let before = texts.reading.variant(subject, language, texts.old, *take)?;
         let old_faults: Vec<SyntaxFault> = match subject.old_code() {
-            Some(_) => subject.parse(language, &before.text)?.faults(),
+            Some(_) => subject.faults(&subject.parse(language, &before.text)?)?,
             None => Vec::new(),
         };
         let old_faults: Vec<SyntaxFault> =

@@ -6,16 +6,20 @@ use serde::Deserialize;
 pub(crate) const PROTECTED_PATH: &str = "protected_path";
 
 /// The names of the other built-in guards, which `[guards]` may set, in the order of reports.
-pub(crate) const SETTABLE_GUARDS: [&str; 13] = [
+pub(crate) const SETTABLE_GUARDS: [&str; 17] = [
     "size_reduction",
     "mass_deletion",
+    "lost_content",
     "binary_content",
     "encoding",
     "build_output",
     "conflict_markers",
     "chat_artifact",
     "invisible_characters",
+    "lookalike_characters",
     "elided_code",
+    "hollow_body",
+    "weakened_tests",
     "secret",
     "syntax",
     "duplicate_code",
@@ -58,8 +62,7 @@ pub enum Override {
 impl GuardMode {
     /// The mode of the guard `name` if no policy sets one.
     pub(super) fn default_of(name: &str) -> GuardMode {
-        let warns = ["invisible_characters", "secret"].contains(&name);
-        if warns { GuardMode::Warn } else { GuardMode::Refuse }
+        if name == "secret" { GuardMode::Warn } else { GuardMode::Refuse }
     }
 }
 

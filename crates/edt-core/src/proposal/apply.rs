@@ -141,10 +141,7 @@ fn request(workspace: &LockedWorkspace, proposal: &Proposal) -> Result<Request> 
     let session = running.map_or_else(|| begin::preview_session(repo, &head), Ok)?;
     let index = if follows { Some(IndexView::read(repo)?) } else { None };
     let tip = repo.tree_of(session.tip)?;
-    let parent_tree = proposal
-        .commit
-        .parent
-        .map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+    let parent_tree = proposal.commit.parent_tree(repo)?;
     let mut writer = ObjectWriter::new(repo);
     // The current tree: the tip, with the files on disk at the proposed paths.
     let (mut states, mut on_disk) = (Vec::new(), Vec::new());
@@ -161,7 +158,7 @@ fn request(workspace: &LockedWorkspace, proposal: &Proposal) -> Result<Request> 
         Merged::Clean(tree) => tree,
         Merged::Conflicts(paths) => return Err(stale(proposal, &paths).into()),
     };
-    if digest::of(&writer, now, merged)? != proposal.digest {
+    if digest::of(&writer, now, merged)? != proposal.digest_of_change(&writer)? {
         return Err(different_change(proposal).into());
     }
     let mut edits = Vec::new();

@@ -4,15 +4,16 @@ use super::apply::closed_finding;
 use super::signature::ApprovalKey;
 use super::store::{self, Proposal, ProposalState};
 use crate::session::LockedWorkspace;
-use edt_git::Repo;
+use edt_git::{ObjectWriter, Repo};
 use edt_types::{Code, Finding, Result, Warning};
 
 /// Approves `proposal` as it was read and shown. If the user's `edt.toml` names a key, `ssh-keygen`
 /// signs the approval, without the workspace's lock.
 ///
 /// # Errors
-/// `PROPOSAL_REJECTED` if it was withdrawn, superseded or applied; `SESSION_MOVED` if it was
-/// decided on since it was read; errors of publishing; as [`ApprovalKey::sign`].
+/// `PROPOSAL_REJECTED` if it was withdrawn, superseded or applied; `BAD_REQUEST` if its digest is
+/// not that of its change; `SESSION_MOVED` if it was decided on since it was read; errors of
+/// publishing; as [`ApprovalKey::sign`].
 pub fn approve(workspace: &mut LockedWorkspace, proposal: &Proposal) -> Result<Vec<Warning>> {
     let key = ApprovalKey::of(workspace.options())?;
     let counts = match (&proposal.state, &key) {
@@ -23,6 +24,11 @@ pub fn approve(workspace: &mut LockedWorkspace, proposal: &Proposal) -> Result<V
     };
     if counts {
         return Ok(Vec::new());
+    }
+    if proposal.command.is_none()
+        && proposal.digest_of_change(&ObjectWriter::new(&workspace.repo))? != proposal.digest
+    {
+        return Err(another_digest(proposal).into());
     }
     let sign = |key: &ApprovalKey| {
         let sign = |_: &Repo| proposal.with_signed_parts(proposal.ref_tip, |of| key.sign(&of));
@@ -71,6 +77,20 @@ pub fn withdraw(
         ProposalState::Approved(by) => Err(already_approved(proposal, by).into()),
         closed => Err(closed_finding(proposal, closed).into()),
     }
+}
+
+fn another_digest(proposal: &Proposal) -> Finding {
+    let id = proposal.id;
+    Finding::new(
+        Code::BadRequest,
+        format!("The digest of proposal p{id} is not that of its change. edt did not make it."),
+        format!(
+            "Type `edt reject p{id} -m WHY`. If the change is needed, have it proposed with `edt \
+             propose`."
+        ),
+    )
+    .nothing_changed()
+    .with("proposal", id)
 }
 
 fn check_reason(why: &str) -> Result<()> {

@@ -1,15 +1,58 @@
-//! The last check before a landing by an agent: protected paths need an approved proposal.
+//! Landing, with what the user approved: protected paths, and overrides that only the user gives.
 
 use super::signature::ApprovalKey;
-use super::store::{self, ProposalState};
+use super::store::{self, Proposal, ProposalState};
 use crate::policy::Policy;
-use crate::session::Session;
 use crate::session::history::Commit;
+use crate::session::land::{self, Landed, policies};
+use crate::session::land_options::LandOptions;
+use crate::session::land_review::ApprovedCommits;
 use crate::session::message::values;
 use crate::session::workspace::Options;
+use crate::session::{LockedWorkspace, Session};
 use crate::txn::digest;
 use edt_git::{ObjectWriter, Oid, Repo};
-use edt_types::{Code, Effect, Finding, RepoPath, Result};
+use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result};
+
+/// Squashes the session's edits into a commit on the target branch, in the worktree where that
+/// branch is checked out. If the branch moved, they are merged onto it; if it moves meanwhile, the
+/// landing starts again. Unless the user lands, each change of a protected path and each override
+/// that only the user may give needs an approved proposal.
+///
+/// # Errors
+/// `NOTHING_TO_LAND`, `MERGE_CONFLICT` (with the conflicts), `USER_CHANGES_INCLUDED`, the codes of
+/// the guards about the landing as a whole, `APPROVAL_REQUIRED`, `GIT_OPERATION_BLOCKED` (a commit
+/// hook), `BAD_REQUEST` (no such branch), `SESSION_BUSY` (the queue), errors of publishing, and as
+/// [`ApprovalKey::verifies`]. Nothing is changed on an error, except by the hooks themselves.
+pub fn land(
+    workspace: &mut LockedWorkspace,
+    session: &Session,
+    options: &LandOptions,
+) -> Result<Landed> {
+    let repo = &workspace.repo;
+    if !options.by_user {
+        for policy in &policies(workspace, session, options)? {
+            let found = unapproved_paths(repo, workspace.options(), policy, session)?;
+            Refusal::check(found)?;
+        }
+    }
+    let approved = approved_commits(repo, workspace.options(), session)?;
+    land::land(workspace, session, options, &approved)
+}
+
+/// The commits of `session` that applied an approved proposal.
+fn approved_commits(repo: &Repo, options: &Options, session: &Session) -> Result<ApprovedCommits> {
+    let mut all = ApprovedCommits::new();
+    let key = ApprovalKey::of(options)?;
+    for commit in session.commits(repo) {
+        let commit = commit?;
+        let before = commit.parent_tree(repo)?;
+        if let Some(proposal) = approved(repo, key.as_ref(), before, &commit)? {
+            all.insert(commit.oid, proposal.grants);
+        }
+    }
+    Ok(all)
+}
 
 /// The refusals of protected paths in `session` whose changes no approved proposal made. It does
 /// not matter how a change came into the session: by a program, a checkpoint, or a commit with Git,
@@ -32,9 +75,8 @@ pub fn unapproved_paths(
             break;
         }
         let commit = commit?;
-        let before =
-            commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
-        let is_approved = is_approved(repo, key.as_ref(), before, &commit)?;
+        let before = commit.parent_tree(repo)?;
+        let is_approved = approved(repo, key.as_ref(), before, &commit)?.is_some();
         for changed in repo.tree_diff(before, commit.tree)? {
             let Some(at) = open.iter().position(|path| *path == changed.path) else { continue };
             // An approved proposal covers only its own change, so earlier changes of the file must
@@ -47,28 +89,31 @@ pub fn unapproved_paths(
     Ok(found)
 }
 
-/// Whether the commit applied a proposal, and the proposal names this commit. With a key, its
-/// signature decides, and the commit must make exactly the signed change to the tree `before`.
-fn is_approved(
+/// The proposal that the commit applied, if the user approved it, the proposal names this commit,
+/// and the commit makes exactly the proposed change to the tree `before`. With a key, the approval
+/// must be signed, too.
+fn approved(
     repo: &Repo,
     key: Option<&ApprovalKey>,
     before: Oid,
     commit: &Commit,
-) -> Result<bool> {
+) -> Result<Option<Proposal>> {
     let Some(id) = values(&commit.message, "Edt-Proposal").pop().and_then(|id| id.parse().ok())
     else {
-        return Ok(false);
+        return Ok(None);
     };
-    match store::read(repo, id) {
-        Ok(proposal) if proposal.state == ProposalState::Done(commit.oid.to_string()) => {
-            let Some(key) = key else { return Ok(true) };
-            Ok(key.signed(&proposal)?
-                && digest::of(&ObjectWriter::new(repo), before, commit.tree)? == proposal.digest)
+    let proposal = match store::read(repo, id) {
+        Ok(proposal) => proposal,
+        Err(found) if found.any(|finding| finding.code == Code::ProposalNotFound) => {
+            return Ok(None);
         }
-        Ok(_) => Ok(false),
-        Err(found) if found.any(|finding| finding.code == Code::ProposalNotFound) => Ok(false),
-        Err(found) => Err(found),
-    }
+        Err(found) => return Err(found),
+    };
+    let objects = ObjectWriter::new(repo);
+    let is_approved = proposal.state == ProposalState::Done(commit.oid.to_string())
+        && key.map_or(Ok(true), |key| key.signed(&proposal))?
+        && digest::of(&objects, before, commit.tree)? == proposal.digest_of_change(&objects)?;
+    Ok(is_approved.then_some(proposal))
 }
 
 fn approval_required(path: &RepoPath, commit: &Commit) -> Finding {

@@ -157,10 +157,7 @@ fn submit(
 
 fn paths_of(workspace: &LockedWorkspace, proposal: &Proposal) -> Result<Vec<String>> {
     let repo = &workspace.repo;
-    let parent = proposal
-        .commit
-        .parent
-        .map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+    let parent = proposal.commit.parent_tree(repo)?;
     let differs = repo.tree_diff(parent, proposal.commit.tree)?;
     Ok(differs.iter().map(|differs| differs.path.text()).collect())
 }

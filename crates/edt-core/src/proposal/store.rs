@@ -5,6 +5,7 @@ use crate::guard::Grant;
 use crate::session::LockedWorkspace;
 use crate::session::history::Commit;
 use crate::session::message::{self, Kind, Trailers};
+use crate::txn::digest;
 use edt_git::{InHead, Loose, NewCommit, ObjectWriter, Oid, Repo};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
 use edt_types::{Code, Finding, Result, Warning};
@@ -119,6 +120,15 @@ impl Proposal {
     #[must_use]
     pub fn text(&self) -> &str {
         self.commit.message.trim_end().rsplit_once("\n\n").map_or("", |(text, _)| text)
+    }
+
+    /// The digest of the proposed change. It does not depend on what the proposal says of itself.
+    ///
+    /// # Errors
+    /// As [`digest::of`].
+    pub(super) fn digest_of_change(&self, objects: &ObjectWriter<'_>) -> Result<String> {
+        let before = self.commit.parent_tree(objects.repo())?;
+        digest::of(objects, before, self.commit.tree)
     }
 
     /// What the user's signature of an approval in `state` covers.

@@ -149,6 +149,7 @@ mod tests {
     use super::*;
     use edt_edit::Expect;
     use edt_edit::op::Occurrences;
+    use edt_edit::place::Matching;
 
     fn path() -> RepoPath {
         crate::tests::path("a.txt")
@@ -159,7 +160,12 @@ mod tests {
     }
 
     fn replace(old: &str, new: &str) -> Edit {
-        edit(Op::Edit { old: old.into(), new: new.into(), occurrences: Occurrences::One })
+        edit(Op::Edit {
+            old: old.into(),
+            new: new.into(),
+            occurrences: Occurrences::One,
+            matching: Matching::Strict,
+        })
     }
 
     fn file(text: &str) -> PrivateBytes {

@@ -76,8 +76,7 @@ pub fn is_amended(repo: &Repo, commit: &Commit, in_reflog: bool) -> Result<bool>
     if !commit.is_edit() || trees(&commit.message).is_none() {
         return Ok(in_reflog);
     }
-    let parent =
-        commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+    let parent = commit.parent_tree(repo)?;
     let steps = match of_rewritten(repo, parent, commit) {
         Ok(Some(steps)) => steps,
         Ok(None) => return Ok(false),
@@ -234,7 +233,8 @@ mod tests {
 
     #[test]
     fn an_amended_edit_without_its_original_trees_lands_as_the_users() {
-        use crate::session::{land::land, land_options::LandOptions};
+        use crate::proposal::landing::land;
+        use crate::session::land_options::LandOptions;
         let scratch = pruned_trees();
         let (tip, session) = (scratch.head(), scratch.session());
         let landed = land(&mut scratch.open(), &session, &LandOptions::default()).unwrap();

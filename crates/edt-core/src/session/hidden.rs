@@ -487,7 +487,7 @@ fn without_ctime(key: &str) -> &str {
 mod tests {
     use super::*;
     use crate::guard::review::ChangesPreview;
-    use crate::session::land::land;
+    use crate::proposal::landing::land;
     use crate::session::land_options::LandOptions;
     use crate::session::message::Kind;
     use crate::session::record::{

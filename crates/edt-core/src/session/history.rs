@@ -30,6 +30,14 @@ pub struct Commit {
 }
 
 impl Commit {
+    /// The tree of the first parent; the empty tree without one.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn parent_tree(&self, repo: &Repo) -> Result<Oid> {
+        self.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))
+    }
+
     /// Reads the commit `oid`.
     ///
     /// # Errors

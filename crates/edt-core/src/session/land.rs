@@ -12,7 +12,7 @@ use super::history::Commit;
 use super::land_commits::LandCommits;
 use super::land_options::LandOptions;
 use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
-use super::land_review::LandReview;
+use super::land_review::{ApprovedCommits, LandReview};
 use super::land_target::{landing_lock, other_worktree, target};
 use super::left_by_user;
 use super::list::next_numbered_ref;
@@ -75,22 +75,16 @@ pub(super) const LANDING_QUEUE_WAIT: Duration = Duration::from_secs(120);
 /// How often a landing starts again because its target moved.
 const MAX_ATTEMPTS: usize = 5;
 
-/// Lands `session`. Landings on all branches of the repository queue. If the target moves
-/// meanwhile, the landing merges again by itself.
-///
-/// # Errors
-/// `NOTHING_TO_LAND`, `USER_CHANGES_INCLUDED`, `MERGE_CONFLICT`, `UNSAVED_CHANGES`, the findings of
-/// the guards about the landing as a whole, `GIT_OPERATION_BLOCKED` (a commit hook), `BAD_REQUEST`
-/// (no such branch), `SESSION_BUSY` (the queue), errors of publishing. Nothing is changed on an
-/// error, except by the hooks themselves.
-pub fn land(
+/// Lands as [`crate::proposal::landing::land`], which finds the `approved` commits.
+pub(crate) fn land(
     workspace: &mut LockedWorkspace,
     session: &Session,
     options: &LandOptions,
+    approved: &ApprovedCommits,
 ) -> Result<Landed> {
     let mut attempts = 1;
     loop {
-        match land_once(workspace, session, options) {
+        match land_once(workspace, session, options, approved) {
             Err(found)
                 if attempts < MAX_ATTEMPTS
                     && workspace.is_locked()
@@ -138,6 +132,7 @@ fn land_once(
     workspace: &mut LockedWorkspace,
     session: &Session,
     options: &LandOptions,
+    approved: &ApprovedCommits,
 ) -> Result<Landed> {
     workspace.repo.check_idle()?;
     session.check_not_shared(&workspace.repo)?;
@@ -147,7 +142,7 @@ fn land_once(
         reviewed::check_target(workspace, target(&workspace.repo, session, options)?.tip)?;
     }
     let guards = workspace.options().guards.clone();
-    let review = LandReview { policies: &policies, guards: &guards, options };
+    let review = LandReview { policies: &policies, guards: &guards, options, approved };
     // Git's hooks may take long and may call edt. The worktree's lock is released meanwhile, so
     // everything is checked again afterwards.
     let (prepared, _queue) = workspace.unlocked(|repo| {
@@ -394,6 +389,7 @@ fn head_stays(target: &LandTarget) -> Warning {
 mod tests {
     use super::*;
     use crate::guard::review::ChangesPreview;
+    use crate::proposal::landing::land;
     use crate::session::begin::HeadSwitch;
     use crate::session::history::Commit;
     use crate::session::message::Kind;
@@ -464,14 +460,15 @@ mod tests {
     #[test]
     fn a_policy_that_cannot_be_read_does_not_land() {
         let scratch = one_edit();
+        let by_user = LandOptions { by_user: true, ..consent() };
         scratch.user_commit("edt/fix", &[("edt.toml", Some("[guards\n"))], "by hand\n");
-        let finding = refusal(landed(&scratch, &consent()));
+        let finding = refusal(landed(&scratch, &by_user));
         assert_eq!(finding.code, Code::BadRequest);
         let start = "An edt.toml would land that edt cannot read. Could not read";
         assert!(finding.summary.starts_with(start), "{}", finding.summary);
         let sound = [("edt.toml", Some("[session]\nswitch = true\n"))];
         scratch.user_commit("edt/fix", &sound, "corrected\n");
-        landed(&scratch, &consent()).unwrap();
+        landed(&scratch, &by_user).unwrap();
     }
 
     const NEVER: &str = "[guards.size_reduction]\noverride = \"never\"\n\

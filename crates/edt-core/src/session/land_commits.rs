@@ -206,7 +206,7 @@ fn merge_hook_changes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::land::land;
+    use crate::proposal::landing::land;
     use crate::tests::{Scratch, refusal};
     use crate::txn::Request;
     use edt_git::{FileId, FileMode, TreeChange};

@@ -1,6 +1,7 @@
 //! Judges a landing as a whole: the guards' findings, and the user's consent to land their changes.
 
 use edt_types::text::Shown as _;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::current::Session;
@@ -10,14 +11,17 @@ use super::land_options::LandOptions;
 use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
 use super::left_by_user;
 use super::user_commits::UserCommits;
-use crate::guard::evaluate::RecordedOverrides;
+use crate::guard::evaluate::{LandingOverrides, PathOverrides};
 use crate::guard::review::{ChangesReview, LEFT_BY_USER, LandingTrees};
-use crate::guard::{Guard, Overrides};
+use crate::guard::{Grant, Guard, Overrides};
 use crate::policy::Policy;
 use crate::policy::file::not_a_file;
 use edt_git::diff::TreeDifference;
 use edt_git::{ObjectWriter, Oid, Repo, TreeItem};
 use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result, Warning};
+
+/// The commits that applied approved proposals, with what the user granted.
+pub(crate) type ApprovedCommits = BTreeMap<Oid, Vec<Grant>>;
 
 /// What judges a landing.
 #[derive(Debug)]
@@ -26,6 +30,7 @@ pub(super) struct LandReview<'a> {
     pub(super) policies: &'a [Policy],
     pub(super) guards: &'a [Arc<dyn Guard>],
     pub(super) options: &'a LandOptions,
+    pub(super) approved: &'a ApprovedCommits,
 }
 
 impl LandReview<'_> {
@@ -62,9 +67,15 @@ impl LandReview<'_> {
         } else {
             UserCommits::none(writer, session)
         };
-        let recorded = recorded_overrides(writer, &plan.commits)?;
+        let landing = LandingOverrides {
+            recorded: overrides_of(writer, &plan.commits, Ends::Never, recorded)?,
+            approved: overrides_of(writer, &plan.commits, Ends::AtAnotherChange, |commit| {
+                self.granted(commit)
+            })?,
+            by_user: self.options.by_user,
+        };
         let (requested, folded) = (self.options.allow.as_slice(), !plan.folded.is_empty());
-        let overrides = Overrides { requested, recorded: Some(&recorded), grants: &[] };
+        let overrides = Overrides { requested, grants: &[], landing: Some(&landing) };
         for planned in &plan.planned {
             let trees = LandingTrees { before, after: planned.tree(), target, left };
             let commit = users_changes(plan, planned);
@@ -132,6 +143,10 @@ impl LandReview<'_> {
 }
 
 impl LandReview<'_> {
+    fn granted(&self, commit: &Commit) -> Vec<Grant> {
+        self.approved.get(&commit.oid).cloned().unwrap_or_default()
+    }
+
     /// The refusals of what commit hooks staged in one commit of a landing by an agent: hooks run programs that
     /// the agent may have written, so what needs approval needs it from them, too.
     ///
@@ -220,31 +235,54 @@ fn last_users_changes<'p>(
 /// What `commit` changed.
 fn changed(writer: &ObjectWriter<'_>, commit: &Commit) -> Result<Vec<TreeDifference>> {
     let repo = writer.repo();
-    let parent =
-        commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| writer.tree_of(parent))?;
+    let parent = commit.parent_tree(repo)?;
     writer.tree_diff(parent, commit.tree)
 }
 
-/// The overrides that `commits`, oldest first, recorded for the paths that they change. They hold
-/// under the new name of a file that a later commit renames.
-fn recorded_overrides(writer: &ObjectWriter<'_>, commits: &[Commit]) -> Result<RecordedOverrides> {
-    let mut all = RecordedOverrides::new();
+/// The overrides that a commit says it has.
+fn recorded(commit: &Commit) -> Vec<Grant> {
+    let words = commit.trailers.iter().flat_map(|trailers| &trailers.allowed);
+    words.map(|word| Grant { word: word.clone(), path: None }).collect()
+}
+
+/// Until when an override holds for a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Never,
+    /// Until a later commit without it changes the path: an approval is for what the user saw.
+    AtAnotherChange,
+}
+
+/// The overrides of `commits`, oldest first, for the paths that they change. They hold under the
+/// new name of a file that a later commit renames. An override without a path is for all of them.
+fn overrides_of(
+    writer: &ObjectWriter<'_>,
+    commits: &[Commit],
+    ends: Ends,
+    of: impl Fn(&Commit) -> Vec<Grant>,
+) -> Result<PathOverrides> {
+    let mut all = PathOverrides::new();
     for commit in commits {
-        let allowed: Vec<&String> =
-            commit.trailers.iter().flat_map(|trailers| &trailers.allowed).collect();
-        if allowed.is_empty() && all.is_empty() {
+        let own = of(commit);
+        if own.is_empty() && all.is_empty() {
             continue;
         }
         let differs = changed(writer, commit)?;
         for one in &differs {
-            if !allowed.is_empty() {
-                let words = all.entry(one.path.clone()).or_default();
-                words.extend(allowed.iter().map(|word| (*word).clone()));
+            let path = one.path.text();
+            let is_for = |grant: &&Grant| grant.path.as_ref().is_none_or(|only| *only == path);
+            let words: Vec<String> =
+                own.iter().filter(is_for).map(|grant| grant.word.clone()).collect();
+            if ends == Ends::AtAnotherChange {
+                all.remove(&one.path);
+            }
+            if !words.is_empty() {
+                all.entry(one.path.clone()).or_default().extend(words);
             }
         }
         for one in writer.repo().with_renames(differs, |oid| writer.blob_content(oid))? {
-            let from = one.from.as_ref().and_then(|from| all.get(&from.path).cloned());
-            if let Some(words) = from {
+            let from = one.from.as_ref().filter(|_| ends == Ends::Never);
+            if let Some(words) = from.and_then(|from| all.get(&from.path).cloned()) {
                 all.entry(one.path).or_default().extend(words);
             }
         }
@@ -284,6 +322,8 @@ fn not_landed(finding: Finding, in_users: Option<&Commit>) -> Finding {
             "If the whole landing is intended, repeat `edt land{consent}` with `--allow {word}`."
         )
     });
+    // Only the user may override a finding that names the word.
+    let users_word = finding.evidence.get("word").and_then(|word| word.as_str());
     let remedy = match (finding.code, in_users) {
         (_, Some(commit)) => {
             let checkpoint = commit.is_checkpoint();
@@ -298,6 +338,10 @@ fn not_landed(finding: Finding, in_users: Option<&Commit>) -> Finding {
         _ if finding.evidence.get("against").is_some_and(|against| against == LEFT_BY_USER) => {
             "Ask the user: they may land it with `edt land` in a terminal.".to_owned()
         }
+        _ if let Some(word) = users_word => format!(
+            "Undo it in the session (`edt log`, `edt revert`). Or ask the user to type `edt land \
+             --allow {word}` in their own terminal."
+        ),
         _ => "Change it in the session, or undo the edit (`edt log`, `edt revert`).".to_owned(),
     };
     let effect = Effect::NothingLanded;
@@ -312,8 +356,7 @@ fn user_changes_included(
 ) -> Result<Option<Finding>> {
     let mut files: Vec<(String, u64)> = Vec::new();
     for commit in plan.commits.iter().filter(|commit| commit.is_users_changes()) {
-        let parent =
-            commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+        let parent = commit.parent_tree(repo)?;
         for report in diff_report::files(repo, &repo.tree_diff(parent, commit.tree)?)? {
             let lines = report.lines_added + report.lines_removed;
             match files.iter_mut().find(|(path, _)| *path == report.path) {

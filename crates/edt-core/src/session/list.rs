@@ -228,8 +228,8 @@ fn origin_of(repo: &Repo, blob: Option<Oid>) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proposal::landing::land;
     use crate::session::abandon::abandon;
-    use crate::session::land::land;
     use crate::session::land_options::LandOptions;
     use crate::tests::Scratch;
 

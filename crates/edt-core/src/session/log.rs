@@ -124,7 +124,7 @@ fn private_revision(repo: &Repo, commit: &Commit, path: &RepoPath) -> Result<Opt
 }
 
 fn tree_before(repo: &Repo, commit: &Commit) -> Result<Oid> {
-    commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))
+    commit.parent_tree(repo)
 }
 
 fn unknown(session: &Session, path: &RepoPath) -> Finding {

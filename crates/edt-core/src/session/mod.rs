@@ -36,7 +36,7 @@ pub mod land;
 pub mod land_commits;
 pub mod land_options;
 pub mod land_plan;
-mod land_review;
+pub(crate) mod land_review;
 pub mod land_target;
 mod left_by_user;
 pub mod list;

@@ -204,7 +204,7 @@ fn walk(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::land::land;
+    use crate::proposal::landing::land;
     use crate::session::land_options::LandOptions;
     use crate::session::record::checkpoint;
     use crate::tests::{Scratch, path};

@@ -504,6 +504,7 @@ mod tests {
     use crate::tests::{Scratch, path};
     use edt_edit::Expect;
     use edt_edit::op::Occurrences;
+    use edt_edit::place::Matching;
     use edt_types::UserChanges;
 
     const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
@@ -521,7 +522,7 @@ mod tests {
             if one.0.is_empty() {
                 return Op::Write { content: new };
             }
-            Op::Edit { old, new, occurrences: Occurrences::One }
+            Op::Edit { old, new, occurrences: Occurrences::One, matching: Matching::Strict }
         };
         let edit = |op| Edit { path: path(named), expect: Expect::Anything, op };
         let edits: Vec<Edit> = pieces.iter().map(op).map(edit).collect();

@@ -137,10 +137,10 @@ pub(super) fn located(warnings: Vec<Warning>, elsewhere: Option<&Path>) -> Vec<W
 mod tests {
     use super::*;
     use crate::guard::review::ChangesPreview;
+    use crate::proposal::landing::land;
     use crate::session::abandon::abandon;
     use crate::session::begin::{BeginOptions, begin_in_worktree};
     use crate::session::hidden::private_paths;
-    use crate::session::land::land;
     use crate::session::land_options::LandOptions;
     use crate::session::message::Kind;
     use crate::session::record::{

@@ -499,7 +499,7 @@ fn protected(landing: &Landing) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::land::land;
+    use crate::proposal::landing::land;
     use crate::session::land_options::LandOptions;
     use crate::session::list::{SessionState, sessions};
     use crate::session::switch::switch;

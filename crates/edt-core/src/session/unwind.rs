@@ -225,8 +225,7 @@ fn missing_record(commit: &Commit) -> Warning {
 /// # Errors
 /// `NOT_A_FILE`, `OBJECT_MISSING`.
 pub fn recorded_changes(repo: &Repo, commit: &Commit) -> Result<Vec<FileStep>> {
-    let parent =
-        commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+    let parent = commit.parent_tree(repo)?;
     if commit.is_edit()
         && let Some(steps) = edit_change::of_rewritten(repo, parent, commit)?
     {

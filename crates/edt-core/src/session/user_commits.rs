@@ -105,9 +105,7 @@ impl<'a> UserCommits<'a> {
                     || amended.contains(&commit.oid)
                         && edit_change::is_amended(repo, &commit, true)?;
                 if is_users {
-                    let parent = commit
-                        .parent
-                        .map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+                    let parent = commit.parent_tree(repo)?;
                     steps.push(writer.tree_diff(parent, commit.tree)?);
                 }
             }

@@ -1,11 +1,17 @@
-//! The corrected patch in a refusal: the probable intent of the patch, made to fit the file.
+//! The corrected patch or request in a refusal: the probable intent, made to fit the files.
 
 use std::collections::BTreeMap;
 
 use edt_edit::hunk::Hunk;
-use edt_edit::stage::EditedFiles;
+use edt_edit::stage::{EditError, EditedFiles};
 use edt_edit::{Edit, Op, suggest};
 use edt_types::{Code, Finding, RepoPath};
+
+use super::ready;
+use super::request::Request;
+
+/// The most edits of one request that are corrected.
+const MAX_CORRECTED: usize = 8;
 
 /// Adds corrections to the findings of a patch whose hunks do not fit: one for the whole patch if
 /// every file of it can be corrected, else one for each file.
@@ -47,6 +53,50 @@ pub(super) fn attach_corrections(stage: &EditedFiles<'_>, edits: &[Edit], found:
             attach(mine, patch, "this file's part of the patch");
         }
     }
+}
+
+/// Adds the corrected request to the first finding, if every refused edit is one whose text was not
+/// found and has one likely place. `files` are the files before the request.
+pub(super) fn attach_corrected_request(
+    mut files: EditedFiles<'_>,
+    request: &Request,
+    found: &mut [Finding],
+) {
+    let not_found = |finding: &Finding| finding.code == Code::OldTextNotFound;
+    if found.len() > MAX_CORRECTED || !found.iter().all(not_found) {
+        return;
+    }
+    let mut corrected = request.edits.clone();
+    for edit in &mut corrected {
+        match files.apply(edit) {
+            Ok(_) => {}
+            Err(EditError::TextNotFound) => {
+                let Some(likely) = likely_edit(&files, edit) else { return };
+                *edit = likely;
+                if files.apply(edit).is_err() {
+                    return;
+                }
+            }
+            Err(_) => return,
+        }
+    }
+    if let (Some(request), Some(finding)) = (ready::json(request, &corrected), found.first_mut()) {
+        finding.remedy = format!(
+            "If evidence.request is what you mean (it makes the change to the present file), send \
+             it as the request. Else: {}",
+            finding.remedy
+        );
+        finding.evidence.insert(ready::KEY.to_owned(), request);
+    }
+}
+
+/// The edit with texts that fit the present file.
+fn likely_edit(files: &EditedFiles<'_>, edit: &Edit) -> Option<Edit> {
+    let Op::Edit { old, new, occurrences, matching } = &edit.op else { return None };
+    let (old, new) =
+        suggest::edit_correction(&edit.path, files.text(&edit.path), (old, new), *occurrences)?;
+    let op = Op::Edit { old, new, occurrences: *occurrences, matching: *matching };
+    Some(Edit { op, ..edit.clone() })
 }
 
 /// Whether a hunk did not fit, and its change was not made already.

@@ -73,6 +73,30 @@ pub fn guard<'q>(
     workspace: &LockedWorkspace,
     planned: Planned<'q>,
 ) -> Result<std::result::Result<Cleared<'q>, Unapproved<'q>>> {
+    evaluated(workspace, planned, Programs::Run)
+}
+
+/// Checks a plan with every guard, without running programs.
+///
+/// # Errors
+/// Every refusal, and every finding that only the user may override.
+pub(super) fn passes(workspace: &LockedWorkspace, planned: Planned<'_>) -> Result<()> {
+    let cleared = evaluated(workspace, planned, Programs::Skip)?;
+    cleared.map(drop).map_err(Unapproved::findings)
+}
+
+/// Whether validators run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Programs {
+    Run,
+    Skip,
+}
+
+fn evaluated<'q>(
+    workspace: &LockedWorkspace,
+    planned: Planned<'q>,
+    programs: Programs,
+) -> Result<std::result::Result<Cleared<'q>, Unapproved<'q>>> {
     let Planned { request, state, files } = planned;
     let texts = files
         .iter()
@@ -101,7 +125,7 @@ pub fn guard<'q>(
             subject.in_transaction(&transaction).with_trees(workspace.trees())
         })
         .collect();
-    let runs = !state.policy.validators.is_empty();
+    let runs = programs == Programs::Run && !state.policy.validators.is_empty();
     let root = if runs { workspace.repo.real_root()? } else { PathBuf::new() };
     let site = Site {
         root: &root,
@@ -110,9 +134,9 @@ pub fn guard<'q>(
         reap_orphans: workspace.options().reap_orphans,
         repo: &workspace.repo,
     };
-    let context = GuardContext { policy: &state.policy, site: Some(site) };
-    let overrides =
-        Overrides { requested: &request.allow, recorded: None, grants: &request.grants };
+    let site = (programs == Programs::Run).then_some(site);
+    let context = GuardContext { policy: &state.policy, site };
+    let overrides = Overrides { requested: &request.allow, grants: &request.grants, landing: None };
     let GuardRun { reports, warnings, refused, held, mut allowed } =
         evaluate(workspace.guards(), &subjects, &context, overrides);
     if !refused.is_empty() {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::nearest::{describe, nearest};
 use super::patch_messages;
 use super::range_messages;
+use super::symbol_messages;
 
 use edt_edit::locate::MAX_PLACES;
 use edt_edit::near::{self, SearchUnit};
@@ -39,6 +40,12 @@ pub(super) fn refused(
         }
         (EditError::ContentMismatch, Op::Delete { holds: Some(hunk) }) => {
             vec![patch_messages::content_differs((path, disk), text, hunk)]
+        }
+        (EditError::Anchor(found), Op::Anchored { first, last, .. }) => {
+            vec![range_messages::anchors_differ((path, disk), text, (*first, *last), found)]
+        }
+        (EditError::Symbol(fault), Op::Symbol(symbol_edit)) => {
+            vec![symbol_messages::refused(path, symbol_edit, &fault)]
         }
         (EditError::Range(fault), Op::Lines { range, expected, .. }) => {
             vec![range_messages::refused(
@@ -410,7 +417,8 @@ mod tests {
 
     fn replace(old: &str) -> Op {
         let occurrences = edt_edit::op::Occurrences::One;
-        Op::Edit { old: old.into(), new: b"x".to_vec(), occurrences }
+        let matching = edt_edit::place::Matching::Strict;
+        Op::Edit { old: old.into(), new: b"x".to_vec(), occurrences, matching }
     }
 
     #[test]

@@ -9,11 +9,15 @@ pub mod digest;
 pub mod guard;
 mod messages;
 mod nearest;
+pub mod outline;
 pub mod patch;
 mod patch_messages;
 pub mod pending;
 pub mod plan;
 mod range_messages;
+mod ready;
+mod refused_edits;
+pub mod rehearsal;
 mod removed;
 pub mod report;
 pub mod request;
@@ -23,6 +27,8 @@ mod resolution;
 pub mod resolve;
 pub mod restore;
 mod streak;
+mod symbol_messages;
+mod together;
 pub mod wire;
 
 use edt_types::trace::names::{COMMIT, GUARD, OBSERVE, PLAN, PUBLISH, RESOLVE, STREAK};
@@ -49,6 +55,10 @@ pub fn transact(
         .as_ref()
         .map_err(Clone::clone)
         .and_then(|request| pipeline(workspace, request, dry_run));
+    let answer = match &parsed {
+        Ok(request) => together::offer(workspace, request, answer, dry_run),
+        Err(_) => answer,
+    };
     if dry_run == DryRun::Yes {
         return answer;
     }

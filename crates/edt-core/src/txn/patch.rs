@@ -1,13 +1,13 @@
 //! A patch as a request, and its edits.
 
-use super::correction::attach_corrections;
-use super::messages;
 use super::patch_messages;
+use super::rehearsal::rehearse_request;
+use super::request::Request;
 use super::request_key::{bad, expect};
 use super::request_limits::{check_count, lines_in};
 use edt_edit::format::{self, FileAction, FilePatch};
 use edt_edit::place::Matching;
-use edt_edit::stage::{EditOutcome, EditedFiles};
+use edt_edit::stage::EditOutcome;
 use edt_edit::{Edit, Expect, Op};
 use edt_types::{Refusal, RepoPath, Result};
 
@@ -120,27 +120,7 @@ pub fn rehearse(
     path: &RepoPath,
     text: &[u8],
 ) -> Result<(Option<Vec<u8>>, EditOutcome)> {
-    let edits = patch.edits()?;
-    let mut stage = EditedFiles::default().with(path.clone(), Some((text, false)));
-    for edit in &edits {
-        let target = if let Op::Rename { to } = &edit.op { to } else { &edit.path };
-        for named in [&edit.path, target] {
-            if !stage.contains(named) {
-                stage = stage.with(named.clone(), None);
-            }
-        }
-    }
-    let (mut step, mut found) = (EditOutcome::default(), Vec::new());
-    for edit in &edits {
-        match stage.apply(edit) {
-            Ok(next) => step = step.merge(next),
-            Err(refusal) => found.extend(messages::refused(&stage, edit, refusal, None)),
-        }
-    }
-    attach_corrections(&stage, &edits, &mut found);
-    Refusal::check(found)?;
-    let after = stage.into_files().find(|(named, _)| named == path).and_then(|(_, file)| file);
-    Ok((after.map(|file| file.text.into_owned()), step))
+    rehearse_request(&Request { patch: Some(patch.clone()), ..Request::default() }, path, text)
 }
 
 #[cfg(test)]

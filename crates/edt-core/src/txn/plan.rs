@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::correction::attach_corrections;
+use super::correction::{attach_corrected_request, attach_corrections};
 use super::messages;
 use super::request::Request;
 use super::resolve::{Resolved, TransactionState};
@@ -100,14 +100,7 @@ impl TransactionState {
 /// another text than the new one; the findings of a filter.
 pub fn plan<'q>(workspace: &LockedWorkspace, resolved: Resolved<'q>) -> Result<Planned<'q>> {
     let Resolved { request, state } = resolved;
-    let mut stage = EditedFiles::default();
-    for path_state in state.paths.values() {
-        let file = path_state
-            .disk
-            .as_ref()
-            .map(|disk| (disk.bytes.as_slice(), disk.file.mode == FileMode::Executable));
-        stage = stage.with(path_state.path.clone(), file);
-    }
+    let mut stage = files_on_disk(&state);
     let (mut found, mut steps) = (Vec::new(), Steps::new());
     for (i, edit) in request.edits.iter().enumerate() {
         match stage.apply(edit) {
@@ -127,6 +120,8 @@ pub fn plan<'q>(workspace: &LockedWorkspace, resolved: Resolved<'q>) -> Result<P
     }
     if request.patch.is_some() {
         attach_corrections(&stage, &request.edits, &mut found);
+    } else if !found.is_empty() {
+        attach_corrected_request(files_on_disk(&state), request, &mut found);
     }
     let too_large = |(path, text): (&RepoPath, Option<&[u8]>)| {
         let (size, most) = (text?.len() as u64, state.policy.max_file_bytes);
@@ -146,6 +141,17 @@ pub fn plan<'q>(workspace: &LockedWorkspace, resolved: Resolved<'q>) -> Result<P
     // Git may record the same blob for another text: then nothing changes.
     files.retain(|file| !recorded_already(&state, file));
     Ok(Planned { request, state, files })
+}
+
+/// The files of a request as they are on disk.
+fn files_on_disk(state: &TransactionState) -> EditedFiles<'_> {
+    state.paths.values().fold(EditedFiles::default(), |files, path_state| {
+        let file = path_state
+            .disk
+            .as_ref()
+            .map(|disk| (disk.bytes.as_slice(), disk.file.mode == FileMode::Executable));
+        files.with(path_state.path.clone(), file)
+    })
 }
 
 /// How the edits of each path were placed.

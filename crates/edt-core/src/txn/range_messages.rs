@@ -1,11 +1,14 @@
 //! The findings of an edit by line numbers that is refused.
 
 use edt_edit::LineRange;
+use edt_edit::line_anchor::{self, AnchoredLines, LineAnchor};
 use edt_edit::range::RangeError;
 use edt_edit::table::content;
 use edt_types::text::{BOM, counted, lines, numbered, visible};
 use edt_types::{Code, Finding, RepoPath};
 
+/// The most anchors that a finding has.
+const MAX_ANCHORS: usize = 60;
 /// Longest text that a finding includes for the next request, in bytes.
 const MAX_TEXT: usize = 64 << 10;
 
@@ -138,6 +141,64 @@ fn mismatch(
     let hint = "Find the text (evidence.context, or `edt read`) and send its present line numbers \
                 and text, or use mode \"edit\" with `old_text`.";
     Finding::new(Code::TextMismatch, message, hint).nothing_changed().with("differs_at", first + i)
+}
+
+/// `TEXT_MISMATCH` or `LINE_OUT_OF_RANGE` for lines that are not those of the anchors, with the
+/// present lines and their anchors.
+pub(super) fn anchors_differ(
+    (path, disk): (&RepoPath, &RepoPath),
+    text: &[u8],
+    (first, last): (LineAnchor, LineAnchor),
+    found: AnchoredLines,
+) -> Finding {
+    let read = format!("`edt read {} --anchors` prints the present ones.", disk.for_shell());
+    if let AnchoredLines::OutOfRange(total) = found {
+        let message =
+            format!("{path} has {}; {first} and {last} are not all in it.", counted(total, "line"));
+        return Finding::new(Code::LineOutOfRange, message, format!("Read the file again: {read}"))
+            .nothing_changed()
+            .at(path)
+            .with("lines", total);
+    }
+    if let AnchoredLines::Moved(start, end) = found {
+        let shown = line_anchor::anchors(text, &[start..=start, end..=end]);
+        let [start_anchor, end_anchor] = [shown.first(), shown.last()]
+            .map(|one| one.map_or_else(String::new, ToString::to_string));
+        let message = format!(
+            "The lines of the anchors {first} and {last} of {path} are not at these numbers. Such lines \
+             are now {start} to {end}."
+        );
+        let remedy = format!(
+            "If they are meant, send start_anchor \"{start_anchor}\" and end_anchor \
+             \"{end_anchor}\". {read}"
+        );
+        return Finding::new(Code::TextMismatch, message, remedy)
+            .nothing_changed()
+            .at(path)
+            .with("start_anchor", start_anchor)
+            .with("end_anchor", end_anchor);
+    }
+    let (lines, are) = if first == last {
+        (format!("Line {}", first.line), "is not the one")
+    } else {
+        (format!("The lines {} to {}", first.line, last.line), "are not those")
+    };
+    let end = last.line.max(first.line);
+    let shown =
+        line_anchor::anchors(text, &[first.line..=end.min(first.line.saturating_add(MAX_ANCHORS))]);
+    let anchors: Vec<String> = shown.iter().map(ToString::to_string).collect();
+    let body = text.strip_prefix(BOM).unwrap_or(text);
+    Finding::new(
+        Code::TextMismatch,
+        format!("{lines} of {path} {are} of the anchors {first} and {last}: they changed."),
+        format!(
+            "Send the edit for the present lines with their anchors (evidence.anchors). {read}"
+        ),
+    )
+    .nothing_changed()
+    .at(path)
+    .with("context", numbered(body, first.line - 1..end, 2))
+    .with("anchors", anchors)
 }
 
 #[cfg(test)]

@@ -9,7 +9,10 @@ use super::patch::PatchText;
 use super::request_key::{bad, expect};
 use super::request_limits::{check_count, check_lines, lines_of};
 use crate::guard::Grant;
+use edt_edit::line_anchor::LineAnchor;
 use edt_edit::op::Occurrences;
+use edt_edit::place::Matching;
+use edt_edit::symbol::{SymbolChange, SymbolEdit};
 use edt_edit::{Edit, Expect, LineRange, Mode, Op};
 use edt_types::{Code, Finding, Refusal, RepoPath, Result};
 
@@ -56,12 +59,18 @@ pub struct EditFields {
     pub replace_all: Option<bool>,
     /// The mode bit.
     pub executable: Option<bool>,
-    /// The new path.
+    /// The new path, or the new name of a definition.
     pub to: Option<Vec<u8>>,
-    /// The first line.
+    /// The name of a definition.
+    pub symbol: Option<String>,
+    /// The first line, or a line of the definition.
     pub start_line: Option<u64>,
     /// The last line.
     pub end_line: Option<u64>,
+    /// The anchor of the first line.
+    pub start_anchor: Option<String>,
+    /// The anchor of the last line.
+    pub end_anchor: Option<String>,
     /// The present lines.
     pub expected_text: Option<Vec<u8>>,
     /// The blob id that the file must have.
@@ -168,6 +177,26 @@ impl Request {
         Ok(Request { message, agent, allow, edits, ..Request::default() })
     }
 
+    /// The request with this way to match for its edits of mode `edit`.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` if it has no such edit.
+    pub fn matching(mut self, way: Matching) -> Result<Request> {
+        let mut texts = self.edits.iter_mut().filter_map(|edit| match &mut edit.op {
+            Op::Edit { matching, .. } => Some(matching),
+            _ => None,
+        });
+        let count = texts.by_ref().map(|matching| *matching = way).count();
+        if count == 0 {
+            return Err(bad(
+                "The request has `match`, and neither a patch nor an edit of mode \"edit\".",
+                "Leave it out: only texts are matched.",
+            )
+            .into());
+        }
+        Ok(self)
+    }
+
     /// A request that consists of a patch.
     ///
     /// # Errors
@@ -229,7 +258,7 @@ fn edit_of(fields: EditFields, i: usize) -> Result<Edit> {
         .filter(|_| mode == Mode::Rename)
         .and_then(|to| path_of(to, &mut found));
     found.extend(check_keys(&fields, mode, i));
-    let expect = expect(fields.expected_hash).unwrap_or_else(|finding| {
+    let expect = expect(fields.expected_hash.clone()).unwrap_or_else(|finding| {
         found.push(finding.with("edit", i + 1));
         Expect::Anything
     });
@@ -242,6 +271,10 @@ fn edit_of(fields: EditFields, i: usize) -> Result<Edit> {
             bad(&message, "Send the first and the last line, both included.").with("edit", i + 1),
         );
     }
+    let anchors = anchors_of(&fields, i).unwrap_or_else(|finding| {
+        found.push(finding);
+        None
+    });
     Refusal::check(found)?;
     let path = path.ok_or_else(internal)?;
     let content = fields.content.unwrap_or_default();
@@ -253,10 +286,20 @@ fn edit_of(fields: EditFields, i: usize) -> Result<Edit> {
             } else {
                 Occurrences::One
             };
-            Op::Edit { old: fields.old_text.unwrap_or_default(), new: content, occurrences }
+            Op::Edit {
+                old: fields.old_text.unwrap_or_default(),
+                new: content,
+                occurrences,
+                matching: Matching::Strict,
+            }
         }
         Mode::Append => Op::Append { content },
         Mode::Overwrite => Op::Overwrite { content },
+        Mode::Insert | Mode::ReplaceLines | Mode::DeleteLines
+            if let Some((first, last)) = anchors =>
+        {
+            Op::Anchored { first, last, inserts: mode == Mode::Insert, content }
+        }
         Mode::Insert => {
             Op::Lines { range: LineRange::Before(first), content, expected: fields.expected_text }
         }
@@ -265,8 +308,52 @@ fn edit_of(fields: EditFields, i: usize) -> Result<Edit> {
         }
         Mode::Delete => Op::Delete { holds: None },
         Mode::Rename => Op::Rename { to: to.ok_or_else(internal)? },
+        Mode::ReplaceSymbol
+        | Mode::InsertBeforeSymbol
+        | Mode::InsertAfterSymbol
+        | Mode::RenameSymbol => {
+            let name = fields.to.unwrap_or_default();
+            let change = match mode {
+                Mode::ReplaceSymbol => SymbolChange::Replace(content),
+                Mode::InsertBeforeSymbol => SymbolChange::InsertBefore(content),
+                Mode::InsertAfterSymbol => SymbolChange::InsertAfter(content),
+                _ => SymbolChange::Rename(String::from_utf8_lossy(&name).into_owned()),
+            };
+            Op::Symbol(SymbolEdit {
+                symbol: fields.symbol.unwrap_or_default(),
+                line: fields.start_line.map(|_| first),
+                change,
+            })
+        }
     };
     Ok(Edit { path, expect, op })
+}
+
+/// The anchors of the first and the last line, if the edit has some.
+fn anchors_of(
+    fields: &EditFields,
+    i: usize,
+) -> std::result::Result<Option<(LineAnchor, LineAnchor)>, Finding> {
+    let wrong = |text: &str| {
+        let message = format!("{:?} is no anchor of a line (edit {}).", text, i + 1);
+        bad(&message, "Copy it from `edt read --anchors`, such as \"12:a3f4c1095e\".")
+            .with("edit", i + 1)
+    };
+    let Some(first) = &fields.start_anchor else {
+        if fields.end_anchor.is_none() {
+            return Ok(None);
+        }
+        let message = format!("Edit {} has `end_anchor` without `start_anchor`.", i + 1);
+        return Err(bad(&message, "Send both.").with("edit", i + 1));
+    };
+    if fields.start_line.is_some() || fields.end_line.is_some() || fields.expected_text.is_some() {
+        let message = format!("Edit {} has anchors and line numbers.", i + 1);
+        let remedy = "Send the anchors alone: they confirm the lines.";
+        return Err(bad(&message, remedy).with("edit", i + 1));
+    }
+    let last = fields.end_anchor.as_ref().unwrap_or(first);
+    let parsed = |text: &String| text.parse().map_err(|()| wrong(text));
+    Ok(Some((parsed(first)?, parsed(last)?)))
 }
 
 /// A line number, or 0, which is out of every range.
@@ -280,14 +367,18 @@ fn path_of(raw: &[u8], found: &mut Vec<Finding>) -> Option<RepoPath> {
 
 /// Refusal for keys that the mode needs and keys that it does not take.
 fn check_keys(fields: &EditFields, mode: Mode, i: usize) -> Vec<Finding> {
+    let has_lines = mode.keys().0.contains(&"end_line");
     let given = [
         ("old_text", fields.old_text.is_some()),
         ("content", fields.content.is_some()),
         ("replace_all", fields.replace_all.is_some()),
         ("executable", fields.executable.is_some()),
         ("to", fields.to.is_some()),
-        ("start_line", fields.start_line.is_some()),
-        ("end_line", fields.end_line.is_some()),
+        ("symbol", fields.symbol.is_some()),
+        ("start_line", fields.start_line.is_some() || fields.start_anchor.is_some()),
+        ("end_line", fields.end_line.is_some() || has_lines && fields.start_anchor.is_some()),
+        ("start_anchor", fields.start_anchor.is_some()),
+        ("end_anchor", fields.end_anchor.is_some()),
         ("expected_text", fields.expected_text.is_some()),
     ];
     let (needs, takes) = mode.keys();
@@ -436,7 +527,8 @@ mod tests {
     fn an_edit_without_a_mode_is_refused_with_the_modes() {
         let fields = EditFields { path: b"a.txt".to_vec(), ..EditFields::default() };
         let remedy = "Add one: create, edit, append, overwrite, insert, replace_lines, \
-                      delete_lines, delete, rename.";
+                      delete_lines, delete, rename, replace_symbol, insert_before_symbol, \
+                      insert_after_symbol, rename_symbol.";
         assert_eq!(found(fields), [bad("Edit 1 has no `mode`.", remedy).with("edit", 1)]);
     }
 
@@ -528,8 +620,10 @@ mod tests {
     #[test]
     fn replace_all_changes_every_occurrence() {
         let fields = EditFields { old_text: text("a"), content: text("b"), ..edit(Mode::Edit) };
-        let expected =
-            |occurrences| Op::Edit { old: b"a".to_vec(), new: b"b".to_vec(), occurrences };
+        let expected = |occurrences| {
+            let matching = Matching::Strict;
+            Op::Edit { old: b"a".to_vec(), new: b"b".to_vec(), occurrences, matching }
+        };
         assert_eq!(op(fields.clone()), expected(Occurrences::One));
         let all = EditFields { replace_all: Some(true), ..fields };
         assert_eq!(op(all), expected(Occurrences::All));

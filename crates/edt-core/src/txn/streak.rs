@@ -185,8 +185,8 @@ fn limit(path: &str, failures: Vec<Finding>) -> Finding {
     });
     let described: Vec<Value> = described.collect();
     let mut evidence = Map::new();
-    // A corrected patch would contradict the advice to send no patch.
-    let kept = |key: &str| !["edit", "correction"].contains(&key);
+    // A corrected patch or request would contradict the advice to send the complete file.
+    let kept = |key: &str| !["edit", "correction", "request"].contains(&key);
     for (key, value) in
         failures.into_iter().flat_map(|failure| failure.evidence).filter(|(key, _)| kept(key))
     {

@@ -42,9 +42,15 @@ pub struct RequestWire {
     /// Of a single edit: see `edits`.
     pub to: Option<String>,
     /// Of a single edit: see `edits`.
+    pub symbol: Option<String>,
+    /// Of a single edit: see `edits`.
     pub start_line: Option<u64>,
     /// Of a single edit: see `edits`.
     pub end_line: Option<u64>,
+    /// Of a single edit: see `edits`.
+    pub start_anchor: Option<String>,
+    /// Of a single edit: see `edits`.
+    pub end_anchor: Option<String>,
     /// Of a single edit: see `edits`.
     pub expected_text: Option<String>,
     /// Of a single edit: see `edits`. With `patch`: the blob id of the only file that it changes.
@@ -53,20 +59,19 @@ pub struct RequestWire {
     /// blocks, or complete files in fences below their paths. `path` names the file of a patch that
     /// names none.
     pub patch: Option<String>,
-    /// With `patch`: how far its hunks may differ from the file.
+    /// How far the hunks of a patch, or the texts of mode `edit`, may differ from the file.
     #[serde(rename = "match")]
     pub matching: Option<Match>,
 }
 
-/// How far the hunks of a patch may differ from the file; `matched_by` in the answer says how they
-/// did.
+/// How far a hunk or a text may differ from the file; `matched_by` in the answer says how it did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Match {
     /// Not at all, except in line ends.
     Strict,
-    /// In white space at the ends of lines, and in indentation by one rule for the whole hunk. The
-    /// place must still be unique.
+    /// In white space at the ends of lines, and in indentation by one rule for the whole hunk or
+    /// text. The place must still be unique.
     Lenient,
 }
 
@@ -93,12 +98,20 @@ pub struct WireEdit {
     pub replace_all: Option<bool>,
     /// Mode create: set the mode bit.
     pub executable: Option<bool>,
-    /// Mode rename: the new path.
+    /// Mode rename: the new path. Mode `rename_symbol`: the new name.
     pub to: Option<String>,
-    /// Modes insert, `replace_lines`, `delete_lines`: the first line, 1-based.
+    /// Modes with `symbol`: the name of the definition, such as `Parser.parse`, as `edt outline`
+    /// prints it.
+    pub symbol: Option<String>,
+    /// Modes insert, `replace_lines`, `delete_lines`: the first line, 1-based. Modes with `symbol`:
+    /// a line of the definition, if several have the name.
     pub start_line: Option<u64>,
     /// Modes `replace_lines`, `delete_lines`: the last line, included.
     pub end_line: Option<u64>,
+    /// Instead of `start_line`: the anchor of the first line, as `edt read --anchors` prints it.
+    pub start_anchor: Option<String>,
+    /// Instead of `end_line`: the anchor of the last line; `start_anchor` if omitted.
+    pub end_anchor: Option<String>,
     /// The present lines: those of the range, or, for insert, those that follow (empty at the end
     /// of the file).
     pub expected_text: Option<String>,
@@ -123,8 +136,11 @@ impl Request {
             replace_all: wire.replace_all,
             executable: wire.executable,
             to: wire.to,
+            symbol: wire.symbol,
             start_line: wire.start_line,
             end_line: wire.end_line,
+            start_anchor: wire.start_anchor,
+            end_anchor: wire.end_anchor,
             expected_text: wire.expected_text,
             expected_hash: wire.expected_hash,
         };
@@ -146,13 +162,6 @@ impl Request {
                 PatchText::new(text.into_bytes(), path.as_deref(), single.expected_hash, matching)?;
             return Request::patch(wire.message, wire.agent, wire.allow, patch);
         }
-        if wire.matching.is_some() {
-            return Err(bad(
-                "The request has `match` and no `patch`.",
-                "Leave it out: an edit's `old_text` matches exactly or not at all.",
-            )
-            .into());
-        }
         let edits_fields: Vec<EditFields> = match wire.edits {
             None => vec![single.into()],
             Some(edits) if single.is_empty() => edits.into_iter().map(Into::into).collect(),
@@ -164,7 +173,11 @@ impl Request {
                 .into());
             }
         };
-        Request::of(wire.message, wire.agent, wire.allow, edits_fields)
+        let request = Request::of(wire.message, wire.agent, wire.allow, edits_fields)?;
+        match wire.matching {
+            Some(matching) => request.matching(matching.matching()),
+            None => Ok(request),
+        }
     }
 }
 
@@ -186,6 +199,9 @@ impl WireEdit {
             &self.old_text,
             &self.content,
             &self.to,
+            &self.symbol,
+            &self.start_anchor,
+            &self.end_anchor,
             &self.expected_text,
             &self.expected_hash,
         ];
@@ -208,8 +224,11 @@ impl From<WireEdit> for EditFields {
             replace_all: wire.replace_all,
             executable: wire.executable,
             to: wire.to.map(String::into_bytes),
+            symbol: wire.symbol,
             start_line: wire.start_line,
             end_line: wire.end_line,
+            start_anchor: wire.start_anchor,
+            end_anchor: wire.end_anchor,
             expected_text: wire.expected_text.map(String::into_bytes),
             expected_hash: wire.expected_hash,
         }
@@ -317,14 +336,18 @@ mod tests {
     }
 
     #[test]
-    fn the_way_to_match_is_only_for_patches() {
+    fn the_way_to_match_is_only_for_patches_and_texts() {
         assert_eq!(
             refused(r#"{"match": "lenient", "path": "a", "mode": "delete"}"#),
             texts(
-                "The request has `match` and no `patch`.",
-                "Leave it out: an edit's `old_text` matches exactly or not at all."
+                "The request has `match`, and neither a patch nor an edit of mode \"edit\".",
+                "Leave it out: only texts are matched."
             )
         );
+        let json =
+            r#"{"match": "lenient", "path": "a", "mode": "edit", "old_text": "a", "content": ""}"#;
+        let request = Request::from_json(json.as_bytes()).unwrap();
+        assert!(matches!(request.edits[0].op, Op::Edit { matching: Matching::Lenient, .. }));
     }
 
     #[test]

@@ -216,6 +216,24 @@ fn a_correction_does_not_trust_a_line_number_that_placement_ignores() {
 }
 
 #[test]
+fn a_correction_does_not_drop_a_new_line_without_its_marker() {
+    let file = "def f(arg):\n    one = load(arg)\n    two = load(arg)\n    return two\n";
+    let patch = diff(
+        "@@\n def f(arg):\n     one = load(arg)\n+    check(one)\n     log(\"checked\")\n     two = load(arg)\n     return two\n",
+    );
+    assert_eq!(refused(file, &patch)["evidence"].get("correction"), None);
+}
+
+#[test]
+fn a_correction_does_not_change_a_function_that_only_resembles_the_intended_one() {
+    let file = "def write_utf8(name):\n    check(name)\n    handle = open_it(name)\n    result = handle.read()\n    return close_utf8(result)\n";
+    let patch = diff(
+        "@@\n def write_latin(name):\n     check(name)\n     handle = open_it(name)\n-    result = handle.read()\n+    result = handle.load()\n     return close_latin(result)\n",
+    );
+    assert_eq!(refused(file, &patch)["evidence"].get("correction"), None);
+}
+
+#[test]
 fn a_correction_does_not_drop_a_contradicting_line() {
     let file = "def save_a(arg):\n    first = load(arg)\n    second = load(arg)\n    return None\n\ndef other():\n    pass\n";
     let patch = diff(

@@ -4,12 +4,10 @@
 
 use std::ops::Range;
 
-use similar::{Algorithm, DiffTag};
-
 use super::fence;
 use super::patch::{FileAction, FilePatch, ParsedPatch, PatchFormat, PatchSource};
 use super::problem::{PatchParseError, PatchProblem};
-use crate::hunk::{Hunk, HunkLine, Side};
+use crate::hunk::{Hunk, between};
 use crate::table::content;
 use edt_types::text::to_lf;
 
@@ -229,28 +227,6 @@ impl Block {
         let hunk = Hunk { at: self.line, ..Hunk::of(at + 1, between(&self.search, &self.replace)) };
         FileAction::Update { hunks: vec![hunk], to: None, executable: None }
     }
-}
-
-/// A hunk that replaces `search` with `replace`: the common lines are context.
-pub(crate) fn between(search: &[u8], replace: &[u8]) -> Vec<HunkLine> {
-    let lines = |text: &[u8]| -> Vec<Vec<u8>> {
-        edt_types::text::lines(text).map(<[u8]>::to_vec).collect()
-    };
-    let (old, new) = (lines(search), lines(replace));
-    let texts = |lines: &[Vec<u8>]| -> Vec<Vec<u8>> {
-        lines.iter().map(|line| content(line).to_vec()).collect()
-    };
-    let ops = similar::capture_diff_slices(Algorithm::Myers, &texts(&old), &texts(&new));
-    let mut out = Vec::new();
-    for op in ops {
-        if op.tag() == DiffTag::Equal {
-            out.extend(old[op.old_range()].iter().map(|line| HunkLine::new(Side::Both, line)));
-        } else {
-            out.extend(old[op.old_range()].iter().map(|line| HunkLine::new(Side::Old, line)));
-            out.extend(new[op.new_range()].iter().map(|line| HunkLine::new(Side::New, line)));
-        }
-    }
-    out
 }
 
 #[cfg(test)]

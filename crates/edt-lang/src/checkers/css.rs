@@ -19,24 +19,30 @@ const COMMAS: &str = "a comma with nothing beside it";
 const SELECTOR: &[u8] = b"#[:*&%-_\\|";
 
 /// The faults of a style sheet. A template (`{{ x }}`, `{% if %}`, `<%`, front matter) is not read.
-pub(crate) fn faults(text: &[u8]) -> Vec<SyntaxFault> {
+pub(crate) fn faults(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<SyntaxFault>> {
     // A doubled brace alone is damage.
     let template = [&b"}}"[..], b"{%", b"<%", b"<?php"];
     let has = |sign: &[u8]| memchr::memmem::find(text, sign).is_some();
     if text.starts_with(b"---")
         || template.iter().any(|sign| has(sign) && (*sign != b"}}" || has(b"{{")))
     {
-        return Vec::new();
+        return Some(Vec::new());
     }
     let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
     let mut reader = Reader { text, at: start, open: Vec::new(), item: None, found: Vec::new() };
-    while reader.at < text.len() {
+    for step in 0_usize.. {
+        if reader.at >= text.len() {
+            break;
+        }
+        if step % 1024 == 0 && expired() {
+            return None;
+        }
         reader.step();
     }
     reader.end_item(text.len(), false);
     let open = reader.open.iter().map(|open| (open.at..open.at + 1, OPENING));
     reader.found.extend(open.collect::<Vec<_>>());
-    into_faults(text, reader.found)
+    Some(into_faults(text, reader.found))
 }
 
 struct Open {
@@ -136,9 +142,15 @@ impl Reader<'_> {
 
     fn note_comma(&mut self) {
         let at = self.at;
-        let before = self.text[..at].trim_ascii_end();
-        // A `var(--x,)` has an empty value.
-        if before.ends_with(b",") {
+        let text = self.text;
+        let before = text[..at].trim_ascii_end();
+        // The value of a custom property may have any commas: `var(--x,,)` and `--x: a,;`.
+        let in_function = self.open.last().is_some_and(|open| {
+            let name = &text[open.at.saturating_sub(3)..open.at];
+            name.eq_ignore_ascii_case(b"var") || name.eq_ignore_ascii_case(b"env")
+        });
+        let custom = self.item.as_ref().is_some_and(|item| text[item.start..].starts_with(b"--"));
+        if !in_function && !custom && before.ends_with(b",") {
             self.found.push((at..at + 1, COMMAS));
         }
         if let Some(item) = &mut self.item {
@@ -226,7 +238,7 @@ impl Reader<'_> {
         let Some(item) = self.item.take() else { return };
         let whole = self.text[item.start..end].trim_ascii_end();
         let place = item.start..item.start + memchr::memchr(b'\n', whole).unwrap_or(whole.len());
-        if let Some(comma) = item.comma {
+        if let Some(comma) = item.comma.filter(|_| !whole.starts_with(b"--")) {
             self.found.push((comma..comma + 1, COMMAS));
         }
         if whole.starts_with(b"@") || whole.starts_with(b"--") {
@@ -373,5 +385,8 @@ mod tests {
     fn a_comma_has_something_on_both_sides() {
         assert_eq!(problems("a,, b { }\n"), [(1, COMMAS)]);
         assert_eq!(problems("a, { }\n"), [(1, COMMAS)]);
+        assert_eq!(problems("a { color: rgb(1,,2) }\n"), [(1, COMMAS)]);
+        assert_eq!(problems("a { b: c, }\n"), [(1, COMMAS)]);
+        assert_eq!(problems("a { --b: c,; --d: e,, f; g: var(--h,,) }\n"), []);
     }
 }

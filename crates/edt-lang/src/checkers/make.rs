@@ -61,23 +61,54 @@ const BSD: &[&[u8]] = &[
     b"break",
 ];
 
-/// The faults of a makefile. One that sets another recipe prefix is not read.
-pub(crate) fn faults(text: &[u8]) -> Vec<SyntaxFault> {
+/// Directives of NMAKE; a `!` is before them.
+const NMAKE: &[&[u8]] = &[
+    b"include",
+    b"if",
+    b"ifdef",
+    b"ifndef",
+    b"else",
+    b"endif",
+    b"message",
+    b"error",
+    b"cmdswitches",
+];
+
+/// The faults of a makefile. One that sets another recipe prefix and one for
+/// NMAKE are not read.
+pub(crate) fn faults(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<SyntaxFault>> {
     if text.starts_with(b".RECIPEPREFIX")
         || memchr::memmem::find(text, b"\n.RECIPEPREFIX").is_some()
+        || is_nmake(text)
     {
-        return Vec::new();
+        return Some(Vec::new());
     }
     let mut reader = Reader::default();
     let mut at = if text.starts_with(BOM) { BOM.len() } else { 0 };
     while at < text.len() {
+        if expired() {
+            return None;
+        }
         let end = logical_end(text, at);
         reader.read(text, at..end);
         at = end + 1;
     }
     reader.found.extend(reader.conditionals.into_iter().map(|line| (line, NO_ENDIF)));
     reader.found.extend(reader.definitions.into_iter().map(|line| (line, NO_ENDEF)));
-    into_faults(text, reader.found)
+    Some(into_faults(text, reader.found))
+}
+
+/// Whether a line is a directive of NMAKE, such as `!INCLUDE`.
+fn is_nmake(text: &[u8]) -> bool {
+    let directive = |line: &[u8]| {
+        let word = line[1..].trim_ascii_start();
+        let word = &word[..word.iter().take_while(|byte| byte.is_ascii_alphabetic()).count()];
+        NMAKE.iter().any(|known| known.eq_ignore_ascii_case(word))
+    };
+    let starts = memchr::memchr_iter(b'\n', text).map(|end| end + 1);
+    std::iter::once(0)
+        .chain(starts)
+        .any(|start| text.get(start) == Some(&b'!') && directive(&text[start..]))
 }
 
 #[derive(Default)]
@@ -317,6 +348,13 @@ mod tests {
     #[test]
     fn a_backslash_continues_a_line() {
         assert_eq!(problems("A = $(wildcard a \\\n  b)\na: b \\\n  c\n\techo \\\n  x\n"), []);
+    }
+
+    #[test]
+    fn a_makefile_for_nmake_is_not_read() {
+        assert_eq!(problems("!INCLUDE <a.mak>\nall:\n    cl a.c\n"), []);
+        assert_eq!(problems("! if 1\nany text\n!endif\n"), []);
+        assert_eq!(problems("!important\n").len(), 1);
     }
 
     #[test]

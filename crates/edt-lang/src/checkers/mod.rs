@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use crate::faults::{SyntaxFault, SyntaxFaultKind};
 
-/// Finds the faults of a text, in text order.
-pub(crate) type Checker = fn(&[u8]) -> Vec<SyntaxFault>;
+/// Finds the faults of a text, in text order. `None` if the time limit is over.
+pub(crate) type Checker = fn(&[u8], &dyn Fn() -> bool) -> Option<Vec<SyntaxFault>>;
 
 /// A fault as a checker finds it: where, and what is wrong, as a noun phrase.
 type Found = (Range<usize>, &'static str);
@@ -50,7 +50,14 @@ mod tests {
             SyntaxFaultKind::Rule(problem) => (fault.rows.start + 1, problem),
             kind => panic!("{kind:?}"),
         };
-        checker(text.as_bytes()).into_iter().map(problem).collect()
+        checker(text.as_bytes(), &|| false).unwrap().into_iter().map(problem).collect()
+    }
+
+    #[test]
+    fn a_reading_ends_with_its_time() {
+        for checker in [css::faults as Checker, make::faults] {
+            assert!(checker(b"a: b\n", &|| true).is_none());
+        }
     }
 
     #[test]
@@ -60,7 +67,7 @@ mod tests {
         for (checker, text) in [(css::faults as Checker, &css[..]), (make::faults, make)] {
             for from in 0..text.len() {
                 for to in from..=text.len() {
-                    checker(&text[from..to]);
+                    checker(&text[from..to], &|| false).unwrap();
                 }
             }
         }

@@ -177,9 +177,11 @@ fn texts(edit: &Edit) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
         Op::Create { content, .. }
         | Op::Append { content }
         | Op::Overwrite { content }
-        | Op::Write { content } => (None, Some(content.clone())),
+        | Op::Write { content }
+        | Op::Anchored { content, .. } => (None, Some(content.clone())),
         Op::Edit { old, new, .. } => (Some(old.clone()), Some(new.clone())),
         Op::Lines { content, expected, .. } => (expected.clone(), Some(content.clone())),
+        Op::Symbol(edit) => (None, Some(edit.change.content().to_vec())),
         Op::Patch { hunks, .. } => {
             let side = |other: Side| {
                 let lines =
@@ -199,11 +201,16 @@ fn mode_of(edit: &Edit) -> Option<&'static str> {
         Op::Edit { .. } => Mode::Edit,
         Op::Append { .. } => Mode::Append,
         Op::Overwrite { .. } => Mode::Overwrite,
-        Op::Lines { range: LineRange::Before(_), .. } => Mode::Insert,
-        Op::Lines { content, .. } if content.is_empty() => Mode::DeleteLines,
-        Op::Lines { .. } => Mode::ReplaceLines,
+        Op::Lines { range: LineRange::Before(_), .. } | Op::Anchored { inserts: true, .. } => {
+            Mode::Insert
+        }
+        Op::Lines { content, .. } | Op::Anchored { content, .. } if content.is_empty() => {
+            Mode::DeleteLines
+        }
+        Op::Lines { .. } | Op::Anchored { .. } => Mode::ReplaceLines,
         Op::Delete { .. } => Mode::Delete,
         Op::Rename { .. } => Mode::Rename,
+        Op::Symbol(edit) => edit.change.mode(),
         Op::Write { .. } | Op::Patch { .. } | Op::Chmod { .. } => return None,
     };
     Some(mode.name())

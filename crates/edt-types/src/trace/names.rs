@@ -107,10 +107,11 @@ pub const SERVICE_VERSION: &str = "service.version";
 
 /// Commands that agents call as tools. Their spans are named `execute_tool NAME`, those of all
 /// other commands `edt NAME`.
-pub const TOOLS: [&str; 18] = [
+pub const TOOLS: [&str; 19] = [
     "apply",
     "check",
     "read",
+    "outline",
     "search",
     "ls",
     "status",

@@ -1,0 +1,293 @@
+//! Errors of C and C++ that look like a macro to a grammar: a statement without its semicolon, and two
+//! commas in a row.
+
+use super::subject::Subject;
+use super::syntax::{BreakKind, SyntaxBreak};
+use edt_lang::Parsed;
+
+/// The first error of these kinds in an added line, if the old text has none of its kind.
+pub(super) fn first(subject: &Subject<'_>) -> Option<SyntaxBreak> {
+    let Some(Ok(tree)) = subject.new_tree() else { return None };
+    let text = subject.after.unwrap_or_default();
+    let (old, new) = subject.lines().texts();
+    let added: Vec<usize> = subject.added().into_iter().flatten().collect();
+    let is_idiom = |rule: Rule| {
+        let Some(Ok(tree)) = subject.old_tree() else { return false };
+        let lines = Lines::of(old, tree, subject.old_text());
+        (0..old.len()).any(|row| rule(&lines, row).is_some())
+    };
+    let lines = Lines::of(new, tree, text);
+    let commas = || {
+        let at = added.iter().find_map(|row| doubled_comma(&lines, *row))?;
+        (!is_idiom(doubled_comma)).then_some((at, BreakKind::Unexpected))
+    };
+    let semicolon = || {
+        // A line above an added one may lack its end, too: the edit may have replaced it.
+        let at = added.iter().find_map(|row| lost_semicolon(&lines, *row))?;
+        (!is_idiom(lost_semicolon)).then_some((at, BreakKind::Missing(";".to_owned())))
+    };
+    let (at, what) = commas().or_else(semicolon)?;
+    Some(SyntaxBreak { at, what, bracket: None, certain: true })
+}
+
+type Rule = fn(&Lines<'_, '_>, usize) -> Option<usize>;
+
+/// The lines of a text, with its tree.
+struct Lines<'l, 't> {
+    all: &'l [&'t [u8]],
+    tree: &'l Parsed<'t>,
+    text: &'t [u8],
+}
+
+impl<'l, 't> Lines<'l, 't> {
+    fn of(all: &'l [&'t [u8]], tree: &'l Parsed<'t>, text: &'t [u8]) -> Lines<'l, 't> {
+        Lines { all, tree, text }
+    }
+
+    /// The byte at which a row begins.
+    fn start(&self, row: usize) -> usize {
+        self.all[row].as_ptr() as usize - self.text.as_ptr() as usize
+    }
+
+    /// Whether the row is a part of a directive.
+    fn is_directive(&self, row: usize) -> bool {
+        let continues = |row: usize| self.all[row].trim_ascii_end().ends_with(b"\\");
+        let first = (0..row).rev().take_while(|row| continues(*row)).last().unwrap_or(row);
+        self.all[first].trim_ascii_start().starts_with(b"#") || continues(row)
+    }
+
+    /// The code of a row, without the comment at its end and white space, and its first byte.
+    fn code(&self, row: usize) -> (usize, &'t [u8]) {
+        let line = self.all[row];
+        let start = self.start(row);
+        let mut end = line.len();
+        for at in memchr::memchr_iter(b'/', line) {
+            if self.tree.prose_from(start + at) == Some(start + at) {
+                end = at;
+                break;
+            }
+        }
+        let indent = line.len() - line.trim_ascii_start().len();
+        (start + indent.min(end), line[..end].trim_ascii())
+    }
+}
+
+/// The second of two commas in a row.
+fn doubled_comma(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
+    let line = lines.all[row];
+    let start = lines.start(row);
+    let at = memchr::memchr_iter(b',', line).find(|at| {
+        line[at + 1..].trim_ascii_start().starts_with(b",") && !lines.tree.is_prose(start + at)
+    })?;
+    // The arguments of a macro may be empty.
+    let by_macro = enclosing_name(&lines.text[..start + at])
+        .is_none_or(|name| !name.iter().any(u8::is_ascii_lowercase));
+    if by_macro || lines.is_directive(row) {
+        return None;
+    }
+    let blank = line[at + 1..].len() - line[at + 1..].trim_ascii_start().len();
+    Some(start + at + 1 + blank)
+}
+
+/// How far the bracket around a place is searched.
+const NEAR: usize = 4000;
+
+/// The word before the parenthesis that is open at the end of `before`; `None` if another bracket is
+/// open, or no bracket.
+fn enclosing_name(before: &[u8]) -> Option<&[u8]> {
+    let mut depth = 0_usize;
+    let least = before.len().saturating_sub(NEAR);
+    for at in (least..before.len()).rev() {
+        match before[at] {
+            b')' | b']' | b'}' => depth += 1,
+            b'[' | b'{' if depth == 0 => return None,
+            b'(' if depth == 0 => {
+                let name = before[..at].trim_ascii_end();
+                let from = name.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
+                return Some(&name[from..]);
+            }
+            b'(' | b'[' | b'{' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The end of a statement that lacks its semicolon.
+fn lost_semicolon(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
+    // What may precede a statement without being a part of it, or not end one.
+    const NO_STATEMENT: [&[u8]; 22] = [
+        b"if",
+        b"for",
+        b"while",
+        b"switch",
+        b"else",
+        b"do",
+        b"case",
+        b"default",
+        b"struct",
+        b"enum",
+        b"union",
+        b"class",
+        b"template",
+        b"namespace",
+        b"public",
+        b"private",
+        b"protected",
+        b"extern",
+        b"try",
+        b"catch",
+        b"foreach",
+        b"forever",
+    ];
+    const NO_END: [&[u8]; 8] =
+        [b"else", b"do", b"return", b"const", b"override", b"noexcept", b"throw", b"try"];
+    let (start, code) = lines.code(row);
+    let (first, last) = (code.first()?, code.last()?);
+    if !(first.is_ascii_alphabetic() || matches!(first, b'_' | b'*'))
+        || !(is_word(*last) || matches!(last, b')' | b']' | b'"' | b'\''))
+        || lines.tree.is_prose(start)
+    {
+        return None;
+    }
+    let head = &code[..code.iter().take_while(|byte| is_word(**byte)).count()];
+    let tail = &code[code.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1)..];
+    let capitals = |word: &[u8]| {
+        word.len() > 1
+            && word.iter().any(u8::is_ascii_uppercase)
+            && !word.iter().any(u8::is_ascii_lowercase)
+    };
+    let is_plain = |word: &[u8]| !capitals(word) && !word.starts_with(b"__");
+    if NO_STATEMENT.contains(&head)
+        || NO_END.contains(&tail)
+        || !is_plain(head)
+        || head == code
+        || capitals(tail) && memchr::memchr(b'=', code).is_none()
+        || !is_balanced(code)
+        || lines.is_directive(row)
+    {
+        return None;
+    }
+    let filled = |row: &usize| {
+        let (at, code) = lines.code(*row);
+        !code.is_empty() && !lines.tree.is_prose(at)
+    };
+    let before = (0..row).rev().find(filled)?;
+    let after = (row + 1..lines.all.len()).find(filled)?;
+    let (above, (next_at, below)) = (lines.code(before).1, lines.code(after));
+    if !above.ends_with(b";") && !above.ends_with(b"{") && !above.ends_with(b"}") {
+        return None;
+    }
+    let indent = |at: usize, row: usize| at - lines.start(row);
+    if lines.is_directive(before)
+        || lines.is_directive(after)
+        || indent(next_at, after) > indent(start, row)
+        || !begins_statement(below)
+        || !lines.tree.is_in_block(start)
+    {
+        return None;
+    }
+    Some(start + code.len())
+}
+
+fn is_balanced(code: &[u8]) -> bool {
+    let count = |sign: u8| memchr::memchr_iter(sign, code).count();
+    count(b'(') == count(b')') && count(b'[') == count(b']') && count(b'{') + count(b'}') == 0
+}
+
+/// Whether a line can only begin a statement or end a block.
+fn begins_statement(code: &[u8]) -> bool {
+    const WORDS: [&[u8]; 10] = [
+        b"return",
+        b"if",
+        b"for",
+        b"while",
+        b"switch",
+        b"break",
+        b"continue",
+        b"goto",
+        b"case",
+        b"default",
+    ];
+    if code.starts_with(b"}") {
+        return true;
+    }
+    let head = &code[..code.iter().take_while(|byte| is_word(**byte)).count()];
+    if head.is_empty() || !head[0].is_ascii_lowercase() && head[0] != b'_' {
+        return false;
+    }
+    let rest = code[head.len()..].trim_ascii_start();
+    let ends = code.ends_with(b";") || code.ends_with(b"{");
+    let operates = [&b"("[..], b"=", b"->", b".", b"++", b"--", b"+=", b"-=", b"["];
+    WORDS.contains(&head)
+        || ends && !rest.starts_with(b"==") && operates.iter().any(|sign| rest.starts_with(sign))
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edt_types::RepoPath;
+    use std::time::Duration;
+
+    fn found(before: &str, after: &str) -> Option<(usize, BreakKind)> {
+        let path = RepoPath::parse(b"a.c").unwrap();
+        let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
+        let file = Subject::new(&path, None, before, after, Vec::new(), Duration::from_secs(5));
+        first(&file).map(|found| (found.at, found.what))
+    }
+
+    const BEFORE: &str = "int f(int a)\n{\n\treturn a;\n}\n";
+
+    fn body(lines: &str) -> String {
+        format!("int f(int a)\n{{\n{lines}\treturn a;\n}}\n")
+    }
+
+    #[test]
+    fn a_statement_without_its_semicolon_is_found() {
+        for lines in [
+            "\tg(a)\n",
+            "\tint b = a\n",
+            "\ta = g(a)\n\tg(b);\n",
+            "\tp->x = a // why\n\ta++;\n",
+            "\tif (a) {\n\t\tg(a)\n\t}\n",
+            "\tg(\"x\")\n\n\t/* next */\n",
+        ] {
+            let found = found(BEFORE, &body(lines));
+            let missing = BreakKind::Missing(";".to_owned());
+            assert!(found.as_ref().is_some_and(|(_, what)| *what == missing), "{lines}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn macros_and_statements_over_several_lines_are_not() {
+        for lines in [
+            "\tUNUSED(a)\n",
+            "\tlist_for_each(a)\n\t\tg(a);\n",
+            "\tint b = a\n\t    + 1;\n",
+            "\tg(\"x\"\n\t  \"y\");\n",
+            "\tif (a)\n\t\tg(a);\n",
+            "out:\n\tg(a);\n",
+            "\tint b[] = {\n\t\ta\n\t};\n",
+            "\tbool c = a\n\t\t? g(a) : 0;\n",
+            "#define X g(a)\n",
+        ] {
+            assert_eq!(found(BEFORE, &body(lines)), None, "{lines}");
+        }
+        let idiom = body("\tbegin(a)\n\tg(a);\n");
+        assert_eq!(found(&idiom, &idiom.replace("begin(a)", "begin(a)\n\tbegin(b)")), None);
+    }
+
+    #[test]
+    fn two_commas_in_a_row_are_found_in_calls() {
+        let after = body("\tg(a,, 1);\n");
+        let expected = (after.find(",,").unwrap() + 1, BreakKind::Unexpected);
+        assert_eq!(found(BEFORE, &after), Some(expected));
+        for lines in ["\tG(a,,1);\n", "\tg(\"a,,b\"); /* a,,b */\n", "#define X(a) Y(a,,1)\n"] {
+            assert_eq!(found(BEFORE, &body(lines)), None, "{lines}");
+        }
+    }
+}

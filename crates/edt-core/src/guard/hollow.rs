@@ -1,0 +1,225 @@
+//! The body of a function must not be replaced by a stub or by comments.
+
+use std::collections::HashMap;
+
+use super::check::{Guard, GuardContext, GuardOutput};
+use super::subject::Subject;
+use edt_lang::bodies::{Body, Does};
+use edt_types::text::counted;
+use edt_types::{Code, Finding};
+
+/// The guard `hollow_body`.
+#[derive(Debug)]
+pub struct HollowBody;
+
+/// A function that loses its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hollow {
+    /// The name of the function.
+    pub name: String,
+    /// The row of its new body.
+    pub row: usize,
+    /// How many lines of the old body are lost.
+    pub lost: usize,
+    /// Whether the new body has these lines as comments.
+    pub commented_out: bool,
+}
+
+/// A shorter body is not worth a refusal.
+const MIN_LINES: usize = 3;
+const MIN_TOKENS: usize = 16;
+
+impl Guard for HollowBody {
+    fn name(&self) -> &'static str {
+        "hollow_body"
+    }
+
+    fn rule(&self) -> &'static str {
+        "A function with three lines or more would have a body that does nothing: empty, comments \
+         only, `pass`, or a statement that says that it is not implemented. Lines that move \
+         elsewhere in the transaction are not lost."
+    }
+
+    fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
+        if file.before.is_none() || file.language().is_none() {
+            return Vec::new();
+        }
+        GuardOutput::of(self.name(), detect(file).map(|found| explain(file, &found)))
+    }
+}
+
+/// The first function that loses its body.
+#[must_use]
+pub fn detect(subject: &Subject<'_>) -> Option<Hollow> {
+    subject.text()?;
+    // Most edits neither remove so many lines at once nor open a comment, and need no tree.
+    let opens = subject.language()?.block_comments;
+    let opens_comment = |line: &[u8]| {
+        opens.iter().any(|(open, _)| line.trim_ascii_start().starts_with(open.as_bytes()))
+    };
+    if !subject.hunks().iter().any(|hunk| hunk.old.len() >= MIN_LINES)
+        && !subject.added_lines().any(|(_, line)| opens_comment(line))
+    {
+        return None;
+    }
+    let Some(Ok(new)) = subject.new_tree() else { return None };
+    let stubs: Vec<Body> = { new.bodies(Some(&subject.touched())).into_iter() }
+        .filter(|body| body.does == Does::Nothing)
+        .collect();
+    if stubs.is_empty() {
+        return None;
+    }
+    let Some(Ok(old)) = subject.old_tree() else { return None };
+    let before = old.bodies(None);
+    let lost = subject.lost_lines();
+    stubs.into_iter().find_map(|stub| {
+        let mut same = before.iter().filter(|body| body.name == stub.name);
+        let first = same.next()?;
+        // Of several functions of one name nobody knows which one it was.
+        let works =
+            |body: &Body| matches!(body.does, Does::Something(tokens) if tokens >= MIN_TOKENS);
+        if !works(first) || same.next().is_some() {
+            return None;
+        }
+        hollowed(subject, &stub, first, &lost)
+    })
+}
+
+fn hollowed(
+    subject: &Subject<'_>,
+    stub: &Body,
+    before: &Body,
+    lost: &HashMap<&[u8], i64>,
+) -> Option<Hollow> {
+    let (old, new) = subject.lines().texts();
+    let filled = |line: &[u8]| line.iter().any(u8::is_ascii_alphanumeric);
+    let lines: Vec<&[u8]> = { old[before.rows.clone()].iter() }
+        .map(|line| line.trim_ascii())
+        .filter(|line| filled(line))
+        .collect();
+    let comments: Vec<&[u8]> =
+        new[stub.begins..stub.rows.end].iter().map(|line| without_marks(line)).collect();
+    let kept = lines.iter().filter(|line| comments.contains(line)).count();
+    let commented_out = kept * 4 >= lines.len() * 3;
+    let gone = lines.iter().filter(|line| lost.contains_key(**line)).count();
+    let lost = if commented_out { kept } else { gone };
+    if lost < MIN_LINES || lost * 4 < lines.len() * 3 {
+        return None;
+    }
+    Some(Hollow { name: stub.name.clone(), row: stub.rows.start, lost, commented_out })
+}
+
+/// A line without the marks of a comment around it.
+fn without_marks(line: &[u8]) -> &[u8] {
+    let is_mark = |byte: &u8| byte.is_ascii_whitespace() || b"/*#".contains(byte);
+    let from = line.iter().position(|byte| !is_mark(byte)).unwrap_or(line.len());
+    line[from..].trim_ascii()
+}
+
+fn explain(subject: &Subject<'_>, found: &Hollow) -> Finding {
+    let (line, path, name) = (found.row + 1, subject.path, &found.name);
+    let lost = counted(found.lost, "line");
+    let summary = if found.commented_out {
+        format!("The body of `{name}` in {path} (line {line}) would be commented out: {lost}.")
+    } else {
+        format!(
+            "`{name}` in {path} would do nothing (line {line}): {lost} of its body would be lost."
+        )
+    };
+    Finding::new(
+        Code::HollowBody,
+        summary,
+        "Send the body as it should be, or leave the function as it is.",
+    )
+    .nothing_changed()
+    .or_override("If it really should do nothing, repeat with allow: [\"hollow_body\"].")
+    .at(path)
+    .with("line", line)
+    .with("function", name.as_str())
+    .with("lines_lost", found.lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::TransactionFile;
+    use edt_types::RepoPath;
+    use std::time::Duration;
+
+    fn found(path: &str, before: &str, after: &str) -> Option<(String, bool)> {
+        let path = RepoPath::parse(path.as_bytes()).unwrap();
+        let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
+        let limit = Duration::from_secs(5);
+        detect(&Subject::new(&path, None, before, after, Vec::new(), limit))
+            .map(|found| (found.name, found.commented_out))
+    }
+
+    const PYTHON: &str = "def f(a):\n    b = a + 1\n    c = g(b, a)\n    h(c)\n    return c\n";
+    const C: &str =
+        "int f(int a)\n{\n\tint b = a + 1;\n\tint c = g(b, a);\n\th(c);\n\treturn c;\n}\n";
+
+    #[test]
+    fn a_body_that_becomes_a_stub_is_found() {
+        for body in ["pass", "...", "raise NotImplementedError", "# TODO\n    pass"] {
+            let after = format!("def f(a):\n    {body}\n");
+            assert_eq!(found("a.py", PYTHON, &after), Some(("f".to_owned(), false)), "{body}");
+        }
+        for body in ["", "\t/* TODO: implement */\n"] {
+            let after = format!("int f(int a)\n{{\n{body}}}\n");
+            assert_eq!(found("a.c", C, &after), Some(("f".to_owned(), false)), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_commented_out_is_found() {
+        let commented = |text: &str, mark: &str| {
+            text.lines()
+                .map(|line| match line.strip_prefix([' ', '\t']) {
+                    Some(_) => format!("{mark}{line}\n"),
+                    None => format!("{line}\n"),
+                })
+                .collect::<String>()
+        };
+        let expected = Some(("f".to_owned(), true));
+        assert_eq!(found("a.c", C, &commented(C, "//")), expected);
+        let python = commented(PYTHON, "#") + "    pass\n";
+        assert_eq!(found("a.py", PYTHON, &python), expected);
+        let block = C.replace("{\n", "{\n/*\n").replace("}\n", "*/\n}\n");
+        assert_eq!(found("a.c", C, &block), expected);
+    }
+
+    #[test]
+    fn short_bodies_other_bodies_and_stubs_that_were_there_are_not() {
+        let short = "def f(a):\n    b = a\n    return b\n";
+        assert_eq!(found("a.py", short, "def f(a):\n    pass\n"), None);
+        assert_eq!(found("a.py", PYTHON, "def f(a):\n    return g(a)\n"), None);
+        let stub = "def f(a):\n    pass\n\ndef g(a):\n    b = 1\n    c = 2\n    d = 3\n";
+        assert_eq!(found("a.py", stub, "def f(a):\n    pass\n"), None);
+        let moved = PYTHON.replace("def f", "def ff") + "\ndef f(a):\n    pass\n";
+        assert_eq!(found("a.py", PYTHON, &moved), None);
+    }
+
+    #[test]
+    fn a_body_that_moves_to_another_file_is_not_lost() {
+        let (path, other) = (RepoPath::parse(b"a.py").unwrap(), RepoPath::parse(b"b.py").unwrap());
+        let after = b"def f(a):\n    pass\n";
+        let files = [
+            TransactionFile { path: &path, before: PYTHON.as_bytes(), after },
+            TransactionFile { path: &other, before: b"", after: PYTHON.as_bytes() },
+        ];
+        let (before, limit) = (Some(PYTHON.as_bytes()), Duration::from_secs(5));
+        let subject = Subject::new(&path, None, before, Some(after), Vec::new(), limit);
+        assert_eq!(detect(&subject.in_transaction(&files)), None);
+    }
+
+    #[test]
+    fn the_function_and_its_lines_are_named() {
+        let path = RepoPath::parse(b"a.py").unwrap();
+        let (before, after) = (Some(PYTHON.as_bytes()), Some(&b"def f(a):\n    pass\n"[..]));
+        let file = Subject::new(&path, None, before, after, Vec::new(), Duration::from_secs(5));
+        assert_eq!(
+            explain(&file, &detect(&file).unwrap()).summary,
+            "`f` in a.py would do nothing (line 2): 4 lines of its body would be lost."
+        );
+    }
+}

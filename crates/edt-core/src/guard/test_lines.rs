@@ -1,0 +1,156 @@
+//! Lines that begin a test, skip one, or assert something.
+
+/// Whether a line begins a test in the language.
+pub(super) fn begins_test(language: &str, line: &[u8]) -> bool {
+    let begins: &[&str] = match language {
+        "python" => &["def test", "async def test"],
+        "go" => &["func Test", "func Fuzz"],
+        "rust" => &["#[test]", "#[tokio::test", "#[async_std::test", "#[rstest", "#[test_case"],
+        "javascript" | "typescript" | "tsx" => {
+            &["it(", "test(", "it.each", "test.each", "specify("]
+        }
+        "java" => &["@Test", "@ParameterizedTest", "public void test"],
+        "c" | "cpp" => &["TEST(", "TEST_F(", "TEST_P(", "TEST_CASE(", "TYPED_TEST(", "SCENARIO("],
+        _ => return false,
+    };
+    let line = line.trim_ascii_start();
+    let word = line.strip_prefix(b"@Test").and_then(<[u8]>::first);
+    !word.is_some_and(u8::is_ascii_alphanumeric)
+        && begins.iter().any(|word| line.starts_with(word.as_bytes()))
+}
+
+/// Where a line skips a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Skip {
+    /// Before the test: an attribute or a decorator.
+    Above,
+    /// In the line that begins the test.
+    Within,
+    /// In the test's body.
+    Below,
+}
+
+/// How a line skips a test, if it does.
+pub(super) fn skips(language: &str, line: &[u8]) -> Option<Skip> {
+    let line = line.trim_ascii();
+    let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word.as_bytes()));
+    match language {
+        "python"
+            if begins(&["@pytest.mark.skip", "@unittest.skip", "@pytest.mark.xfail", "@skip("]) =>
+        {
+            Some(Skip::Above)
+        }
+        "python" if begins(&["pytest.skip(", "self.skipTest("]) => Some(Skip::Below),
+        "go" if begins(&["t.Skip(", "t.SkipNow(", "t.Skipf("]) => Some(Skip::Below),
+        "rust" if begins(&["#[ignore"]) => Some(Skip::Above),
+        "javascript" | "typescript" | "tsx" => {
+            let words = [
+                "it.skip(",
+                "test.skip(",
+                "describe.skip(",
+                "xit(",
+                "xtest(",
+                "xdescribe(",
+                "it.todo(",
+                "test.todo(",
+            ];
+            begins(&words).then_some(Skip::Within)
+        }
+        "java" if begins(&["@Ignore", "@Disabled"]) => Some(Skip::Above),
+        "c" | "cpp" if begins(&["GTEST_SKIP("]) => Some(Skip::Below),
+        "c" | "cpp" if begins_test(language, line) => {
+            memchr::memmem::find(line, b"DISABLED_").map(|_| Skip::Within)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a line asserts something.
+pub(super) fn asserts(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let begins = [
+        "assert",
+        "self.assert",
+        "expect(",
+        "EXPECT_",
+        "ASSERT_",
+        "t.Error",
+        "t.Fatal",
+        "require.",
+        "debug_assert",
+        "should.",
+        "CHECK(",
+        "REQUIRE(",
+        "Assert.",
+        "with pytest.raises",
+    ];
+    begins.iter().any(|word| line.starts_with(word.as_bytes()))
+}
+
+/// Whether a line asserts what is always true.
+pub(super) fn asserts_nothing(line: &[u8]) -> bool {
+    let text: Vec<u8> = line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let text = String::from_utf8_lossy(&text).to_ascii_lowercase();
+    let text = text.trim_end_matches(';');
+    let code = text.split('#').next().unwrap_or(text);
+    let always = [
+        "asserttrue",
+        "assert1",
+        "assertnotfalse",
+        "assert!(true)",
+        "self.asserttrue(true)",
+        "asserttrue(true)",
+        "expect(true).tobe(true)",
+        "expect(true).tobetruthy()",
+        "expect(1).tobe(1)",
+        "expect_true(true)",
+        "assert_true(true)",
+        "assert.ok(true)",
+        "assert(true)",
+        "assert.true(t,true)",
+        "require.true(t,true)",
+        "assert(1)",
+    ];
+    always.contains(&code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_told_from_other_lines() {
+        for (language, line) in [
+            ("python", "    def test_a(self):\n"),
+            ("go", "func TestA(t *testing.T) {\n"),
+            ("rust", "    #[test]\n"),
+            ("javascript", "  it('works', () => {\n"),
+            ("java", "  @Test\n"),
+            ("java", "  @Test(expected = A.class)\n"),
+            ("java", "  @Test public void a() {\n"),
+            ("cpp", "TEST_F(A, B) {\n"),
+        ] {
+            assert!(begins_test(language, line.as_bytes()), "{line}");
+        }
+        for (language, line) in [
+            ("python", "# def test_a(self):\n"),
+            ("java", "  @TestOnly\n"),
+            ("go", "func TestHelper\n"),
+            ("json", "test(\n"),
+        ] {
+            assert_eq!(begins_test(language, line.as_bytes()), language == "go", "{line}");
+        }
+    }
+
+    #[test]
+    fn assertions_of_nothing_are_told_from_others() {
+        for line in
+            ["assert True", "  assert!(true);", "expect(true).toBe(true);", "assertTrue(true);"]
+        {
+            assert!(asserts(line.as_bytes()) && asserts_nothing(line.as_bytes()), "{line}");
+        }
+        for line in ["assert a", "assert!(is_true);", "expect(a).toBe(true);"] {
+            assert!(asserts(line.as_bytes()) && !asserts_nothing(line.as_bytes()), "{line}");
+        }
+    }
+}

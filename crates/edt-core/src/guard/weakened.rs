@@ -1,0 +1,257 @@
+//! Tests should not be weakened: removed, skipped, or left without what they assert.
+
+use super::check::{Guard, GuardContext, GuardOutput};
+use super::subject::Subject;
+use super::test_lines::{Skip, asserts, asserts_nothing, begins_test, skips};
+use edt_types::text::visible;
+use edt_types::{Code, Finding};
+
+/// The guard `weakened_tests`.
+#[derive(Debug)]
+pub struct WeakenedTests;
+
+/// How an edit weakens tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Weakening {
+    /// Half of the tests, or more, are removed.
+    Removed {
+        /// Tests before and after.
+        tests: (usize, usize),
+    },
+    /// A test is skipped that was not.
+    Skipped {
+        /// The row that skips it.
+        row: usize,
+    },
+    /// An assertion is always true.
+    AlwaysTrue {
+        /// Its row.
+        row: usize,
+    },
+    /// Tests stay and lose assertions.
+    FewerAssertions {
+        /// Assertions before and after.
+        assertions: (usize, usize),
+    },
+}
+
+/// A file with fewer tests may lose them.
+const MIN_TESTS: usize = 4;
+/// Fewer assertions than this may go.
+const MIN_ASSERTIONS: usize = 3;
+
+impl Guard for WeakenedTests {
+    fn name(&self) -> &'static str {
+        "weakened_tests"
+    }
+
+    fn rule(&self) -> &'static str {
+        "A file with four tests or more would lose half of them. Warnings: a test would be \
+         skipped, an assertion would always be true, or tests would lose a third of their \
+         assertions, three or more. Tests that move in the transaction are not lost."
+    }
+
+    fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
+        if file.before.is_none() || file.language().is_none() {
+            return Vec::new();
+        }
+        match detect(file) {
+            None => vec![GuardOutput::Pass],
+            Some(Weakening::Removed { tests }) => {
+                GuardOutput::of(self.name(), Some(explain(file, tests)))
+            }
+            Some(found) => {
+                vec![GuardOutput::Noted { word: self.name(), message: warn(file, &found) }]
+            }
+        }
+    }
+}
+
+/// How the edit weakens the tests of the file, if it does.
+#[must_use]
+pub fn detect(subject: &Subject<'_>) -> Option<Weakening> {
+    subject.text()?;
+    let language = subject.language()?.name;
+    let (old, new) = subject.lines().texts();
+    let removed = || subject.hunks().iter().flat_map(|hunk| &old[hunk.old.clone()]);
+    let is_test = |line: &&&[u8]| begins_test(language, line);
+    let count =
+        |lines: &[&[u8]], is: &dyn Fn(&[u8]) -> bool| lines.iter().filter(|line| is(line)).count();
+    if removed().any(|line| begins_test(language, line)) {
+        let tests = |line: &[u8]| begins_test(language, line);
+        let (before, after) = (count(old, &tests), count(new, &tests));
+        if before >= MIN_TESTS && after * 2 <= before {
+            let lost = subject.lost_lines();
+            let gone: i64 =
+                lost.iter().filter(|(line, _)| is_test(line)).map(|(_, times)| times).sum();
+            if usize::try_from(gone).unwrap_or_default() * 2 >= before {
+                return Some(Weakening::Removed { tests: (before, after) });
+            }
+        }
+    }
+    let skipped = || {
+        let (row, _) = subject.fresh_lines().find(|(row, line)| {
+            skips(language, line)
+                .is_some_and(|skip| skips_known_test(subject, language, *row, skip))
+        })?;
+        Some(Weakening::Skipped { row })
+    };
+    let always_true = || {
+        let asserted = removed().any(|line| asserts(line));
+        let (row, _) = subject.fresh_lines().find(|(_, line)| asserted && asserts_nothing(line))?;
+        Some(Weakening::AlwaysTrue { row })
+    };
+    skipped().or_else(always_true).or_else(|| {
+        if removed().filter(|line| asserts(line)).count() < MIN_ASSERTIONS {
+            return None;
+        }
+        let tests = |line: &[u8]| begins_test(language, line);
+        let (before, after) = (count(old, &asserts), count(new, &asserts));
+        let fewer = after + MIN_ASSERTIONS <= before && after * 3 <= before * 2;
+        let tests_stay = count(new, &tests) >= count(old, &tests).max(1);
+        (fewer && tests_stay).then_some(Weakening::FewerAssertions { assertions: (before, after) })
+    })
+}
+
+/// Whether the row skips a test that the old text had and did not skip.
+fn skips_known_test(subject: &Subject<'_>, language: &str, row: usize, skip: Skip) -> bool {
+    let (old, new) = subject.lines().texts();
+    let added = |row: usize| subject.added().iter().any(|rows| rows.contains(&row));
+    let is_test = |row: &usize| begins_test(language, new[*row]);
+    match skip {
+        Skip::Above => {
+            let attribute = |row: &usize| {
+                new[*row].trim_ascii_start().starts_with(b"#[")
+                    || new[*row].trim_ascii_start().starts_with(b"@")
+            };
+            let below =
+                (row + 1..new.len().min(row + 8)).find(|row| is_test(row) || !attribute(row));
+            let above = || (row.saturating_sub(4)..row).rev().find(is_test);
+            below.filter(|row| is_test(row)).or_else(above).is_some_and(|test| !added(test))
+        }
+        Skip::Below => (0..row).rev().find(is_test).is_some_and(|test| !added(test)),
+        Skip::Within => {
+            let line = String::from_utf8_lossy(new[row].trim_ascii()).into_owned();
+            let open = line.replacen(".skip(", "(", 1).replacen(".todo(", "(", 1).replacen(
+                "DISABLED_",
+                "",
+                1,
+            );
+            let open = if open == line { line[1..].to_owned() } else { open };
+            old.iter().any(|old| old.trim_ascii() == open.as_bytes())
+        }
+    }
+}
+
+fn warn(subject: &Subject<'_>, found: &Weakening) -> String {
+    let path = subject.path;
+    let text = |row: &usize| {
+        visible(subject.lines().texts().1.get(*row).copied().unwrap_or_default().trim_ascii())
+    };
+    match found {
+        Weakening::Removed { tests } => explain(subject, *tests).summary,
+        Weakening::Skipped { row } => {
+            format!("A test of {path} would be skipped (line {}): \"{}\".", row + 1, text(row))
+        }
+        Weakening::AlwaysTrue { row } => format!(
+            "An assertion of {path} would always be true (line {}): \"{}\".",
+            row + 1,
+            text(row)
+        ),
+        Weakening::FewerAssertions { assertions: (before, after) } => {
+            format!("The tests of {path} would have {after} assertions in place of {before}.")
+        }
+    }
+}
+
+fn explain(subject: &Subject<'_>, (before, after): (usize, usize)) -> Finding {
+    let path = subject.path;
+    Finding::new(
+        Code::WeakenedTests,
+        format!("{path} has {before} tests and would have {after}."),
+        "Keep the tests and correct the code that they test.",
+    )
+    .nothing_changed()
+    .or_override("If they really should go, repeat with allow: [\"weakened_tests\"].")
+    .at(path)
+    .with("tests_before", before)
+    .with("tests_after", after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edt_types::RepoPath;
+    use std::time::Duration;
+
+    fn found(path: &str, before: &str, after: &str) -> Option<Weakening> {
+        let path = RepoPath::parse(path.as_bytes()).unwrap();
+        let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
+        detect(&Subject::new(&path, None, before, after, Vec::new(), Duration::from_secs(5)))
+    }
+
+    fn tests(range: std::ops::Range<usize>) -> String {
+        range.map(|n| format!("def test_{n}():\n    assert f({n})\n\n")).collect()
+    }
+
+    #[test]
+    fn half_of_four_tests_may_not_go() {
+        let removed = |tests| Some(Weakening::Removed { tests });
+        assert_eq!(found("a.py", &tests(0..4), &tests(0..2)), removed((4, 2)));
+        assert_eq!(found("a.py", &tests(0..8), "import a\n"), removed((8, 0)));
+        assert_eq!(found("a.py", &tests(0..3), &tests(0..1)), None);
+        assert_eq!(found("a.py", &tests(0..5), &tests(0..3)), None);
+        assert_eq!(found("a.py", &tests(0..4), &tests(4..8)), None, "others take their place");
+        let rust: String = (0..4).map(|n| format!("#[test]\nfn t{n}() {{}}\n")).collect();
+        assert_eq!(found("a.rs", &rust, "fn f() {}\n"), removed((4, 0)));
+    }
+
+    #[test]
+    fn a_test_that_is_skipped_is_noticed() {
+        for (path, before, after) in [
+            ("a.py", "def test_a():\n    x\n", "@pytest.mark.skip\ndef test_a():\n    x\n"),
+            ("a.py", "def test_a():\n    x\n", "def test_a():\n    pytest.skip('x')\n    x\n"),
+            ("a.rs", "#[test]\nfn a() {}\n", "#[test]\n#[ignore]\nfn a() {}\n"),
+            ("a.js", "it('a', () => {});\n", "it.skip('a', () => {});\n"),
+            ("a.js", "it('a', () => {});\n", "xit('a', () => {});\n"),
+            (
+                "a_test.go",
+                "func TestA(t *testing.T) {\n\tf()\n}\n",
+                "func TestA(t *testing.T) {\n\tt.Skip()\n\tf()\n}\n",
+            ),
+            (
+                "A.java",
+                "class A {\n@Test\nvoid a() {}\n}\n",
+                "class A {\n@Disabled\n@Test\nvoid a() {}\n}\n",
+            ),
+            ("a.cc", "TEST(A, B) {\n}\n", "TEST(A, DISABLED_B) {\n}\n"),
+        ] {
+            let found = found(path, before, after);
+            assert!(matches!(found, Some(Weakening::Skipped { .. })), "{path}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_test_may_be_skipped() {
+        for (path, before, after) in [
+            ("a.py", "x = 1\n", "x = 1\n@pytest.mark.skip\ndef test_a():\n    x\n"),
+            ("a.js", "f();\n", "f();\nit.skip('a', () => {});\n"),
+            ("a_test.go", "package a\n", "package a\nfunc TestA(t *testing.T) {\n\tt.Skip()\n}\n"),
+        ] {
+            assert_eq!(found(path, before, after), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn weaker_assertions_are_noticed() {
+        let before = "def test_a():\n    assert f(1) == 2\n    assert f(2) == 3\n    assert f(3)\n";
+        let after = "def test_a():\n    assert True\n    assert f(2) == 3\n    assert f(3)\n";
+        assert_eq!(found("a.py", before, after), Some(Weakening::AlwaysTrue { row: 1 }));
+        let assertions = (3, 0);
+        assert_eq!(
+            found("a.py", before, "def test_a():\n    f(1)\n"),
+            Some(Weakening::FewerAssertions { assertions })
+        );
+        assert_eq!(found("a.py", before, "def test_a():\n    assert f(1) == 2\n"), None);
+    }
+}

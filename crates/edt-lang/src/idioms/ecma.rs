@@ -1,0 +1,121 @@
+//! Idioms of TypeScript and of JSX.
+
+use super::{blank_out, blanks, is_word, word_length};
+
+/// Rewrites, in TypeScript:
+/// * a line that begins with `<`, which the grammar takes for type arguments of the line above: a
+///   call signature with type parameters. It gets a `;` before it.
+/// * `export type * from`, without `type`.
+/// * the variance of a type parameter, `<in A, out B>`, and the modifier `accessor`.
+/// * the type argument `typeof import('…')`, which becomes a name.
+pub(crate) fn types(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
+    let mut out = text.to_vec();
+    let mut start = 0;
+    for line in text.split_inclusive(|&byte| byte == b'\n') {
+        if expired() {
+            return None;
+        }
+        let blank = blanks(line);
+        let rest = line[blank..].trim_ascii_end();
+        let parameter = rest.get(1).is_none_or(u8::is_ascii_uppercase);
+        if blank > 0 && rest.starts_with(b"<") && parameter {
+            out[start + blank - 1] = b';';
+        }
+        if let Some(tail) = rest.strip_prefix(b"export type")
+            && tail.trim_ascii_start().starts_with(b"*")
+        {
+            let word = start + blank + b"export ".len();
+            blank_out(&mut out[word..word + b"type".len()]);
+        }
+        start += line.len();
+    }
+    for (word, replace) in [
+        (&b"in "[..], variance as fn(&[u8], usize) -> Option<usize>),
+        (b"out ", variance),
+        (b"accessor ", accessor),
+    ] {
+        for at in memchr::memmem::find_iter(text, word) {
+            if expired() {
+                return None;
+            }
+            if at > 0
+                && !is_word(text[at - 1])
+                && let Some(end) = replace(text, at)
+            {
+                blank_out(&mut out[at..end]);
+            }
+        }
+    }
+    for at in memchr::memmem::find_iter(text, b"<typeof import(") {
+        if expired() {
+            return None;
+        }
+        if let Some(end) = super::closing(text, at + b"<typeof import".len())
+            && text.get(end + 1) == Some(&b'>')
+        {
+            super::name_over(&mut out[at + 1..=end]);
+        }
+    }
+    Some(out)
+}
+
+/// Renames the attributes of JSX that are reserved words of JavaScript: `<p class="…">`.
+pub(crate) fn jsx_attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
+    let mut out = text.to_vec();
+    for word in [&b"class="[..], b"for="] {
+        for at in memchr::memmem::find_iter(text, word) {
+            if expired() {
+                return None;
+            }
+            let before = at > 0 && text[at - 1].is_ascii_whitespace();
+            if before && matches!(text.get(at + word.len()), Some(b'"' | b'\'' | b'{')) {
+                out[at] = b'A';
+            }
+        }
+    }
+    Some(out)
+}
+
+/// Where the modifier of a type parameter at `at` ends: `in` or `out`, after `<`, `,` or a
+/// comment, and before a name in capitals.
+fn variance(text: &[u8], at: usize) -> Option<usize> {
+    let end = at + word_length(&text[at..]);
+    let next = text[end..].trim_ascii_start().first()?;
+    let before = text[..at].trim_ascii_end();
+    let first = matches!(before.last()?, b'<' | b',') || before.ends_with(b"*/");
+    (first && next.is_ascii_uppercase()).then_some(end)
+}
+
+/// Where the modifier `accessor` at `at` ends, before the name of a field.
+fn accessor(text: &[u8], at: usize) -> Option<usize> {
+    let end = at + word_length(&text[at..]);
+    let next = text[end..].trim_ascii_start().first()?;
+    (next.is_ascii_alphabetic() || matches!(next, b'_' | b'#' | b'$')).then_some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::idioms::tests::rewritten;
+
+    #[test]
+    fn call_signatures_begin_with_a_semicolon() {
+        let text = "interface A {\n  (a: B): C\n  <T>(a: T): C\n  <\n    T,\n  >(a: T): C\n}\n";
+        let split = "interface A {\n  (a: B): C\n ;<T>(a: T): C\n ;<\n    T,\n  >(a: T): C\n}\n";
+        assert_eq!(rewritten(types, text), split);
+    }
+
+    #[test]
+    fn modifiers_of_types_become_blank() {
+        let text = "export type * from 'a'\nexport type A<in B, out C> = (a in b)\n";
+        let blank = "export      * from 'a'\nexport type A<   B,     C> = (a in b)\n";
+        assert_eq!(rewritten(types, text), blank);
+        assert_eq!(rewritten(types, "f<typeof import('./x')>(a)"), "f<AAAAAAAAAAAAAAAAAAAA>(a)");
+    }
+
+    #[test]
+    fn reserved_attributes_get_another_name() {
+        let text = "<p class=\"a\" data-for=\"b\"/>";
+        assert_eq!(rewritten(jsx_attributes, text), "<p Alass=\"a\" data-for=\"b\"/>");
+    }
+}

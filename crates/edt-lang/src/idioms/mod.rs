@@ -1,0 +1,101 @@
+//! Rewrites idioms that a grammar does not know into text that it knows. Every byte keeps its
+//! offset, and line ends stay.
+//!
+//! A text is rewritten only after its parse found errors. An error that a rewritten text does not
+//! have is an idiom.
+
+mod c;
+mod ecma;
+mod json;
+mod shell;
+
+pub(crate) use c::macros;
+pub(crate) use ecma::{jsx_attributes, types};
+pub(crate) use json::{exponents, trailing_commas};
+pub(crate) use shell::expansions;
+
+/// Rewrites a text. `None` if the time limit is over.
+pub(crate) type Rewrite = fn(&[u8], &dyn Fn() -> bool) -> Option<Vec<u8>>;
+
+/// The most bytes between brackets of an idiom.
+const LONGEST: usize = 1000;
+
+/// The place of the bracket that closes the one at `open`.
+fn closing(text: &[u8], open: usize) -> Option<usize> {
+    let (begin, end) = match text[open] {
+        b'(' => (b'(', b')'),
+        _ => (b'{', b'}'),
+    };
+    let mut depth = 0_usize;
+    for (at, &byte) in text.iter().enumerate().skip(open).take(LONGEST) {
+        if byte == begin {
+            depth += 1;
+        } else if byte == end {
+            depth -= 1;
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+    }
+    None
+}
+
+fn blank_out(bytes: &mut [u8]) {
+    bytes.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+}
+
+/// Writes one name over the bytes.
+fn name_over(bytes: &mut [u8]) {
+    let first = memchr::memchr2(b'\n', b'\r', bytes).unwrap_or(bytes.len());
+    bytes[..first].fill(b'A');
+    blank_out(&mut bytes[first..]);
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// The length of the word at the start of a text.
+fn word_length(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| is_word(**byte)).count()
+}
+
+/// How many blanks are at the start of a text.
+fn blanks(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn rewritten(rewrite: Rewrite, text: &str) -> String {
+        String::from_utf8(rewrite(text.as_bytes(), &|| false).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_rewriting_ends_with_its_time() {
+        let text = "a = ${b} <in T> class=\"c\", } X_Y z; 1e+9\n, ]".as_bytes();
+        for rewrite in [macros, jsx_attributes, types, exponents, trailing_commas, expansions] {
+            assert_eq!(rewrite(text, &|| true), None);
+        }
+    }
+
+    #[test]
+    fn every_part_of_a_text_can_be_rewritten_and_keeps_its_lines() {
+        let text = "a = ${b} <in T> class=\"c\", } X_Y z; 1e+9\n, ] for a do b | c /* d */ \
+                    \"\\\" //\n <\n X(struct a *) decltype(a,\nb) ->operator+ (new T*[3]) export \
+                    type * as if A_B (c) int A::*d = &A::d; EV_CPP(extern \"C\" {) <out Y, >";
+        let rewrites = [macros, jsx_attributes, types, exponents, trailing_commas, expansions];
+        let lines = |text: &[u8]| memchr::memchr_iter(b'\n', text).collect::<Vec<_>>();
+        for (from, to) in
+            (0..text.len()).flat_map(|from| (from..=text.len()).map(move |to| (from, to)))
+        {
+            let part = &text.as_bytes()[from..to];
+            for rewrite in rewrites {
+                let out = rewrite(part, &|| false).unwrap();
+                assert_eq!((out.len(), lines(&out)), (part.len(), lines(part)));
+            }
+        }
+    }
+}

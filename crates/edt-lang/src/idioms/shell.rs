@@ -1,0 +1,161 @@
+//! Idioms of shells.
+
+use super::{LONGEST, blanks, closing, word_length};
+
+/// Words that are not the name of a command.
+const KEYWORDS: [&[u8]; 14] = [
+    b"while", b"until", b"for", b"if", b"case", b"time", b"select", b"then", b"do", b"done", b"fi",
+    b"elif", b"else", b"esac",
+];
+
+/// Replaces, in a shell script:
+/// * expansions, `${…}` and `$((…))`, by names, and extended patterns, such as `!(a|b)`, by words.
+/// * `for NAME do` by `for NAME;do`.
+/// * the bars of pipelines by blanks: many of them in nested conditions exceed what the parser
+///   follows.
+pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
+    let mut out = text.to_vec();
+    let mut at = 0;
+    while at + 1 < text.len() {
+        let pair = &text[at..at + 2];
+        let pattern = matches!(pair, b"!(" | b"@(" | b"?(" | b"*(" | b"+(")
+            && at > 0
+            && matches!(text[at - 1], b' ' | b'/' | b'.' | b'*' | b'\t');
+        let (open, inner) = match pair {
+            b"${" => (at + 1, at + 2),
+            b"$(" if text.get(at + 2) == Some(&b'(') => (at + 1, at + 3),
+            _ if pattern => (at + 1, at),
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        if expired() {
+            return None;
+        }
+        let end = if pair == b"${" { expansion_end(text, inner) } else { closing(text, open) };
+        let Some(end) = end else {
+            at += 2;
+            continue;
+        };
+        let last = match () {
+            () if pattern => end + 1,
+            () if inner == open + 2 => end.saturating_sub(1),
+            () => end,
+        };
+        if inner < last && is_whole(&text[inner..last]) {
+            let fill = if inner == open + 2 { b'1' } else { b'A' };
+            out[inner..last].fill(fill);
+            at = end + 1;
+        } else {
+            at += 2;
+        }
+    }
+    let mut start = 0;
+    for line in text.split_inclusive(|&byte| byte == b'\n') {
+        if expired() {
+            return None;
+        }
+        if let Some(blank) = before_do(line) {
+            out[start + blank] = b';';
+        }
+        for bar in bars(line) {
+            out[start + bar] = b' ';
+        }
+        start += line.len();
+    }
+    Some(out)
+}
+
+/// Where the expansion `${` whose content begins at `at` ends: braces alone do not nest in it.
+fn expansion_end(text: &[u8], mut at: usize) -> Option<usize> {
+    let (mut depth, last) = (1_usize, text.len().min(at + LONGEST));
+    while at < last {
+        match text[at] {
+            b'\\' => at += 1,
+            b'$' if text.get(at + 1) == Some(&b'{') => depth += 1,
+            b'}' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Whether the content of an expansion is on one line, and whatever opens in it ends in it.
+fn is_whole(content: &[u8]) -> bool {
+    let count = |byte| memchr::memchr_iter(byte, content).count();
+    let quotes = memchr::memchr_iter(b'"', content);
+    let open = quotes.filter(|&at| !content[..at].ends_with(b"\\")).count() % 2 == 1;
+    let runs = memchr::memmem::find(content, b"$(").is_some();
+    !open && !content.contains(&b'\n') && (!runs || count(b'(') == count(b')'))
+}
+
+/// The place of the blank before `do` in the line `for NAME do`.
+fn before_do(line: &[u8]) -> Option<usize> {
+    let mut at = blanks(line);
+    at += line[at..].starts_with(b"for").then_some(3)?;
+    let blank = blanks(&line[at..]);
+    let name = word_length(&line[at + blank..]);
+    at += blank + name;
+    let last = blanks(&line[at..]);
+    let tail = &line[at + last..];
+    let whole = tail.starts_with(b"do") && word_length(tail) == 2;
+    (blank > 0 && name > 0 && last > 0 && whole).then_some(at)
+}
+
+/// The bars between two commands of a line: blanks are around each, and a word follows. In a line
+/// with more closing parentheses than opening ones, a bar may be one of a pattern of `case`.
+fn bars(line: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    let count = |byte| memchr::memchr_iter(byte, line).count();
+    let pattern = count(b')') > count(b'(');
+    memchr::memmem::find_iter(line, b" | ").map(|at| at + 1).filter(move |at| {
+        let next = &line[at + 2..];
+        let word = &next[..word_length(next)];
+        // A group or a compound statement has no arguments.
+        let before = line[..at - 1].trim_ascii_end();
+        let last = before.rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
+        let group = before.ends_with(b")") || before.ends_with(b" }");
+        !pattern
+            && !group
+            && !KEYWORDS.contains(&last)
+            && !word.is_empty()
+            && !KEYWORDS.contains(&word)
+            && next.get(word.len()) != Some(&b'=')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::idioms::tests::rewritten;
+
+    #[test]
+    fn expansions_become_names() {
+        let text = "a=${x:$i:1} b=$((0x$E)) rm !(a|b) $(ls)\n";
+        assert_eq!(rewritten(expansions, text), "a=${AAAAAA} b=$((1111)) rm AAAAAA $(ls)\n");
+        assert_eq!(rewritten(expansions, "${a#*{\\}b} ${c:-${d}}"), "${AAAAAAA} ${AAAAAAA}");
+        assert_eq!(rewritten(expansions, "${a:-$(b} ${c:-\"d}"), "${a:-$(b} ${c:-\"d}");
+    }
+
+    #[test]
+    fn a_loop_without_a_list_gets_a_semicolon() {
+        let text = "for file do\n  a\ndone\nfor a in b; do c; done\n";
+        let split = "for file;do\n  a\ndone\nfor a in b; do c; done\n";
+        assert_eq!(rewritten(expansions, text), split);
+    }
+
+    #[test]
+    fn a_pipeline_becomes_one_command() {
+        let text =
+            "x=\"$(a | b)\"\na | while read b; do c; done\n  -h | --help | h) d ;;\n(a) | b\n";
+        let one =
+            "x=\"$(a   b)\"\na | while read b; do c; done\n  -h | --help | h) d ;;\n(a) | b\n";
+        assert_eq!(rewritten(expansions, text), one);
+    }
+}

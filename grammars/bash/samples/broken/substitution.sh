@@ -1,0 +1,3 @@
+#!/bin/sh
+value="${value:-$(read_value name}"
+printf "%s" "$value"

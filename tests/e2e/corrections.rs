@@ -1,0 +1,129 @@
+//! Corrected requests: what a refusal of an edit offers, sent back unread.
+
+use serde_json::{Value, json};
+
+use crate::test_repo::{Answer, TestRepo};
+
+const FILE: &str = "int add(int a, int b)\n{\n\treturn a + b;\n}\n";
+
+fn workspace() -> TestRepo {
+    TestRepo::with(&[("a.c", FILE.as_bytes()), ("b.txt", b"one\n")])
+}
+
+fn not_found(workspace: &TestRepo, request: &Value) -> Answer {
+    workspace.refuses_request(&["OLD_TEXT_NOT_FOUND"], 1, request)
+}
+
+fn offered(answer: &Answer) -> Option<&Value> {
+    answer.errors()[0]["evidence"].get("request")
+}
+
+#[test]
+fn a_corrected_request_lands_when_it_is_sent_back_unread() {
+    let workspace = workspace();
+    let edit = json!({"path": "a.c", "mode": "edit", "old_text": "    return a + b;\n", "content": "    return b + a;\n"});
+    let append = json!({"path": "b.txt", "mode": "append", "content": "two\n"});
+    let request = json!({"message": "add: swap", "agent": "x", "edits": [append, edit]});
+    let answer = not_found(&workspace, &request);
+    assert_eq!(workspace.text("a.c"), FILE);
+    let mut corrected = request.clone();
+    corrected["edits"][0] = append;
+    corrected["edits"][1]["old_text"] = json!("\treturn a + b;\n");
+    corrected["edits"][1]["content"] = json!("\treturn b + a;\n");
+    assert_eq!(offered(&answer), Some(&corrected));
+    assert!(
+        answer.hint().starts_with("If evidence.request is what you mean "),
+        "{}",
+        answer.hint()
+    );
+    workspace.apply(offered(&answer).unwrap()).landed();
+    assert_eq!(workspace.text("a.c"), FILE.replace("a + b;", "b + a;"));
+    assert_eq!(workspace.text("b.txt"), "one\ntwo\n");
+    workspace.is_clean();
+}
+
+#[test]
+fn no_request_is_offered_for_a_text_that_means_something_else() {
+    let workspace = workspace();
+    let request =
+        |old: &str| json!({"path": "a.c", "mode": "edit", "old_text": old, "content": "x"});
+    assert_eq!(offered(&not_found(&workspace, &request("    return a - b;\n"))), None);
+    workspace.apply(&json!({"path": "b.txt", "mode": "append", "content": "x\n"})).landed();
+    let twice = json!({"path": "a.c", "mode": "append", "content": FILE.replace("add", "sum")});
+    workspace.apply(&twice).landed();
+    assert_eq!(offered(&not_found(&workspace, &request("    return a + b;\n"))), None);
+}
+
+#[test]
+fn a_second_failure_in_a_row_advises_the_complete_file_instead() {
+    let workspace = workspace();
+    let request = json!({"path": "a.c", "mode": "edit", "old_text": "    return a + b;\n", "content": "    return 1;\n"});
+    not_found(&workspace, &request);
+    let limit = workspace.refuses_request(&["INVALID_PATCH_LIMIT_EXCEEDED"], 1, &request);
+    assert_eq!(offered(&limit), None);
+}
+
+#[test]
+fn an_edit_matches_leniently_on_request() {
+    let workspace = workspace();
+    let mut request = json!({"path": "a.c", "mode": "edit", "old_text": "    return a + b;\n", "content": "    return b + a;\n"});
+    request["match"] = json!("lenient");
+    let answer = workspace.apply(&request).landed();
+    assert_eq!(answer.json["files"][0]["matched_by"], json!("indentation"));
+    assert_eq!(workspace.text("a.c"), FILE.replace("a + b;", "b + a;"));
+    let flags = [
+        "apply",
+        "a.c",
+        "--mode",
+        "edit",
+        "--old-text",
+        "return b + a; \n",
+        "--content",
+        "return 0;\n",
+    ];
+    workspace.refuses(&["OLD_TEXT_NOT_FOUND"], 1, &flags);
+    assert_eq!(workspace.edt(&[&flags[..], &["--match", "lenient"]].concat()).exit, 0);
+    assert_eq!(workspace.text("a.c"), FILE.replace("a + b;", "0;"));
+}
+
+#[test]
+fn a_copy_lands_without_its_original_when_the_request_is_sent_back_unread() {
+    let before = "def f():\n    return 1\n\n\ndef g():\n    return f()\n";
+    let workspace = TestRepo::with(&[("a.py", before.as_bytes())]);
+    let copy = "\n\ndef f():\n    return 2\n";
+    let request = json!({"path": "a.py", "mode": "append", "content": copy, "message": "move f"});
+    let answer = workspace.refuses_request(&["DUPLICATE_CODE"], 1, &request);
+    assert_eq!(answer.errors()[0]["evidence"]["original"], json!([1, 2]));
+    let edits = json!([
+        {"path": "a.py", "mode": "append", "content": copy},
+        {"path": "a.py", "mode": "delete_lines", "start_line": 1, "end_line": 3, "expected_text": "def f():\n    return 1\n\n"},
+    ]);
+    assert_eq!(offered(&answer), Some(&json!({"message": "move f", "edits": edits})));
+    assert!(
+        answer.hint().contains("If lines 1-2 should go, send the edit that removes"),
+        "{}",
+        answer.hint()
+    );
+    workspace.apply(offered(&answer).unwrap()).landed();
+    assert_eq!(workspace.text("a.py"), format!("\ndef g():\n    return f()\n{copy}"));
+    workspace.is_clean();
+}
+
+#[test]
+fn a_closing_lands_with_its_refused_opening_when_the_request_is_sent_back_unread() {
+    let workspace = workspace();
+    let edit = |old: &str, new: &str| json!({"path": "a.c", "mode": "edit", "old_text": old, "content": new});
+    let opening = edit("{\n\treturn", "{\n\tif (a) {\n\treturn");
+    let first = workspace.refuses_request(&["SYNTAX_ERROR"], 1, &opening);
+    assert_eq!(offered(&first), None);
+    assert!(first.hint().contains("send both edits in one request (`edits`)"), "{}", first.hint());
+    let closing = edit("a + b;\n", "a + b;\n\t}\n\treturn b;\n");
+    let second = workspace.refuses_request(&["SYNTAX_ERROR"], 1, &closing);
+    assert_eq!(offered(&second), Some(&json!({"edits": [opening, closing]})));
+    workspace.apply(offered(&second).unwrap()).landed();
+    assert_eq!(
+        workspace.text("a.c"),
+        "int add(int a, int b)\n{\n\tif (a) {\n\treturn a + b;\n\t}\n\treturn b;\n}\n"
+    );
+    workspace.is_clean();
+}
