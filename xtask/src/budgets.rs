@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -384,13 +385,21 @@ impl Bench {
                  \"arguments\":{{\"edits\":[{{\"path\":\"f4\",\"mode\":\"append\",\"content\":\"mcp {n}\\n\"}}]}}}}}}"
             );
         }
-        let input = self.home.join("stdin");
-        std::fs::write(&input, lines).map_err(|error| error.to_string())?;
         let mut command = self.command(CALLGRIND[0]);
         command.args(&CALLGRIND[1..]).arg(&self.edt).arg("mcp");
-        command.stdin(std::fs::File::open(&input).map_err(|error| error.to_string())?);
-        let done = command.output().map_err(|error| error.to_string())?;
-        let answers = String::from_utf8_lossy(&done.stdout).matches("\"result\"").count();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = command.spawn().map_err(|error| error.to_string())?;
+        // The input stays open until every answer came: a server that has no input ends, and on a
+        // busy machine that can be before its last answer.
+        let mut input = server.stdin.take();
+        let sent = input.as_mut().map(|input| input.write_all(lines.as_bytes()));
+        sent.transpose().map_err(|error| error.to_string())?;
+        let read = server.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines);
+        let answers = read.map_while(Result::ok).filter(|line| line.contains("\"id\""));
+        let answers = answers.take(edits as usize + 1);
+        let answers = answers.filter(|line| line.contains("\"result\"")).count();
+        drop(input);
+        let done = server.wait_with_output().map_err(|error| error.to_string())?;
         if answers != edits as usize + 1 {
             let stderr = String::from_utf8_lossy(&done.stderr);
             return Err(format!("mcp: {answers} answers to {edits} edits\n{stderr}"));
