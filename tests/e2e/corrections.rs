@@ -116,7 +116,7 @@ fn a_closing_lands_with_its_refused_opening_when_the_request_is_sent_back_unread
     let opening = edit("{\n\treturn", "{\n\tif (a) {\n\treturn");
     let first = workspace.refuses_request(&["SYNTAX_ERROR"], 1, &opening);
     assert_eq!(offered(&first), None);
-    assert!(first.hint().contains("send both edits in one request (`edits`)"), "{}", first.hint());
+    assert!(first.hint().contains("in one request (`edits`)"), "{}", first.hint());
     let closing = edit("a + b;\n", "a + b;\n\t}\n\treturn b;\n");
     let second = workspace.refuses_request(&["SYNTAX_ERROR"], 1, &closing);
     assert_eq!(offered(&second), Some(&json!({"edits": [opening, closing]})));

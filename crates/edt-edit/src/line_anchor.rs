@@ -29,7 +29,7 @@ const SUM: u32 = 0xff_ffff;
 /// Where an anchored range is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnchoredLines {
-    /// The first line and the last, 1-based.
+    /// The first line and the last, 1-based: no line above changed, or such lines are only here.
     At(usize, usize),
     /// They are not at their numbers, and occur only here.
     Moved(usize, usize),
@@ -105,12 +105,17 @@ pub fn find(text: &[u8], first: LineAnchor, last: LineAnchor) -> AnchoredLines {
             && end.hash == last.hash
             && between(*start, *end) == between(first, last)
     };
-    if is_at(first.line - 1) {
+    let number = first.line - 1;
+    // If the sum is the same, too, no line above changed. Else equal lines from elsewhere may have
+    // come to the number.
+    let is_untouched = || all.get(number).is_some_and(|line| line.sum == first.sum);
+    if is_at(number) && is_untouched() {
         return AnchoredLines::At(first.line, last.line);
     }
-    let mut places = (0..all.len()).filter(|at| length > 0 && is_at(*at));
+    let mut places = (0..all.len()).filter(|at| is_at(*at));
     match (places.next(), places.next()) {
-        (Some(at), None) => AnchoredLines::Moved(at + 1, at + 1 + length),
+        (Some(at), None) if at == number => AnchoredLines::At(first.line, last.line),
+        (Some(at), None) if length > 0 => AnchoredLines::Moved(at + 1, at + 1 + length),
         (None, _) if last.line > all.len() => AnchoredLines::OutOfRange(all.len()),
         _ => AnchoredLines::Changed,
     }
@@ -193,6 +198,12 @@ mod tests {
         assert_eq!(found(TEXT, (2, 2), &moved), AnchoredLines::Changed, "one line is too little");
         let twice = format!("zero\n{TEXT}{TEXT}");
         assert_eq!(found(TEXT, (2, 5), &twice), AnchoredLines::Changed);
+        // Line 3 is a bracket before and after, and not the same one.
+        let shifted = "zero\nand more\n}\ntwo\n}\n\nthree\nfour\n}\n";
+        assert_eq!(found(TEXT, (3, 3), shifted), AnchoredLines::Changed);
+        let above = TEXT.replace("one", "1");
+        assert_eq!(found(TEXT, (2, 5), &above), AnchoredLines::At(2, 5));
+        assert_eq!(found(TEXT, (3, 3), &above), AnchoredLines::Changed, "there are two brackets");
         assert_eq!(found(TEXT, (5, 7), "one\n"), AnchoredLines::OutOfRange(1));
         let far = format!("{}:abcdef0123", usize::MAX).parse().unwrap();
         assert_eq!(find(TEXT.as_bytes(), anchor(TEXT, 1), far), AnchoredLines::OutOfRange(7));

@@ -376,8 +376,9 @@ impl Place<'_> {
             out.push(b'\n');
             let keeps = kept.as_ref().is_some_and(|tree| tree.keeps_indentation(start));
             start += line.len() + 1;
+            let directive = ["c", "cpp"].contains(&self.language.name) && line.starts_with(b"#");
             match line.strip_prefix(own) {
-                _ if line.trim_ascii().is_empty() => out.extend_from_slice(line),
+                _ if directive || line.trim_ascii().is_empty() => out.extend_from_slice(line),
                 Some(rest) if !is_absolute && !keeps => {
                     out.extend_from_slice(target);
                     out.extend_from_slice(rest);
@@ -437,7 +438,8 @@ fn indent_before(text: &[u8], rest: &[u8]) -> usize {
 /// `target`, or the last one closes the block there.
 fn is_absolute(rest: &[&[u8]], target: &[u8]) -> bool {
     let is_filled = |line: &&[u8]| !line.trim_ascii().is_empty();
-    let lines: Vec<&[u8]> = rest.iter().copied().filter(is_filled).collect();
+    let lines = rest.iter().copied().filter(|line| !line.starts_with(b"#"));
+    let lines: Vec<&[u8]> = lines.filter(is_filled).collect();
     let Some(last) = lines.last() else { return false };
     if target.is_empty() || !lines.iter().all(|line| line.starts_with(target)) {
         return false;
@@ -592,6 +594,15 @@ mod tests {
         );
         let new = "int f(void) { return 2; }";
         assert_eq!(replaced("a.c", text, "f", new), text.replace('1', "2"));
+    }
+
+    #[test]
+    fn directives_stay_at_the_first_column() {
+        let text = "class A {\n    int f() {\n        return 1;\n    }\n};\n";
+        let content = "int f() {\n#ifdef X\n    return 2;\n#endif\n    return 3;\n}";
+        let want = "class A {\n    int f() {\n#ifdef X\n        return 2;\n#endif\n        \
+                    return 3;\n    }\n};\n";
+        assert_eq!(replaced("a.cpp", text, "f", content), want);
     }
 
     #[test]

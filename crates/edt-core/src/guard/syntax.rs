@@ -292,11 +292,10 @@ fn explain(subject: &Subject<'_>, found: &SyntaxBreak) -> Finding {
     });
     let path = subject.path;
     let remedy = if found.bracket.is_some() || matches!(found.what, BreakKind::Missing(_)) {
-        "If another edit opens or closes what has no partner here, send both edits in one request \
-         (`edits`). Else correct the content and send it again."
+        "If other edits open or close what has no partner here, send all edits that belong together \
+         in one request (`edits`). Else correct the content and send it again."
     } else {
-        "Correct the content and send it again; edits that only make sense together belong in one \
-         request."
+        "Correct the content and send it again. Send all edits that belong together in one request."
     };
     let frame = frame(text, found.at);
     let mut finding = Finding::new(

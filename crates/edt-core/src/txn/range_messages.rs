@@ -190,7 +190,7 @@ pub(super) fn anchors_differ(
     let body = text.strip_prefix(BOM).unwrap_or(text);
     Finding::new(
         Code::TextMismatch,
-        format!("{lines} of {path} {are} of the anchors {first} and {last}: they changed."),
+        format!("{lines} of {path} {are} of the anchors {first} and {last}: the file changed."),
         format!(
             "Send the edit for the present lines with their anchors (evidence.anchors). {read}"
         ),
