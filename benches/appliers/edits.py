@@ -297,8 +297,8 @@ def other_meaning(c, chance, other):
         return None
     n, lines = chance.choice(spots), list(c.lines)
     lines[c.at + n] = other(c.old[n])
-    if places([line.strip() for line in lines], [c.old[n].strip()]):
-        return None
+    if lines[c.at + n].strip() in come or places([line.strip() for line in lines], [c.old[n].strip()]):
+        return None  # a part of the change is made already, or the line is elsewhere
     return c.made(join(c.old), join(c.new), lines, lines)
 
 

@@ -127,26 +127,37 @@ fn corrected(
     rebuilt(table, &reading, &alignment)
 }
 
-/// Whether the lines beside those that are only added are as in the file: nothing else shows where
-/// the new lines belong.
+/// Whether the lines beside each run of changes show its place. If it only adds, all of them are as
+/// in the file: nothing else shows where the new lines belong. If it removes lines, at least one is.
 fn has_sure_neighbours(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment) -> bool {
     let old = hunk.old_side();
-    let stays = |at: &usize| !old[*at].text.trim_ascii().is_empty();
+    let is_filled = |at: &usize| !old[*at].text.trim_ascii().is_empty();
     let same = |at: usize| {
         alignment.lines[at].is_some_and(|line| table.lines_equal(&old[at].text, table.line(line)))
     };
-    let mut before = 0;
-    let (mut at, lines) = (0, &hunk.lines);
-    while at < lines.len() {
-        if lines[at].side != Side::New {
-            (at, before) = (at + 1, before + 1);
-            continue;
+    let (mut first, mut rest) = (0, hunk.lines.as_slice());
+    while let Some(line) = rest.first() {
+        let is_context = line.side == Side::Both;
+        let run = rest.iter().take_while(|line| (line.side == Side::Both) == is_context).count();
+        let (changed, after) = rest.split_at(run);
+        let end = first + changed.iter().filter(|line| line.side != Side::New).count();
+        let nearest = |is_near: &dyn Fn(&usize) -> bool| -> Vec<usize> {
+            let around = [(0..first).rev().find(is_near), (end..old.len()).find(is_near)];
+            around.into_iter().flatten().collect()
+        };
+        let mut beside = nearest(&is_filled);
+        if beside.is_empty() {
+            beside = nearest(&|_| true);
         }
-        at += lines[at..].iter().take_while(|line| line.side == Side::New).count();
-        let around = [(0..before).rev().find(stays), (before..old.len()).find(stays)];
-        if !around.into_iter().flatten().all(same) {
+        let is_sure = if first == end {
+            beside.iter().all(|at| same(*at))
+        } else {
+            beside.is_empty() || beside.iter().any(|at| same(*at))
+        };
+        if !is_context && !is_sure {
             return false;
         }
+        (first, rest) = (end, after);
     }
     true
 }
