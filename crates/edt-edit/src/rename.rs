@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use edt_io::clock;
+use edt_io::clock::CpuLimit;
 use edt_lang::Language;
 use edt_lang::symbols::{NameUse, Symbol, Use, uses_of};
 
 use super::splice::Splice;
-use super::symbol::{MAX_MS, SymbolError, line_of};
+use super::symbol::{MAX_TIME, SymbolError, line_of};
 
 /// The splices that give `symbol` the name `to`. `all` are the definitions of the file.
 ///
@@ -29,9 +29,9 @@ pub(super) fn splices(
         lines.dedup();
         lines
     };
-    let until = clock::in_ms(MAX_MS);
+    let until = CpuLimit::new(MAX_TIME);
     let uses = |name: &str| {
-        uses_of(language, text, name, &|| clock::now() >= until)
+        uses_of(language, text, name, &|| until.is_over())
             .map_err(|why| SymbolError::Unparsed(why.to_string()))
     };
     let is_other = |one: &NameUse| matches!(one.how, Use::Member(_)) && !symbol.is_member;

@@ -121,7 +121,7 @@ fn corrected(
     if source == Source::Edit && !has_sure_neighbours(table, &reading, &alignment) {
         return None;
     }
-    if source == Source::Patch && may_lack_a_marker(&reading, &alignment) {
+    if lacks_a_line(&reading, &alignment) {
         return None;
     }
     rebuilt(table, &reading, &alignment)
@@ -149,11 +149,10 @@ fn has_sure_neighbours(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment
         if beside.is_empty() {
             beside = nearest(&|_| true);
         }
-        let is_sure = if first == end {
-            beside.iter().all(|at| same(*at))
-        } else {
-            beside.is_empty() || beside.iter().any(|at| same(*at))
-        };
+        // A bracket alone is everywhere.
+        let is_distinctive = |at: &&usize| old[**at].text.trim_ascii().len() > 2;
+        let is_sure = beside.iter().all(|at| same(*at))
+            || first < end && beside.iter().filter(is_distinctive).any(|at| same(*at));
         if !is_context && !is_sure {
             return false;
         }
@@ -163,8 +162,8 @@ fn has_sure_neighbours(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment
 }
 
 /// Whether a context line is not in the file, and the file has nothing in its place: then it may be
-/// a new line without its marker.
-fn may_lack_a_marker(hunk: &Hunk, alignment: &Alignment) -> bool {
+/// a new line without its marker, or the place is another one.
+fn lacks_a_line(hunk: &Hunk, alignment: &Alignment) -> bool {
     let old = hunk.old_side();
     let is_change = |at: usize| hunk.lines.get(at).is_some_and(|line| line.side != Side::Both);
     // Whether each line of the old side is beside a changed one.

@@ -3,7 +3,9 @@
 //! Comments and attributes above a definition stay unless the new text brings its own. New text
 //! gets the indentation of the definition, and as many blank lines as there are beside it.
 
-use edt_io::clock;
+use std::time::Duration;
+
+use edt_io::clock::CpuLimit;
 use edt_lang::symbols::{Above, Symbol, symbols};
 use edt_lang::{Language, language_of, parse};
 use edt_types::RepoPath;
@@ -14,7 +16,7 @@ use super::rename;
 use super::splice::Splice;
 
 /// The time limit for reading the definitions of one file. The guards have their own.
-pub(super) const MAX_MS: u64 = 5_000;
+pub(super) const MAX_TIME: Duration = Duration::from_secs(5);
 
 /// An edit that names a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,8 +147,8 @@ pub fn splices(
 fn read(path: &RepoPath, text: &[u8]) -> Result<(&'static Language, Vec<Symbol>), SymbolError> {
     let language = language_of(path, text).filter(|language| !language.symbols.is_empty());
     let Some(language) = language else { return Err(SymbolError::NoSymbols) };
-    let until = clock::in_ms(MAX_MS);
-    let expired = || clock::now() >= until;
+    let until = CpuLimit::new(MAX_TIME);
+    let expired = || until.is_over();
     let of = |language| symbols(language, text, &expired).map(|all| (language, all));
     let mut best = of(language).map_err(|why| SymbolError::Unparsed(why.to_string()))?;
     let broken = |all: &[Symbol]| all.iter().filter(|one| one.is_broken).count();
@@ -234,8 +236,8 @@ impl Place<'_> {
         let end = self.symbol.definition.end;
         let line_end = self.line_end(end);
         let rest = self.text[end..line_end].trim_ascii();
-        let until = clock::in_ms(MAX_MS);
-        let parsed = || parse(self.language, content, &|| clock::now() >= until);
+        let until = CpuLimit::new(MAX_TIME);
+        let parsed = || parse(self.language, content, &|| until.is_over());
         let brings_own = || parsed().is_ok_and(|tree| tree.ends_in_comment());
         if self.is_comment(rest) && brings_own() { line_end } else { end }
     }
@@ -367,8 +369,8 @@ impl Place<'_> {
         let own = &lines[0][..indent(lines[0])];
         let target = self.indentation();
         let body: Vec<u8> = lines.join(&b"\n"[..]);
-        let until = clock::in_ms(MAX_MS);
-        let kept = parse(self.language, &body, &|| clock::now() >= until).ok();
+        let until = CpuLimit::new(MAX_TIME);
+        let kept = parse(self.language, &body, &|| until.is_over()).ok();
         let mut start = lines[0].len() + 1;
         let is_absolute = own == target || own.is_empty() && is_absolute(&lines[1..], target);
         let mut out = lines[0][own.len()..].to_vec();
@@ -403,10 +405,10 @@ impl Place<'_> {
         }
         // A member parses only in a type.
         let wrapped = [("", ""), ("class X {\n", "\n}"), ("struct X {\n", "\n};")];
-        let until = clock::in_ms(MAX_MS);
+        let until = CpuLimit::new(MAX_TIME);
         let found = wrapped.into_iter().find_map(|(open, close)| {
             let text = [open.as_bytes(), content, close.as_bytes()].concat();
-            let all = symbols(language, &text, &|| clock::now() >= until).ok()?;
+            let all = symbols(language, &text, &|| until.is_over()).ok()?;
             let first = all.into_iter().find(|one| one.start() >= open.len())?;
             let is_first = text[open.len()..first.start()].trim_ascii().is_empty();
             (is_first && !first.is_broken).then_some((open.len(), first))

@@ -19,6 +19,37 @@ pub fn in_ms(ms: u64) -> Instant {
     now() + Duration::from_millis(ms)
 }
 
+/// A limit on the processor time of the thread that made it. On a busy machine the same work ends
+/// at the same point, only later.
+#[derive(Debug, Clone, Copy)]
+pub struct CpuLimit {
+    limit: Duration,
+    began: Instant,
+    used: Duration,
+}
+
+impl CpuLimit {
+    #[must_use]
+    pub fn new(limit: Duration) -> CpuLimit {
+        CpuLimit { limit, began: now(), used: thread_time() }
+    }
+
+    /// Whether this thread has used the processor for longer than the limit. Another thread gets
+    /// an answer from its own time, which means nothing.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        // A thread uses the processor no longer than the clock goes on, and the clock costs no
+        // system call.
+        now().duration_since(self.began) >= self.limit
+            && thread_time().saturating_sub(self.used) >= self.limit
+    }
+}
+
+fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
 /// The time in seconds since 1970.
 #[must_use]
 pub fn seconds() -> i64 {
@@ -132,5 +163,21 @@ impl Countdown {
         std::thread::sleep(self.pause);
         self.pause = (self.pause * 2).min(Duration::from_millis(16));
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_waits_uses_no_processor_time() {
+        let limit = CpuLimit::new(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(40));
+        assert!(!limit.is_over());
+        let until = in_ms(10_000);
+        while !limit.is_over() {
+            assert!(now() < until, "20 ms of work take 10 s");
+        }
     }
 }

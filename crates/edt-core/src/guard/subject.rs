@@ -4,10 +4,10 @@
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use edt_edit::diff::LineDiff;
-use edt_io::clock;
+use edt_io::clock::{self, CpuLimit};
 use edt_lang::faults::SyntaxFault;
 use edt_lang::{Language, Parsed, TreeCache, Unparsed, table};
 use edt_types::RepoPath;
@@ -37,7 +37,7 @@ pub struct Subject<'a> {
     pub transaction: &'a [TransactionFile<'a>],
     trees: Option<&'a TreeCache>,
     limit: Duration,
-    deadline: OnceCell<Instant>,
+    deadline: OnceCell<CpuLimit>,
     language: OnceCell<Option<&'static Language>>,
     hunks: OnceCell<Vec<LineChange>>,
     lines: OnceCell<LineDiff<'a>>,
@@ -341,7 +341,7 @@ impl<'a> Subject<'a> {
         text: &'t [u8],
     ) -> Result<Parsed<'t>, Unparsed> {
         let deadline = self.deadline();
-        edt_lang::parse(language, text, &|| clock::now() >= deadline)
+        edt_lang::parse(language, text, &|| deadline.is_over())
     }
 
     /// The faults of a tree of this file, found within the time limit of the file.
@@ -350,7 +350,7 @@ impl<'a> Subject<'a> {
     /// The time limit is over.
     pub fn faults(&self, parsed: &Parsed<'_>) -> Result<Vec<SyntaxFault>, Unparsed> {
         let deadline = self.deadline();
-        parsed.faults(&|| clock::now() >= deadline)
+        parsed.faults(&|| deadline.is_over())
     }
 
     /// As [`Language::without_idioms`], within the time limit of the file.
@@ -363,7 +363,7 @@ impl<'a> Subject<'a> {
         text: &[u8],
     ) -> Result<Option<Vec<u8>>, Unparsed> {
         let deadline = self.deadline();
-        language.without_idioms(text, &|| clock::now() >= deadline)
+        language.without_idioms(text, &|| deadline.is_over())
     }
 
     /// Parses a text that the next edit of the file may start from.
@@ -374,13 +374,13 @@ impl<'a> Subject<'a> {
     ) -> Result<Parsed<'t>, Unparsed> {
         let deadline = self.deadline();
         match self.trees {
-            Some(trees) => trees.parse(language, text, &|| clock::now() >= deadline),
-            None => edt_lang::parse(language, text, &|| clock::now() >= deadline),
+            Some(trees) => trees.parse(language, text, &|| deadline.is_over()),
+            None => edt_lang::parse(language, text, &|| deadline.is_over()),
         }
     }
 
-    fn deadline(&self) -> Instant {
-        *self.deadline.get_or_init(|| clock::now() + self.limit)
+    fn deadline(&self) -> CpuLimit {
+        *self.deadline.get_or_init(|| CpuLimit::new(self.limit))
     }
 }
 
