@@ -164,6 +164,7 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
          symbols: &{:?}, wrappers: &{:?}, attributes: &{:?},\n\
          single: &{:?}, reserved: &{:?}, reserved_in: &{:?}, errors: &{:?}, shared_extensions: &{:?}, signs: &{:?},\n\
          definitions: {}, blocks: {}, exact: {exact}, checker: {checker}, idioms: {idioms},\n\
+         compiled: || {{ static QUERIES: Compiled = [const {{ std::sync::OnceLock::new() }}; 2]; &QUERIES }},\n\
          grammar: || {krate}::{constant}.into(),\n}},\n",
         language.extensions,
         language.files,

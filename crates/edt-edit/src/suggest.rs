@@ -128,12 +128,14 @@ fn corrected(
 }
 
 /// Whether the lines beside each run of changes show its place. If it only adds, all of them are as
-/// in the file: nothing else shows where the new lines belong. If it removes lines, at least one is.
+/// in the file: nothing else shows where the new lines belong. If it removes lines, one of them is,
+/// and what else is there resembles the one that was sent.
 fn has_sure_neighbours(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment) -> bool {
     let old = hunk.old_side();
     let is_filled = |at: &usize| !old[*at].text.trim_ascii().is_empty();
+    let place = |at: usize| alignment.lines.get(at).copied().flatten();
     let same = |at: usize| {
-        alignment.lines[at].is_some_and(|line| table.lines_equal(&old[at].text, table.line(line)))
+        place(at).is_some_and(|line| table.lines_equal(&old[at].text, table.line(line)))
     };
     let (mut first, mut rest) = (0, hunk.lines.as_slice());
     while let Some(line) = rest.first() {
@@ -141,24 +143,49 @@ fn has_sure_neighbours(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment
         let run = rest.iter().take_while(|line| (line.side == Side::Both) == is_context).count();
         let (changed, after) = rest.split_at(run);
         let end = first + changed.iter().filter(|line| line.side != Side::New).count();
-        let nearest = |is_near: &dyn Fn(&usize) -> bool| -> Vec<usize> {
-            let around = [(0..first).rev().find(is_near), (end..old.len()).find(is_near)];
-            around.into_iter().flatten().collect()
+        let nearest = |is_near: &dyn Fn(&usize) -> bool| {
+            [(0..first).rev().find(is_near), (end..old.len()).find(is_near)]
         };
         let mut beside = nearest(&is_filled);
-        if beside.is_empty() {
+        if beside == [None, None] {
             beside = nearest(&|_| true);
         }
-        // A bracket alone is everywhere.
-        let is_distinctive = |at: &&usize| old[**at].text.trim_ascii().len() > 2;
-        let is_sure = beside.iter().all(|at| same(*at))
-            || first < end && beside.iter().filter(is_distinctive).any(|at| same(*at));
-        if !is_context && !is_sure {
+        let mut beside_all = beside.into_iter().flatten();
+        let is_sure = if beside_all.clone().all(same) {
+            true
+        } else {
+            // A bracket alone is everywhere.
+            let is_distinctive = |at: &usize| old[*at].text.trim_ascii().len() > 2;
+            first < end && beside_all.any(|at| is_distinctive(&at) && same(at))
+        };
+        // The next lines of the file with text, on either side of what is removed.
+        let around = (first < end).then(|| {
+            let is_filled = |line: &usize| !table.line(*line).trim_ascii().is_empty();
+            let above = place(first).and_then(|line| (0..line).rev().find(is_filled));
+            let below = place(end - 1).map_or(0..0, |line| line + 1..table.len()).find(is_filled);
+            [above, below]
+        });
+        let fits = |(at, found): (Option<usize>, Option<usize>)| match (at, found) {
+            (Some(at), Some(found)) if same(at) => !is_filled(&at) || place(at) == Some(found),
+            (Some(at), Some(found)) => resembles(&old[at].text, table.line(found)),
+            (at, _) => at.is_none(),
+        };
+        let fit = around.is_none_or(|around| beside.into_iter().zip(around).all(fits));
+        if !is_context && !(is_sure && fit) {
             return false;
         }
         (first, rest) = (end, after);
     }
     true
+}
+
+/// Whether a line may be an older form of another. Long ones are not compared: it takes too long.
+fn resembles(sent: &[u8], found: &[u8]) -> bool {
+    if sent.len().max(found.len()) > 1_000 {
+        return false;
+    }
+    let text = |line: &[u8]| String::from_utf8_lossy(line.trim_ascii()).into_owned();
+    similar::TextDiff::from_chars(&text(sent), &text(found)).ratio() >= 0.8
 }
 
 /// Whether a context line is not in the file, and the file has nothing in its place: then it may be

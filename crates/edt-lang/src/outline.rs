@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
-use tree_sitter::{Node, Query, QueryCursor, StreamingIterator as _};
+use tree_sitter::{Node, QueryCursor, StreamingIterator as _};
 
 use super::parse::{Parsed, rows};
 use super::visit::visit;
@@ -115,11 +115,11 @@ impl Parsed<'_> {
         let starts = pairs.iter().map(|(first, ..)| first.start_byte()).min();
         let ends = pairs.iter().map(|(_, second, _)| second.end_byte()).max();
         let (Some(start), Some(end)) = (starts, ends) else { return Vec::new() };
-        let Some(query) = self.query(self.language.blocks) else { return Vec::new() };
+        let Some(query) = self.language.blocks() else { return Vec::new() };
         let mut known: HashMap<usize, BlockKind> = HashMap::new();
         let mut cursor = QueryCursor::new();
         cursor.set_byte_range(start..end);
-        let mut matches = cursor.matches(&query, self.tree.root_node(), self.text);
+        let mut matches = cursor.matches(query, self.tree.root_node(), self.text);
         while let Some(found) = matches.next() {
             for capture in found.captures() {
                 match query.capture_names()[capture.index as usize] {
@@ -324,14 +324,13 @@ impl Parsed<'_> {
     /// redefinitions. Definitions that the language allows beside others of the same name are left
     /// out.
     fn identities(&self, scope: Node<'_>) -> HashMap<usize, u64> {
-        let Some(query) = self.query(self.language.definitions) else { return HashMap::new() };
+        let Some(query) = self.language.definitions() else { return HashMap::new() };
         let mut cursor = QueryCursor::new();
-        let mut matches = cursor.matches(&query, scope, self.text);
+        let mut matches = cursor.matches(query, scope, self.text);
         let mut exempt: HashSet<usize> = HashSet::new();
         let mut found: HashMap<usize, (usize, u64)> = HashMap::new();
         while let Some(one) = matches.next() {
             let of = |word: &'static str| {
-                let query = &query;
                 let named = move |capture: &&tree_sitter::QueryCapture<'_>| {
                     query.capture_names()[capture.index as usize] == word
                 };
@@ -395,10 +394,6 @@ impl Parsed<'_> {
             block = node;
         }
         false
-    }
-
-    fn query(&self, text: &str) -> Option<Query> {
-        Query::new(&self.language.grammar(), text).ok()
     }
 
     pub(super) fn kinds(&self, names: &[&str]) -> Kinds {
