@@ -86,6 +86,7 @@ CLOSINGS = (
     "Feel free to ask if something is unclear.",
 )
 FENCE_NAMES = {"c": "c", "go": "go", "python": "python", "json": "json", "yaml": "yaml", "rust": "rust", "typescript": "ts"}
+FENCE_NAMES |= {"cpp": "cpp", "bash": "bash", "make": "makefile", "css": "css", "html": "html"}
 BRACKETS = {"bracket": "{}[]", "paren": "()"}
 
 
@@ -296,7 +297,9 @@ def placeholder(source, rng, wordings, bare):
     words = rng.choice(wordings)
     if bare and words.startswith("...") and rng.random() < (0.6 if words == "..." else 0.2):
         return words
-    forms = {"python": ("# {}",), "yaml": ("# {}",), "c": ("/* {} */", "// {}")}.get(source.language, ("// {}",))
+    forms = {"c": ("/* {} */", "// {}"), "css": ("/* {} */",), "html": ("<!-- {} -->",)}
+    forms |= dict.fromkeys(("python", "yaml", "bash", "make"), ("# {}",)) | {"cpp": forms["c"]}
+    forms = forms.get(source.language, ("// {}",))
     if source.path.endswith(".tsx"):
         forms += ("{{/* {} */}}",)
     return rng.choice(forms).format(words)
@@ -444,13 +447,28 @@ def curly_quotes(source, rng):
 
 
 def semicolon_lost(source, rng):
-    """A statement of C without its semicolon."""
-    return _instead(source, rng, r";(?=\n)", "")
+    """A statement of C, or a declaration of CSS, without its semicolon."""
+    # The last declaration of a block of CSS needs none.
+    return _instead(source, rng, r";(?=\n\s*[a-z-]+\s*:)" if source.language == "css" else r";(?=\n)", "")
 
 
 def comma_doubled(source, rng):
     """`f(a,,b)`"""
     return _instead(source, rng, r",(?= ?\w)", ",,")
+
+
+def keyword_lost(source, rng):
+    """A word that ends or divides a compound command of Bash, or a conditional of Make, is missing."""
+    word = r"\b(?:then|do|done|fi|esac)\b" if source.language == "bash" else r"(?m)^(?:endif|endef|if(?:n?eq|n?def)\b.*|define\b.*)$"
+    return _instead(source, rng, word, "")
+
+
+def tab_lost(source, rng):
+    """The recipe lines of a makefile begin with spaces."""
+    found = inserted(source, rng, lambda j, k: any(line.startswith("\t") for line in source.new[j:k]))
+    if not found:
+        return None
+    return source.with_lines(*found, [" " * 4 + line[1:] if line.startswith("\t") else line for line in source.new[slice(*found)]])
 
 
 def body_stub(source, rng):
@@ -461,6 +479,7 @@ def body_stub(source, rng):
         "go": ('panic("not implemented")', "// TODO: implement"),
         "typescript": ("throw new Error('Not implemented');", "// TODO"),
         "c": ("/* TODO: implement */", ""),
+        "cpp": ("// TODO: implement", ""),
     }
     found = _body(source, rng)
     if not found:
@@ -544,13 +563,22 @@ CLASSES = {
     "yaml": COMMON + [indent_lost, indent_wrong, elided_nothing, key_doubled],
     "json": [each for each in COMMON if each is not html_escaped] + [comma_lost, key_doubled],
 }
+PAREN = [paren_lost, paren_extra]
+CLASSES |= {
+    "cpp": COMMON + CODE,
+    "bash": COMMON + PAREN + [keyword_lost],
+    "make": [each for each in COMMON if each is not quote_lost] + PAREN + [keyword_lost, tab_lost],
+    "css": COMMON + PAREN + [semicolon_lost],
+    "html": COMMON,
+}
 TEXT = [emptied, chat_line, tool_tag, byte_order_mark, bidi, ansi, replaced, mojibake]
 for each in CLASSES:
     CLASSES[each] = CLASSES[each] + TEXT
-for each in ("c", "go", "rust", "typescript", "python"):
+for each in ("c", "cpp", "go", "rust", "typescript", "python"):
     CLASSES[each] = CLASSES[each] + [no_break_space, curly_quotes, comma_doubled, body_stub, body_commented]
 for each in ("go", "rust", "python"):
     CLASSES[each] = CLASSES[each] + [tests_deleted]
-CLASSES["c"] = CLASSES["c"] + [semicolon_lost]
+for each in ("c", "cpp"):
+    CLASSES[each] = CLASSES[each] + [semicolon_lost]
 # Duplicated by simple means: a result that the parser refuses was cut wrongly and is dropped.
 MUST_PARSE = {"if_doubled", "function_doubled", "key_doubled", "elided_nothing"}

@@ -115,8 +115,8 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
 class TypeScript(Judge):
     """One node process with the TypeScript compiler's parser, the only source of the errors of `transpileModule`; it also accepts `.d.ts`."""
 
-    def __init__(self, module):
-        self.node = subprocess.Popen(["node", "-e", TYPESCRIPT, module], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, module, program=TYPESCRIPT):
+        self.node = subprocess.Popen(["node", "-e", program, module], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def complaint(self, text):
         self.node.stdin.write(json.dumps({"path": self.path, "text": text}).encode() + b"\n")
@@ -126,6 +126,55 @@ class TypeScript(Judge):
     def close(self):
         self.node.stdin.close()
         self.node.wait()
+
+
+class Bash(Judge):
+    """`bash -n`."""
+
+    def complaint(self, text):
+        done = subprocess.run(["bash", "-n"], input=text.encode(), capture_output=True)
+        return done.stderr.decode(errors="replace").split("\n")[0] or "rejected" if done.returncode else None
+
+
+class Make(Judge):
+    """What GNU make says about syntax while it reads. No shell runs, and a file that could write or load is not judged."""
+
+    SYNTAX = re.compile(r"\*\*\* (.*(?:separator|unterminated|extraneous|missing|commences|mixed|empty variable name|only one|invalid).*)  Stop")
+
+    def __init__(self):
+        self.directory = tempfile.TemporaryDirectory()
+
+    def open(self, row):
+        return not re.search(r"\$[({]\s*(file|guile|eval)\b|^-?load\b|override.*SHELL|include\s+/", row["after"], re.M) and super().open(row)
+
+    def complaint(self, text):
+        name = os.path.join(self.directory.name, "Makefile")
+        with open(name, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        command = ["make", "-nrR", "SHELL=/bin/false", "MAKEFLAGS=", "edt-no-such-target"]
+        env = {"PATH": "/nonexistent", "LC_ALL": "C.UTF-8"}
+        try:
+            done = subprocess.run([shutil.which("make"), *command[1:]], capture_output=True, cwd=self.directory.name, env=env, timeout=20)
+        except subprocess.TimeoutExpired:
+            return None
+        found = self.SYNTAX.search(done.stderr.decode(errors="replace"))
+        return found[1] if found else None
+
+    def close(self):
+        self.directory.cleanup()
+
+
+POSTCSS = """
+const postcss = require(process.argv[1]);
+require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  try {
+    postcss.parse(JSON.parse(line).text);
+    console.log("null");
+  } catch (error) {
+    console.log(JSON.stringify(error.reason || String(error)));
+  }
+});
+"""
 
 
 # Messages of gcc about syntax; the rest ("undeclared", "redefinition", …) is about meaning.
@@ -184,13 +233,16 @@ class C(Judge):
     Only files that compile whole are judged. Of a damaged text only complaints about syntax count: `accepted` may still not compile.
     """
 
+    NAMES = (".h", ".c", ".inc", ".def")
+    COMMAND = ("-std=gnu11", "-x", "c")
+
     def __init__(self, repos, objects):
         self.repos, self.objects, self.trees = repos, {name: objects(repo) for name, repo in repos.items()}, {}
         self.directory = tempfile.TemporaryDirectory()
 
     def open(self, row):
         self.repo, rest = row["id"].split("@", 1)
-        if self.repo not in INCLUDES or self.repo not in self.repos:
+        if self.repo not in self.repos:
             return False
         self.path = row["path"]
         self.root = os.path.join(self.directory.name, self.repo)
@@ -217,15 +269,23 @@ class C(Judge):
         os.makedirs(os.path.dirname(name), exist_ok=True)
         with open(name, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        directories = [os.path.join(self.root, directory) for directory in INCLUDES[self.repo].split()]
+        directories = [os.path.join(self.root, directory) for directory in self.includes()]
         directories += [self.stubs, os.path.join(self.stubs, "src"), os.path.dirname(name)]
-        command = ["gcc", "-fsyntax-only", "-w", "-std=gnu11", "-x", "c", "-fmax-errors=40", "-fno-diagnostics-show-caret"]
-        command += FLAGS[self.repo] + [f"-I{directory}" for directory in directories]
+        command = ["gcc", "-fsyntax-only", "-w", *self.COMMAND, "-fmax-errors=40", "-fno-diagnostics-show-caret"]
+        command += FLAGS.get(self.repo, ["-D_GNU_SOURCE"]) + [f"-I{directory}" for directory in directories]
         try:
             done = subprocess.run([*command, name], capture_output=True, env={**os.environ, "LC_ALL": "C.UTF-8"}, timeout=30)
         except subprocess.TimeoutExpired:
             return "error: out of time"
         return done.stderr.decode(errors="replace")
+
+    def includes(self):
+        """The directories of headers: those of the table, or the root and every one that is called so."""
+        if self.repo in INCLUDES:
+            return INCLUDES[self.repo].split()
+        parts = {os.path.dirname(path).split("/")[n] and "/".join(os.path.dirname(path).split("/")[: n + 1])
+                 for path in self.trees.get(self.repo, ()) for n in range(path.count("/"))}
+        return [".", *sorted(each for each in parts if os.path.basename(each) in ("include", "inc", "src", "compat"))]
 
     def stub(self, name, text):
         name = os.path.join(self.stubs, name)
@@ -240,7 +300,7 @@ class C(Judge):
         wanted = {}
         for entry in filter(None, listing.split("\0")):
             about, path = entry.split("\t", 1)
-            if path.endswith((".h", ".c", ".inc", ".def")) and ".." not in path and about.startswith("100"):
+            if path.endswith(self.NAMES) and ".." not in path and about.startswith("100"):
                 wanted[path] = about.split()[2]
         there = self.trees.setdefault(self.repo, {})
         for path in there.keys() - wanted.keys():
@@ -261,10 +321,27 @@ class C(Judge):
         self.directory.cleanup()
 
 
+class Cpp(C):
+    """The same with C++17."""
+
+    NAMES = (*C.NAMES, ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".ipp", ".inl")
+    COMMAND = ("-std=gnu++17", "-x", "c++")
+
+
 def judge_of(language, out, repos, objects):
     """The language's judge, or (None, what is missing)."""
     module = os.path.join(os.path.abspath(out), "node", "node_modules", "typescript")
+    postcss = os.path.join(os.path.abspath(out), "node", "node_modules", "postcss")
     makers = {
+        "bash": (Bash, shutil.which("bash"), "bash"),
+        "make": (Make, shutil.which("make"), "make"),
+        "css": (
+            lambda: TypeScript(postcss, POSTCSS),
+            shutil.which("node") and os.path.isdir(postcss),
+            f"node, and postcss (npm install --prefix {out}/node postcss@8)",
+        ),
+        "html": (None, False, "a reader that rejects HTML"),
+        "cpp": (lambda: Cpp(repos, objects), shutil.which("g++"), "g++"),
         "json": (Json, True, ""),
         "python": (Python, True, ""),
         "yaml": (Yaml, yaml is not None, "pyyaml (pip install pyyaml)"),

@@ -19,7 +19,7 @@ import judges
 from source import Source
 
 PER_CLASS = 110
-A_SOURCE = {"c": 14, "yaml": 9, "json": 9}  # mutants of one change
+A_SOURCE = {"c": 14, "cpp": 14, "yaml": 9, "json": 9}  # mutants of one change
 LARGEST = 120_000  # characters of a file that is damaged
 SECONDS = {"c": 1200}
 
@@ -34,7 +34,7 @@ def main():
     if args.classes:
         for name, classes in damage.CLASSES.items():
             damage.CLASSES[name] = [each for each in classes if each.__name__ in args.classes]
-    wanted = args.language or [name for name in ("c", "rust", "typescript", "go", "python", "yaml", "json")]
+    wanted = args.language or [name for name in ("c", "cpp", "rust", "typescript", "go", "python", "yaml", "json", "bash", "make", "css", "html")]
     wanted = [name for name in wanted if os.path.exists(os.path.join(args.out, name, "changes.ndjson"))]
     with Pool(2) as pool:
         for report in pool.imap_unordered(one_language, [(args.out, name, args.per_class) for name in wanted], chunksize=1):

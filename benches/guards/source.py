@@ -10,6 +10,11 @@ _DOUBLE, _SINGLE = r'"(?:\\.|[^"\\\n])*"', r"'(?:\\.|[^'\\\n])*'"
 _BRACKET = r"|(?P<bracket>[()\[\]{}])"
 _TOKENS = {
     "c": _C_LIKE + rf"|(?P<string>{_DOUBLE}|{_SINGLE})",
+    "cpp": _C_LIKE + rf'|(?P<string>R"\((?:.*?)\)"|{_DOUBLE}|{_SINGLE})',
+    "css": rf"(?P<comment>/\*.*?(?:\*/|\Z))|(?P<string>{_DOUBLE}|{_SINGLE})",
+    "html": rf"(?P<comment><!--.*?(?:-->|\Z))|(?P<string>(?<==){_DOUBLE}|(?<==){_SINGLE})",
+    "bash": r"(?P<comment>(?:^|(?<=\s))#[^\n]*)|\\.|" + r"""(?P<string>"(?:\\.|[^"\\])*"|'[^']*')""",
+    "make": r"(?P<comment>(?:^|(?<=\s))#[^\n]*)|(?P<string>(?!))",
     "go": _C_LIKE + rf"|(?P<string>{_DOUBLE}|{_SINGLE}|`[^`]*`)",
     "rust": _C_LIKE + r'|(?P<string>r(?P<raw>#*)".*?"(?P=raw)|"(?:\\.|[^"\\])*"|' + r"'(?:\\[^\n']+|[^'\\\n])')",
     "typescript": _C_LIKE[:-1]

@@ -29,7 +29,7 @@ def ifs(source):
 
 def functions(source):
     """(first line, end) of every function that fills whole lines, with its attributes or decorators."""
-    if source.language == "c":
+    if source.language in ("c", "cpp"):
         yield from _c_functions(source)
         return
     head, above = _FUNCTION[source.language], _ABOVE.get(source.language)
@@ -123,7 +123,7 @@ def _braced_if(source, n):
 
 def _body(source, at):
     """The offset of the end of the statement after a condition that starts at `at`."""
-    if source.language in ("c", "typescript"):
+    if source.language in ("c", "cpp", "typescript"):
         opener = source.after.find("(", at)
         close = source.pairs.get(opener)
         if close is None or source.after[at:opener].strip():
