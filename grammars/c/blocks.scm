@@ -1,5 +1,8 @@
+; `if (x > N) x -= N;` twice has another effect than once.
+((if_statement) @compound
+  (#not-match? @compound "^if[^{};]*([-+*/%^|&]|<<|>>)=[^{};]*;$"))
+
 [
-  (if_statement)
   (for_statement)
   (while_statement)
   (do_statement)

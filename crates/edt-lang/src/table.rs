@@ -158,9 +158,11 @@ pub fn language_of(path: &RepoPath, text: &[u8]) -> Option<&'static Language> {
             let shared = LANGUAGES.iter().find(|language| {
                 holds(language.shared_extensions, &extension) && language.signs(text)
             });
-            shared.or_else(|| {
+            let found = shared.or_else(|| {
                 LANGUAGES.iter().find(|language| holds(language.extensions, &extension))
-            })
+            });
+            let other = || interpreter(text).is_some_and(|name| holds(OTHER_SHELLS, name));
+            found.filter(|language| language.name != "bash" || !other())
         }
         _ => {
             let program = interpreter(text)?;
@@ -168,6 +170,9 @@ pub fn language_of(path: &RepoPath, text: &[u8]) -> Option<&'static Language> {
         }
     }
 }
+
+/// Shells with a syntax of their own, whose scripts also end in `.sh`.
+const OTHER_SHELLS: &[&str] = &["zsh", "fish", "csh", "tcsh", "ksh", "mksh", "rc", "elvish", "nu"];
 
 /// The extension in lower case, without the dot.
 fn extension(name: &[u8]) -> Vec<u8> {

@@ -74,7 +74,9 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
             removed
         });
         let lost = lost_at(subject, row, removed);
-        if placeholder == Placeholder::Dots && is_statement(subject, row) {
+        if placeholder == Placeholder::Dots
+            && (is_statement(subject, row) || is_within_comment(subject, row))
+        {
             continue;
         }
         let enough = if placeholder == Placeholder::Dots { MIN_FOR_DOTS } else { 1 };
@@ -92,6 +94,17 @@ fn is_statement(subject: &Subject<'_>, row: usize) -> bool {
     let fills_body =
         |tree: &Parsed<'_>| !tree.has_error() && !tree.is_prose(at) && tree.is_only_statement(at);
     matches!(subject.new_tree(), Some(Ok(tree)) if fills_body(tree))
+}
+
+/// Whether the dots are within a comment of several lines: then they are a part of an example.
+fn is_within_comment(subject: &Subject<'_>, row: usize) -> bool {
+    let lines = subject.lines().texts().1;
+    let marks = subject.language().map_or(&[][..], |language| language.line_comments);
+    let is_comment = |row: Option<usize>| {
+        let line = row.and_then(|row| lines.get(row)).map(|line| line.trim_ascii());
+        line.is_some_and(|line| marks.iter().any(|mark| line.starts_with(mark.as_bytes())))
+    };
+    is_comment(Some(row)) && is_comment(row.checked_sub(1)) && is_comment(Some(row + 1))
 }
 
 /// The lines with content that the change around `row` removes and adds nowhere else. `removed`

@@ -20,11 +20,13 @@ struct MinWeight {
     test_block: usize,
     /// Two lines or more elsewhere. Entries of tables and arguments may repeat.
     elsewhere: usize,
+    /// The same in markup, where elements repeat: characters, and lines.
+    markup: (usize, usize),
 }
 
 /// Measured on human changes and on blocks pasted twice: `benches/guards`.
 const MIN_WEIGHT: MinWeight =
-    MinWeight { line: 8, call: 30, block: 16, test_block: 60, elsewhere: 40 };
+    MinWeight { line: 8, call: 30, block: 16, test_block: 60, elsewhere: 40, markup: (120, 4) };
 /// The shortest run in a file without a grammar, in characters and lines.
 const MIN_WITHOUT_GRAMMAR: (usize, usize) = (80, 3);
 /// Most runs that are looked up in the old text. After that many, the rest passes.
@@ -194,12 +196,23 @@ impl<'s> Window<'s> {
         let Some(tree) = tree else { return true };
         let starts = |at: usize| tree.starts_in_container(subject.start_of(self.rows[at]));
         if length == 1 {
+            // An example in a comment may repeat a line, and a recipe a command.
+            let at = subject.start_of(self.rows[second]);
+            let recipe = subject.language().is_some_and(|language| language.name == "make")
+                && line.starts_with(b"\t");
+            if recipe || tree.is_prose(at) {
+                return false;
+            }
             let idle = is_idempotent(line);
             let call = weight >= MIN_WEIGHT.call && !test && is_unlikely_to_repeat(line);
             return (idle || call) && starts(first) && starts(second);
         }
         if self.continues_deeper(pair) {
             return false;
+        }
+        if subject.language().is_some_and(|language| language.markup && !language.exact) {
+            let (min_weight, min_lines) = MIN_WEIGHT.markup;
+            return weight >= min_weight && length >= min_lines;
         }
         let last = self.lines[self.rows[second + length - 1]];
         let quoted = || tree.is_text(subject.start_of(self.rows[second]));

@@ -9,10 +9,10 @@ use std::ops::Range;
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
 use super::syntax_branches::in_branches;
-use edt_lang::Unparsed;
 use edt_lang::brackets::{self, Bracket};
 use edt_lang::faults::{SyntaxFault, SyntaxFaultKind};
 use edt_lang::outline::touches;
+use edt_lang::{Parsed, Unparsed};
 use edt_types::text::{cut, escape_controls, line_of, lines, visible};
 use edt_types::{Code, Finding};
 
@@ -114,10 +114,10 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
         None => None,
     };
     let before = old.map(|old| subject.faults(old)).transpose()?.unwrap_or_default();
-    if faults.len() <= before.len() {
-        return Ok(None);
-    }
     let after = subject.after.unwrap_or_default();
+    if faults.len() <= before.len() {
+        return hidden(subject, new, after);
+    }
     // A fault of which the old text has several of the same shape is an idiom that the grammar does
     // not know.
     let is_idiom =
@@ -127,16 +127,18 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
         return Ok(None);
     }
     let language = new.language();
-    let fresh: Vec<&SyntaxFault> = fresh.into_iter().filter(|fault| !is_idiom(fault)).collect();
+    // A `>` or `&` in running text is what it is.
+    let free = language.markup && !language.exact;
+    let is_free = |fault: &SyntaxFault| free && !after[fault.bytes.clone()].contains(&b'<');
+    let counts = |fault: &&SyntaxFault| !is_idiom(fault) && !is_free(fault);
+    let fresh: Vec<&SyntaxFault> = fresh.into_iter().filter(counts).collect();
+    if fresh.is_empty() {
+        return Ok(None);
+    }
     // A file without errors is checked. A template was never valid YAML by itself, and is not.
     let yaml = language.name == "yaml";
     if (!yaml || old.is_none() || !before.is_empty()) && is_template(subject, after) {
         return Err(Unparsed::Template);
-    }
-    // A `>` or `&` in running text is what it is.
-    let free = language.markup && !language.exact;
-    if fresh.iter().all(|fault| free && !after[fault.bytes.clone()].contains(&b'<')) {
-        return Ok(None);
     }
     if let Some(text) = subject.without_idioms(language, after)? {
         let old_text = subject.without_idioms(language, subject.old_text())?.unwrap_or_default();
@@ -149,17 +151,58 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     if let Some(found) = &mut found {
         found.certain = match old {
             // What a fragment or a template of markup leaves open, another file may close.
+            Some(_) if free => before.is_empty() && !fresh.iter().all(|one| is_skipped(one, after)),
             Some(_) => language.exact || !language.markup || before.is_empty(),
-            None => language.exact || is_cut_off(&fresh, after),
+            None => language.exact || is_cut_off(&fresh, after, free),
         };
     }
     Ok(found)
 }
 
-/// Whether a fault is at the end of the text, as if the rest were missing.
-fn is_cut_off(faults: &[&SyntaxFault], text: &[u8]) -> bool {
+/// The error of a text whose old version has errors as it is written, but none without idioms.
+fn hidden(
+    subject: &Subject<'_>,
+    new: &Parsed<'_>,
+    after: &[u8],
+) -> Result<Option<SyntaxBreak>, Unparsed> {
+    let language = new.language();
+    let Some(old_text) = subject.without_idioms(language, subject.old_text())? else {
+        return Ok(None);
+    };
+    let Some(text) = subject.without_idioms(language, after)? else { return Ok(None) };
+    if !subject.faults(&subject.parse(language, &old_text)?)?.is_empty() {
+        return Ok(None);
+    }
+    let faults = subject.faults(&subject.parse(language, &text)?)?;
+    Ok(pick(subject, &faults.iter().collect::<Vec<_>>(), after, &new.brackets()))
+}
+
+/// Whether a fault is at the end of the text, as if the rest were missing. A fragment of markup may
+/// close what another file opens.
+fn is_cut_off(faults: &[&SyntaxFault], text: &[u8], markup: bool) -> bool {
     let end = text.trim_ascii_end().len();
-    faults.iter().any(|fault| fault.bytes.end >= end && fault.rows.len() <= 3)
+    let closes = |fault: &SyntaxFault| markup && end_tag(fault, text).is_some();
+    let mut ends = faults.iter().filter(|fault| fault.bytes.end >= end && fault.rows.len() <= 3);
+    ends.any(|fault| !closes(fault))
+}
+
+/// The name of the end tag with which a fault begins.
+fn end_tag<'t>(fault: &SyntaxFault, text: &'t [u8]) -> Option<&'t [u8]> {
+    let tag = text[first_word(text, &fault.bytes)..].strip_prefix(b"</")?;
+    let name = tag.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    tag[name..].trim_ascii_start().starts_with(b">").then_some(&tag[..name])
+}
+
+/// Whether the fault is an end tag that browsers skip without an effect on the structure of the page,
+/// or that ends a paragraph which has ended.
+fn is_skipped(fault: &SyntaxFault, text: &[u8]) -> bool {
+    const NO_STRUCTURE: [&[u8]; 31] = [
+        b"a", b"abbr", b"b", b"bdi", b"bdo", b"big", b"body", b"br", b"cite", b"code", b"em",
+        b"font", b"head", b"html", b"i", b"img", b"input", b"kbd", b"label", b"link", b"mark",
+        b"meta", b"p", b"q", b"s", b"small", b"span", b"strong", b"sub", b"sup", b"u",
+    ];
+    end_tag(fault, text)
+        .is_some_and(|tag| NO_STRUCTURE.iter().any(|name| name.eq_ignore_ascii_case(tag)))
 }
 
 /// Whether a text is a template (`{{ .Values.x }}`, `{% if %}`, `<?php`), which is neither valid YAML

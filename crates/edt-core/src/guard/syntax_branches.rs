@@ -162,7 +162,8 @@ fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
             [only] if whole(text, &only) => Vec::new(),
             ref alone => alone.to_vec(),
         };
-        bodies.iter().flat_map(of_body).collect::<Vec<_>>()
+        // One macro may close what another opens: `#define END } while (0)`.
+        brackets::unmatched(&bodies.iter().flat_map(of_body).collect::<Vec<_>>())
     };
     let found = alone(new);
     let first = *found.first()?;

@@ -516,7 +516,11 @@ fn markup_that_was_not_well_formed_gets_a_warning() {
     let after = "<div>\n<p>one</b></p>\n<p>two</i></p>\n</div>\n";
     let answer = workspace("a.html", before).apply(&edit("a.html", before, after));
     assert_eq!(answer.json["status"], "applied", "{:#}", answer.json);
-    refused(&["SYNTAX_ERROR"], "b.html", "<p>one</p>\n", "<p>one</b></p>\n");
+    refused(&["SYNTAX_ERROR"], "b.html", "<p>one</p>\n", "<p>one</div></p>\n");
+    // Browsers skip it.
+    let answer = workspace("c.html", "<p>one</p>\n").apply(&edit("c.html", "one", "one</b>"));
+    assert_eq!(answer.json["status"], "applied", "{:#}", answer.json);
+    warns_of_new("syntax", "d.html", "</div>\n</body>\n</html>\n");
 }
 
 // Artifacts of a chat.

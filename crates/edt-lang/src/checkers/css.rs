@@ -79,6 +79,10 @@ impl Reader<'_> {
         let rest = &self.text[at..];
         match byte {
             b'/' if rest.starts_with(b"/*") => self.skip_comment(),
+            // Preprocessors know such comments, and people write them in style sheets, too.
+            b'/' if rest.starts_with(b"//") && self.item.is_none() && self.begins_line() => {
+                self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            }
             b'<' if rest.starts_with(b"<!--") => self.at += 4,
             b'-' if rest.starts_with(b"-->") => self.at += 3,
             b'\n' => {
@@ -118,6 +122,11 @@ impl Reader<'_> {
                 self.at += if byte == b'\\' { 2 } else { 1 };
             }
         }
+    }
+
+    fn begins_line(&self) -> bool {
+        let before = self.text[..self.at].rsplit(|&byte| byte == b'\n').next();
+        before.is_none_or(|before| before.trim_ascii().is_empty())
     }
 
     /// Whether the innermost open bracket is the block, so that `;` ends an item.
@@ -172,7 +181,6 @@ impl Reader<'_> {
         // A second colon at the start of a line of the value: `color: red` NEWLINE `margin: 0`.
         if item.swallowed.is_some()
             || item.line <= first
-            || text[item.start..].starts_with(b"--")
             || text[item.start] == b'@'
             || !is_property(text[item.line..at].trim_ascii())
             || text[item.line..at].trim_ascii().eq_ignore_ascii_case(b"progid")
@@ -180,7 +188,7 @@ impl Reader<'_> {
             return;
         }
         let value = text[first + 1..item.line].trim_ascii();
-        if !value.is_empty() && !value.ends_with(b",") {
+        if !value.is_empty() && !value.ends_with(b",") && !value.ends_with(b"}") {
             item.swallowed.get_or_insert(item.line);
         }
     }
@@ -241,10 +249,14 @@ impl Reader<'_> {
         if let Some(comma) = item.comma.filter(|_| !whole.starts_with(b"--")) {
             self.found.push((comma..comma + 1, COMMAS));
         }
-        if whole.starts_with(b"@") || whole.starts_with(b"--") {
+        if whole.starts_with(b"@") {
             return;
         }
-        let good = if block { is_selector(whole, item.depth) } else { self.is_declaration(&item) };
+        let custom = whole.starts_with(b"--");
+        let good = match block {
+            true => is_selector(whole, item.depth),
+            false => custom || self.is_declaration(&item),
+        };
         if !good {
             self.found.push((place, NO_ITEM));
         } else if let Some(line) = item.swallowed.filter(|_| !block) {
@@ -367,6 +379,13 @@ mod tests {
     #[test]
     fn a_lost_semicolon_swallows_the_next_declaration() {
         assert_eq!(problems("a {\n  color: red\n  margin: 0;\n}\n"), [(3, NO_SEMICOLON)]);
+        assert_eq!(problems("a {\n  --b: 1\n  --c: 0;\n}\n"), [(3, NO_SEMICOLON)]);
+        assert_eq!(problems("a {\n  --b: {\n    c: d;\n    e: f\n  }\n  g: h;\n}\n"), []);
+    }
+
+    #[test]
+    fn comments_may_begin_with_slashes() {
+        assert_eq!(problems("// a (b\nc {\n  // f\n  g: url(//h) }\n"), []);
     }
 
     #[test]

@@ -15,6 +15,8 @@ const NO_ENDIF: &str = "a conditional without `endif`";
 const NO_CONDITIONAL: &str = "no conditional that this line belongs to";
 const NO_ENDEF: &str = "a `define` without `endef`";
 const NO_DEFINE: &str = "an `endef` without `define`";
+const CONDITION: &str = "a condition that is neither `(a,b)` nor two quoted words";
+const NO_RULE: &str = "a recipe line without a rule";
 const REFERENCE: &str = "a `$(` or `${` that its line does not close";
 
 /// Directives that end a rule, whatever follows them.
@@ -143,7 +145,13 @@ impl Reader {
             return;
         }
         match word {
-            b"ifeq" | b"ifneq" | b"ifdef" | b"ifndef" => self.conditionals.push(place),
+            b"ifeq" | b"ifneq" => {
+                if !is_condition(line[word.len()..].trim_ascii_start()) {
+                    self.found.push((place.clone(), CONDITION));
+                }
+                self.conditionals.push(place);
+            }
+            b"ifdef" | b"ifndef" => self.conditionals.push(place),
             b"else" if self.conditionals.is_empty() => self.found.push((place, NO_CONDITIONAL)),
             b"else" => {}
             b"endif" => {
@@ -174,8 +182,10 @@ impl Reader {
             Some(Separator::Assignment) => self.in_rule = false,
             _ if DIRECTIVES.contains(&word) || is_bsd => self.in_rule = false,
             Some(Separator::Rule) => self.in_rule = true,
-            // What a reference expands to is not known, and a tab before any rule is rare.
-            None if line.starts_with(b"$") || tab => {}
+            // What a reference expands to is not known. Words beside one remain.
+            None if line.starts_with(b"$") && !(spaces && self.in_rule && has_words(line)) => {}
+            None if tab && line.starts_with(b"$") => {}
+            None if tab => self.found.push((place, NO_RULE)),
             None if spaces && self.in_rule => self.found.push((place, SPACES)),
             None => self.found.push((place, SEPARATOR)),
         }
@@ -192,6 +202,43 @@ impl Reader {
             at = end;
         }
     }
+}
+
+/// Whether a line that begins with a reference has words besides references.
+fn has_words(line: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(&byte) = line.get(at) {
+        if byte == b'$' {
+            let Some(end) = reference_end(line, at) else { return false };
+            at = end;
+        } else if byte.is_ascii_alphanumeric() {
+            return true;
+        } else {
+            at += 1;
+        }
+    }
+    false
+}
+
+/// Whether the text after `ifeq` is `(a,b)`, or begins with a quote. As in GNU make, every
+/// parenthesis counts.
+fn is_condition(text: &[u8]) -> bool {
+    if !text.starts_with(b"(") {
+        return matches!(text.first(), Some(b'"' | b'\''));
+    }
+    let (mut depth, mut comma) = (0_usize, false);
+    for &byte in text {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            b',' if depth == 1 => comma = true,
+            _ => {}
+        }
+        if depth == 0 {
+            return comma;
+        }
+    }
+    false
 }
 
 enum Separator {
@@ -329,6 +376,20 @@ mod tests {
     #[test]
     fn spaces_before_a_recipe_are_a_fault() {
         assert_eq!(problems("all:\n    cc -DX=1 a.c\n"), [(2, SPACES)]);
+    }
+
+    #[test]
+    fn a_recipe_has_a_rule_and_a_tab() {
+        assert_eq!(problems("all:\n    $(CC) -o a $^\n"), [(2, SPACES)]);
+        assert_eq!(problems("all:\n    $(call f,x)\n"), []);
+        assert_eq!(problems("A = 1\n\tcc a.c\n\t# why\n\t$(info x)\n"), [(2, NO_RULE)]);
+    }
+
+    #[test]
+    fn a_condition_has_two_parts() {
+        assert_eq!(problems("ifeq ($(A,b)\nendif\n"), [(1, CONDITION)]);
+        assert_eq!(problems("ifneq ($(A)b)\nendif\nifeq \"$(A)\" 'b'\nendif\n"), [(1, CONDITION)]);
+        assert_eq!(problems("ifeq (,$(filter a b,$(C)))\nendif\n"), []);
     }
 
     #[test]

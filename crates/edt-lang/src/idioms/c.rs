@@ -29,9 +29,19 @@ const TYPE_WORDS: [&[u8]; 14] = [
 /// * pointers to members, `int A::*p`, which become pointers; operators called by name,
 ///   `a->operator[](1)`, which become names; `new T*[n]`, which loses its stars; `typename` in
 ///   expressions, and the `&` of a type that is an argument, which become blank.
+/// * what a macro or a pragma has beyond its first line, and explicit instantiations,
+///   `template class A<int>;`. They become blank.
+/// * operators that are arguments of a macro, `check(a, ==, b)`, and default arguments in braces.
+///   They become names.
 pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
+    let mut text = text.to_vec();
+    directives(&mut text, expired)?;
+    instantiations(&mut text, expired)?;
+    let text = &text[..];
     let mut out = attributes(text, expired)?;
+    qualifiers(text, &mut out, expired)?;
     type_arguments(text, &mut out, expired)?;
+    default_arguments(text, &mut out, expired)?;
     members(text, &mut out, expired)?;
     for at in memchr::memmem::find_iter(text, b"decltype(") {
         if expired() {
@@ -87,6 +97,94 @@ pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>>
     Some(out)
 }
 
+/// The last place of a run of lines that a backslash joins.
+fn joined_end(text: &[u8], start: usize) -> usize {
+    let mut ends = memchr::memchr_iter(b'\n', &text[start..]).map(|end| start + end);
+    let joined = |end: usize| {
+        let line = text[start..end].iter().rev().find(|byte| !b" \t\r".contains(byte));
+        line == Some(&b'\\')
+    };
+    ends.find(|&end| !joined(end)).unwrap_or(text.len())
+}
+
+/// Blanks pragmas, which may be anywhere, and the lines that continue a `#define`: the grammars
+/// end a macro at its first comment.
+fn directives(text: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    let mut next = 0;
+    while let Some(at) = memchr::memchr(b'#', &text[next..]).map(|at| next + at) {
+        if expired() {
+            return None;
+        }
+        next = at + 1;
+        let line = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+        if !text[line..at].trim_ascii().is_empty() {
+            continue;
+        }
+        let word = text[next..].trim_ascii_start();
+        let (pragma, define) = (word.starts_with(b"pragma"), word.starts_with(b"define"));
+        next = joined_end(text, at);
+        if pragma {
+            blank_out(&mut text[at..next]);
+        } else if define && let Some(end) = memchr::memchr(b'\n', &text[at..next]) {
+            let first = at + text[at..at + end].trim_ascii_end().len() - 1;
+            blank_out(&mut text[first..next]);
+        }
+    }
+    Some(())
+}
+
+/// Blanks explicit instantiations, of which the grammar knows few.
+fn instantiations(text: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    let places: Vec<usize> = memchr::memmem::find_iter(text, b"template ").collect();
+    for at in places {
+        if expired() {
+            return None;
+        }
+        let line = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+        let before = text[line..at].trim_ascii();
+        let word = at + b"template ".len();
+        if !(before.is_empty() || before == b"extern")
+            || text[word..].trim_ascii_start().starts_with(b"<")
+        {
+            continue;
+        }
+        let rest = &text[word..text.len().min(word + LONGEST)];
+        if let Some(end) = rest.iter().position(|byte| b";{}".contains(byte))
+            && rest[end] == b';'
+        {
+            blank_out(&mut text[line..=word + end]);
+        }
+    }
+    Some(())
+}
+
+/// Blanks a macro in small letters at the start of a line, before a word that begins a type:
+/// `local int x;`.
+fn qualifiers(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    const NO_QUALIFIER: [&[u8]; 8] =
+        [b"operator", b"new", b"delete", b"return", b"case", b"else", b"goto", b"typedef"];
+    let mut start = 0;
+    for line in text.split_inclusive(|&byte| byte == b'\n') {
+        if expired() {
+            return None;
+        }
+        let at = blanks(line);
+        let word = word_length(&line[at..]);
+        let blank = blanks(&line[at + word..]);
+        let next = &line[at + word + blank..];
+        if word > 0
+            && blank > 0
+            && TYPE_WORDS.contains(&&next[..word_length(next)])
+            && !TYPE_WORDS.contains(&&line[at..at + word])
+            && !NO_QUALIFIER.contains(&&line[at..at + word])
+        {
+            blank_out(&mut out[start + at..start + at + word]);
+        }
+        start += line.len();
+    }
+    Some(())
+}
+
 fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
     let (mut at, mut line, mut seen) = (0, 0, 0);
@@ -103,7 +201,10 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
         let inside = start > 0 && is_word(text[start - 1]);
         let reserved = text[start..].starts_with(b"__");
         let builtin = reserved && text.get(at) == Some(&b'(');
-        let capitals = word > 2 && !text[start..at].iter().any(u8::is_ascii_lowercase);
+        // `int f OF((int a));`
+        let prototype = word == 2 && text[at..].trim_ascii_start().starts_with(b"((");
+        let capitals =
+            (word > 2 || prototype) && !text[start..at].iter().any(u8::is_ascii_lowercase);
         if inside || !(capitals || reserved) {
             continue;
         }
@@ -138,9 +239,40 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
             && next.is_none_or(|byte| matches!(byte, b';' | b'{' | b',' | b')' | b'=' | b'\n'));
         // `if CONSTEXPR (x)`
         let condition = indent.ends_with(b"if") && next == Some(&b'(');
+        // `A::A(B b)` NEWLINE `LOCKS_EXCLUDED(b) {`, `TRY {`, `} CATCH(…) {`, `f() NOEXCEPT {`
+        let above = text[..start].trim_ascii_end().last();
+        let before_block = next == Some(&b'{')
+            && match above {
+                Some(b')') => true,
+                Some(b';' | b'{') => first && end == at,
+                Some(b'}') => !first || end == at,
+                _ => false,
+            };
+        // `unsigned char FAR *p`
+        let word_before = indent.rsplit(|byte| !is_word(*byte)).next().unwrap_or_default();
+        let in_pointer = next == Some(&b'*')
+            && end == at
+            && text[start.saturating_sub(1)] == b' '
+            && !word_before.is_empty()
+            && ![&b"return"[..], b"case", b"else", b"throw", b"delete"].contains(&word_before);
+        // `class A FINAL : public B`
+        let in_head = (indent.starts_with(b"class ") || indent.starts_with(b"struct "))
+            && text[start - 1] == b' '
+            && last.is_some_and(|&byte| is_word(byte))
+            && !matches!(indent, b"class" | b"struct")
+            && (next == Some(&b'{') || next == Some(&b':') && !rest[blank..].starts_with(b"::"));
         // `PRIVATE_UNLESS_TESTED:`
         let label = first && rest[blank..].starts_with(b":\n");
-        if alone || before_word || after_word || builtin || condition || label {
+        if alone
+            || before_word
+            || after_word
+            || before_block
+            || in_pointer
+            || in_head
+            || builtin
+            || condition
+            || label
+        {
             blank_out(&mut out[start..end + if label { blank + 1 } else { 0 }]);
             at = end;
         }
@@ -159,9 +291,30 @@ fn type_arguments(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Op
             continue;
         }
         let start = at + 1 + blanks(&text[at + 1..]);
+        // `check(a, >=, b)`
+        let sign = text[start..].iter().take_while(|byte| b"=!<>".contains(byte)).count();
+        let after = start + sign + blanks(&text[start + sign..]);
+        if (1..3).contains(&sign) && text[at] == b',' && text.get(after) == Some(&b',') {
+            out[start..start + sign].fill(b'A');
+            continue;
+        }
         let Some(end) = type_end(text, start) else { continue };
         if matches!(text.get(end), Some(b',' | b')')) {
             out[start..end].fill(b'A');
+        }
+    }
+    Some(())
+}
+
+/// Writes names over default arguments in braces: `void f(A a = {1, 2})`.
+fn default_arguments(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    for at in memchr::memmem::find_iter(text, b"= {") {
+        if expired() {
+            return None;
+        }
+        let Some(end) = closing(text, at + 2) else { continue };
+        if matches!(text[end + 1..].trim_ascii_start().first(), Some(b',' | b')')) {
+            name_over(&mut out[at + 2..=end]);
         }
     }
     Some(())
@@ -251,6 +404,47 @@ mod tests {
         assert_eq!(rewritten(macros, text), blank);
         assert_eq!(rewritten(macros, "f(int a __unused, A *b __x)"), "f(int a         , A *b    )");
         assert_eq!(rewritten(macros, "if A_CONST (x)"), "if         (x)");
+    }
+
+    #[test]
+    fn attributes_before_a_block_become_blank() {
+        let text = "A::A(B b)\n  LOCKS(b) {\n  TRY {\n  } CATCH(...) {}\n}\nvoid f() NO_X {\n";
+        let blank = "A::A(B b)\n           {\n      {\n  }            {}\n}\nvoid f()      {\n";
+        assert_eq!(rewritten(macros, text), blank);
+        assert_eq!(rewritten(macros, "class A FINAL : public B {"), "class A       : public B {");
+        assert_eq!(rewritten(macros, "TEST(A, b) {\n}\n"), "TEST(A, b) {\n}\n");
+    }
+
+    #[test]
+    fn old_prototypes_and_qualifiers_become_blank() {
+        let text = "local int f OF((FILE *a,\n  int b));\nz_x unsigned char FAR *next;\n";
+        let blank = "      int f             \n         ;\n    unsigned char     *next;\n";
+        assert_eq!(rewritten(macros, text), blank);
+        assert_eq!(rewritten(macros, "operator int() const;\n"), "operator int() const;\n");
+    }
+
+    #[test]
+    fn directives_lose_what_the_grammar_may_misread() {
+        let text = "#define A \\\n  B(1) /* c */ \\\n\nint x;\n  #pragma omp for\n";
+        assert_eq!(
+            rewritten(macros, text),
+            "#define A  \n                \n\nint x;\n                 \n"
+        );
+    }
+
+    #[test]
+    fn explicit_instantiations_become_blank() {
+        let text =
+            "template a::b::b(c, d);\nextern template struct e<void>;\ntemplate <int F> g h();\n";
+        let blank = format!("{}\n{}\ntemplate <int F> g h();\n", " ".repeat(23), " ".repeat(31));
+        assert_eq!(rewritten(macros, text), blank);
+    }
+
+    #[test]
+    fn operators_and_braces_among_arguments_become_names() {
+        let text = "is(a, >=, b(1)); void f(a b, c d = {1, 2}); int g[] = {1, 2};";
+        let names = "is(a, AA, b(1)); void f(a b, c d = AAAAAA); int g[] = {1, 2};";
+        assert_eq!(rewritten(macros, text), names);
     }
 
     #[test]

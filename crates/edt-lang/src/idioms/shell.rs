@@ -11,6 +11,7 @@ const KEYWORDS: [&[u8]; 14] = [
 /// Replaces, in a shell script:
 /// * expansions, `${…}` and `$((…))`, by names, and extended patterns, such as `!(a|b)`, by words.
 /// * `for NAME do` by `for NAME;do`.
+/// * the sign `<<<`, behind whose word further arguments may follow, by blanks.
 /// * the bars of pipelines by blanks: many of them in nested conditions exceed what the parser
 ///   follows.
 pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
@@ -50,6 +51,9 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
         } else {
             at += 2;
         }
+    }
+    for at in memchr::memmem::find_iter(text, b"<<< ") {
+        out[at..at + 3].fill(b' ');
     }
     let mut start = 0;
     for line in text.split_inclusive(|&byte| byte == b'\n') {
@@ -141,6 +145,11 @@ mod tests {
         assert_eq!(rewritten(expansions, text), "a=${AAAAAA} b=$((1111)) rm AAAAAA $(ls)\n");
         assert_eq!(rewritten(expansions, "${a#*{\\}b} ${c:-${d}}"), "${AAAAAAA} ${AAAAAAA}");
         assert_eq!(rewritten(expansions, "${a:-$(b} ${c:-\"d}"), "${a:-$(b} ${c:-\"d}");
+    }
+
+    #[test]
+    fn a_text_as_input_becomes_an_argument() {
+        assert_eq!(rewritten(expansions, "sed a > b <<< c \"d\"\n"), "sed a > b     c \"d\"\n");
     }
 
     #[test]
