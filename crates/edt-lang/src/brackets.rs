@@ -8,12 +8,12 @@ use super::visit::visit;
 pub struct Bracket {
     /// The offset in bytes.
     pub at: usize,
-    /// One of `()[]{}`.
+    /// One of `()[]{}`, or a quote.
     pub byte: u8,
 }
 
-/// The brackets of a text in a language with C's strings, characters and comments. Brackets in
-/// macro bodies are left out.
+/// The brackets of a text in a language with C's strings, characters and comments, and the quotes
+/// that their line does not close. Those in macro bodies are left out.
 #[must_use]
 pub fn c_brackets(text: &[u8]) -> Vec<Bracket> {
     let mut scan = Scan { text, at: 0, found: Vec::new() };
@@ -144,11 +144,15 @@ impl Scan<'_> {
 
     /// Moves past the closing quote, or to the end of the line if it is missing.
     fn skip_quoted(&mut self, quote: u8) {
+        let start = self.at;
         self.at += 1;
         while let Some(&byte) = self.text.get(self.at) {
             match byte {
                 b'\\' => self.at += 1 + usize::from(self.text.get(self.at + 1) == Some(&b'\r')),
-                b'\n' => return,
+                b'\n' => {
+                    self.found.push(Bracket { at: start, byte: quote });
+                    return;
+                }
                 byte if byte == quote => {
                     self.at += 1;
                     return;
@@ -299,7 +303,8 @@ pub fn partner(byte: u8) -> u8 {
         b'{' => b'}',
         b')' => b'(',
         b']' => b'[',
-        _ => b'{',
+        b'}' => b'{',
+        quote => quote,
     }
 }
 
@@ -318,7 +323,8 @@ mod tests {
     fn strings_characters_comments_and_macros_hold_no_brackets() {
         assert_eq!(alone("f(\"(\\\"(\", '(', '\\'' /* ( */); // (\n#define BEGIN {\\\n (\nx"), "");
         assert_eq!(alone("auto s = R\"x()\")x\"; int i = 0x1'000;"), "");
-        assert_eq!(alone("puts(\"unterminated ((\n);"), "", "a string ends with its line");
+        assert_eq!(alone("puts(\"unterminated ((\n);"), "\"", "a string ends with its line");
+        assert_eq!(alone("char a = 0';\n#error don't\n/* don't */\n"), "'");
     }
 
     #[test]

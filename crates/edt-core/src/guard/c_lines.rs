@@ -1,5 +1,5 @@
 //! Errors of C and C++ that look like a macro to a grammar: a statement without its semicolon, and two
-//! commas in a row.
+//! commas in a row. And those of directives, which it does not look into.
 
 use super::subject::Subject;
 use super::syntax::{BreakKind, SyntaxBreak};
@@ -23,10 +23,16 @@ pub(super) fn first(subject: &Subject<'_>) -> Option<SyntaxBreak> {
     };
     let semicolon = || {
         // A line above an added one may lack its end, too: the edit may have replaced it.
-        let at = added.iter().find_map(|row| lost_semicolon(&lines, *row))?;
-        (!is_idiom(lost_semicolon)).then_some((at, BreakKind::Missing(";".to_owned())))
+        let at = added.iter().find_map(|row| lost_semicolon(&lines, *row));
+        let rule: Rule = if at.is_some() { lost_semicolon } else { open_initializer };
+        let at = at.or_else(|| added.iter().find_map(|row| open_initializer(&lines, *row)))?;
+        (!is_idiom(rule)).then_some((at, BreakKind::Missing(";".to_owned())))
     };
-    let (at, what) = commas().or_else(semicolon)?;
+    let directive = || {
+        let at = added.iter().find_map(|row| broken_directive(&lines, *row))?;
+        (!is_idiom(broken_directive)).then_some((at, BreakKind::Unexpected))
+    };
+    let (at, what) = commas().or_else(semicolon).or_else(directive)?;
     Some(SyntaxBreak { at, what, bracket: None, certain: true })
 }
 
@@ -79,9 +85,11 @@ fn doubled_comma(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
     let at = memchr::memchr_iter(b',', line).find(|at| {
         line[at + 1..].trim_ascii_start().starts_with(b",") && !lines.tree.is_prose(start + at)
     })?;
-    // The arguments of a macro may be empty.
-    let by_macro = enclosing_name(&lines.text[..start + at])
-        .is_none_or(|name| !name.iter().any(u8::is_ascii_lowercase));
+    // The arguments of a macro may be empty, those of an old prototype, `OF((a, b))`, may not.
+    let by_macro = match enclosing(&lines.text[..start + at])? {
+        Enclosing::Call(name) => !name.is_empty() && !name.iter().any(u8::is_ascii_lowercase),
+        Enclosing::Other => false,
+    };
     if by_macro || lines.is_directive(row) {
         return None;
     }
@@ -92,25 +100,60 @@ fn doubled_comma(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
 /// How far the bracket around a place is searched.
 const NEAR: usize = 4000;
 
-/// The word before the parenthesis that is open at the end of `before`; `None` if another bracket is
-/// open, or no bracket.
-fn enclosing_name(before: &[u8]) -> Option<&[u8]> {
+/// What is open at a place.
+enum Enclosing<'t> {
+    /// A parenthesis, with the word before it.
+    Call(&'t [u8]),
+    /// Another bracket, or a statement.
+    Other,
+}
+
+/// What is open at the end of `before`; `None` if that is far away.
+fn enclosing(before: &[u8]) -> Option<Enclosing<'_>> {
     let mut depth = 0_usize;
     let least = before.len().saturating_sub(NEAR);
     for at in (least..before.len()).rev() {
         match before[at] {
             b')' | b']' | b'}' => depth += 1,
-            b'[' | b'{' if depth == 0 => return None,
+            b';' | b'[' | b'{' if depth == 0 => return Some(Enclosing::Other),
             b'(' if depth == 0 => {
                 let name = before[..at].trim_ascii_end();
                 let from = name.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
-                return Some(&name[from..]);
+                return Some(Enclosing::Call(&name[from..]));
             }
             b'(' | b'[' | b'{' => depth -= 1,
             _ => {}
         }
     }
     None
+}
+
+/// Where a directive breaks off: `#include` with a name that does not end, and `#if` with a
+/// parenthesis without its partner.
+fn broken_directive(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
+    let line = lines.all[row];
+    let start = lines.start(row);
+    let hash = line.iter().position(|byte| !byte.is_ascii_whitespace())?;
+    let word = line[hash..].strip_prefix(b"#")?.trim_ascii();
+    let continues = |row: usize| lines.all[row].trim_ascii_end().ends_with(b"\\");
+    if lines.tree.is_prose(start + hash) || row > 0 && continues(row - 1) || continues(row) {
+        return None;
+    }
+    let length = word.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+    let rest = word[length..].trim_ascii();
+    let whole = match &word[..length] {
+        b"include" => match rest.first()? {
+            b'"' => rest[1..].contains(&b'"'),
+            b'<' => rest.contains(&b'>'),
+            _ => !rest.contains(&b'"') && !rest.contains(&b'>'),
+        },
+        b"if" | b"elif" => {
+            let code = memchr::memmem::find(rest, b"/*").or(memchr::memmem::find(rest, b"//"));
+            is_balanced(&rest[..code.unwrap_or(rest.len())]) || rest.contains(&b'\'')
+        }
+        _ => true,
+    };
+    (!whole).then_some(start + hash)
 }
 
 /// The end of a statement that lacks its semicolon.
@@ -175,7 +218,9 @@ fn lost_semicolon(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
     let before = (0..row).rev().find(filled)?;
     let after = (row + 1..lines.all.len()).find(filled)?;
     let (above, (next_at, below)) = (lines.code(before).1, lines.code(after));
-    if !above.ends_with(b";") && !above.ends_with(b"{") && !above.ends_with(b"}") {
+    // `else` NEWLINE `f()` NEWLINE `}`
+    let controlled = below.starts_with(b"}") && (above.ends_with(b"else") || is_condition(above));
+    if !controlled && !matches!(above.last(), Some(b';' | b'{' | b'}')) {
         return None;
     }
     let indent = |at: usize, row: usize| at - lines.start(row);
@@ -193,6 +238,75 @@ fn lost_semicolon(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
 fn is_balanced(code: &[u8]) -> bool {
     let count = |sign: u8| memchr::memchr_iter(sign, code).count();
     count(b'(') == count(b')') && count(b'[') == count(b']') && count(b'{') + count(b'}') == 0
+}
+
+/// The end of an initializer that lacks its semicolon: `= "a"` or `1, 2}` above another declaration.
+fn open_initializer(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
+    const STARTS: [&[u8]; 16] = [
+        b"static",
+        b"const",
+        b"extern",
+        b"typedef",
+        b"struct",
+        b"unsigned",
+        b"int",
+        b"char",
+        b"void",
+        b"long",
+        b"short",
+        b"enum",
+        b"return",
+        b"if",
+        b"for",
+        b"while",
+    ];
+    let (start, code) = lines.code(row);
+    let filled = |row: &usize| {
+        let (at, code) = lines.code(*row);
+        // A string is prose, too.
+        code.starts_with(b"\"") || !code.is_empty() && !lines.tree.is_prose(at)
+    };
+    let value = match code.last()? {
+        b'"' => {
+            let above = || lines.code((0..row).rev().find(filled)?).1.strip_suffix(b"=");
+            memchr::memmem::find(code, b" = \"").is_some() || code[0] == b'"' && above().is_some()
+        }
+        b'}' => {
+            let inner = code[..code.len() - 1].trim_ascii_end().last();
+            let list = memchr::memmem::find(code, b"= {").is_some() || !code.contains(&b'{');
+            let item = |byte: &u8| byte.is_ascii_digit() || *byte == b'"';
+            list && code.contains(&b',') && inner.is_some_and(item)
+        }
+        _ => false,
+    };
+    if !value || code[0] == b'#' || lines.is_directive(row) {
+        return None;
+    }
+    let below = (row + 1..lines.all.len()).find(filled)?;
+    let (_, below) = lines.code(below);
+    let head = &below[..below.iter().take_while(|byte| is_word(**byte)).count()];
+    STARTS.contains(&head).then_some(start + code.len())
+}
+
+/// Whether a line is `if (…)` or another head of one statement.
+fn is_condition(code: &[u8]) -> bool {
+    let code = code.strip_prefix(b"}").unwrap_or(code).trim_ascii_start();
+    let heads = [&b"if"[..], b"else if", b"for", b"while"];
+    let is_head = |word: &[u8]| {
+        code.strip_prefix(word).is_some_and(|rest| rest.trim_ascii_start().starts_with(b"("))
+    };
+    code.ends_with(b")") && is_balanced(code) && heads.iter().any(|word| is_head(word))
+}
+
+/// Whether a line is a declaration: `int *a;`, `struct b c = d;`.
+fn is_declaration(code: &[u8]) -> bool {
+    let head = code.iter().position(|&byte| matches!(byte, b';' | b'=' | b',' | b'['));
+    let Some(head) = head.filter(|_| code.ends_with(b";")).map(|at| code[..at].trim_ascii()) else {
+        return false;
+    };
+    let plain = |byte: &u8| is_word(*byte) || matches!(byte, b' ' | b'\t' | b'*');
+    let words = head.split(|byte| !is_word(*byte)).filter(|word| !word.is_empty()).count();
+    head.iter().all(plain) && words > 1
 }
 
 /// Whether a line can only begin a statement or end a block.
@@ -220,6 +334,7 @@ fn begins_statement(code: &[u8]) -> bool {
     let ends = code.ends_with(b";") || code.ends_with(b"{");
     let operates = [&b"("[..], b"=", b"->", b".", b"++", b"--", b"+=", b"-=", b"["];
     WORDS.contains(&head)
+        || is_declaration(code)
         || ends && !rest.starts_with(b"==") && operates.iter().any(|sign| rest.starts_with(sign))
 }
 
@@ -255,10 +370,27 @@ mod tests {
             "\tp->x = a // why\n\ta++;\n",
             "\tif (a) {\n\t\tg(a)\n\t}\n",
             "\tg(\"x\")\n\n\t/* next */\n",
+            "\tif (a) {\n\t\tif (b)\n\t\t\tg(a)\n\t}\n",
+            "\tchar *b\n\tchar *c;\n",
         ] {
             let found = found(BEFORE, &body(lines));
             let missing = BreakKind::Missing(";".to_owned());
             assert!(found.as_ref().is_some_and(|(_, what)| *what == missing), "{lines}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn an_initializer_without_its_semicolon_is_found() {
+        for lines in
+            ["char a[] =\n  \"b\"\n", "char a[] = \"b\" /* c */\n", "int a[] = {\n  1, 2}\n"]
+        {
+            let after = format!("{lines}/* d */\n{BEFORE}");
+            assert!(found(BEFORE, &after).is_some(), "{lines}");
+        }
+        for lines in
+            ["char a[] =\n  \"b\"\n  \"c\";\n", "enum {\n  A, B2}\n  c;\n", "int a[] = {1, 2};\n"]
+        {
+            assert_eq!(found(BEFORE, &format!("{lines}{BEFORE}")), None, "{lines}");
         }
     }
 
@@ -286,8 +418,30 @@ mod tests {
         let after = body("\tg(a,, 1);\n");
         let expected = (after.find(",,").unwrap() + 1, BreakKind::Unexpected);
         assert_eq!(found(BEFORE, &after), Some(expected));
+        for lines in ["\tint b[] = {1,, 2};\n", "\tint b,, c;\n", "\tOF((a,, b));\n"] {
+            assert!(found(BEFORE, &body(lines)).is_some(), "{lines}");
+        }
         for lines in ["\tG(a,,1);\n", "\tg(\"a,,b\"); /* a,,b */\n", "#define X(a) Y(a,,1)\n"] {
             assert_eq!(found(BEFORE, &body(lines)), None, "{lines}");
+        }
+    }
+
+    #[test]
+    fn directives_are_whole() {
+        for line in
+            ["#include \"a.h", "#include a.h\"", "#include <a.h", "#if defined(A", "#elif A)"]
+        {
+            assert!(found("int a;\n", &format!("{line}\nint a;\n")).is_some(), "{line}");
+        }
+        for line in [
+            "#include \"a.h\" /* ) */",
+            "#include A_H",
+            "# include <a.h> // (",
+            "#if defined(A) && \\\n  (B)",
+            "#if A == ')'",
+            "/*\n#include <a\n*/",
+        ] {
+            assert_eq!(found("int a;\n", &format!("{line}\nint a;\n")), None, "{line}");
         }
     }
 }

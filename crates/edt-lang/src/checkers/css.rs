@@ -253,9 +253,10 @@ impl Reader<'_> {
             return;
         }
         let custom = whole.starts_with(b"--");
-        let good = match block {
-            true => is_selector(whole, item.depth),
-            false => custom || self.is_declaration(&item),
+        let good = if block {
+            is_selector(whole, item.depth)
+        } else {
+            custom || self.is_declaration(&item)
         };
         if !good {
             self.found.push((place, NO_ITEM));
