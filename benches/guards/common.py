@@ -34,7 +34,7 @@ SKIPPED_PATHS = {
     "built": r"/(dist|build|coverage|target)/|\.min\.|^/deno/lib/",
     "lock files": r"lock\.json$|-lock\.ya?ml$|/npm-shrinkwrap\.json$",
     "generated": r"\.pb(\.gw)?\.go$|\.[ly]\.go$|/bindata\.go$|^(/src|/c)?/(lexer|parser)(\.gen)?\.[ch]$|/uv\.schema\.json$|/download-metadata[^/]*\.json$|/__snapshots__/",
-    "fixtures, some of them broken on purpose": r"/testdata/",
+    "fixtures, some of them broken on purpose": r"/testdata/|/tests?/data/|/tests/invalid/",
 }
 SKIPPED = re.compile("|".join(f"(?:{rule})" for rule in SKIPPED_PATHS.values()))
 

@@ -151,13 +151,10 @@ fn has_sure_neighbours(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment
             beside = nearest(&|_| true);
         }
         let mut beside_all = beside.into_iter().flatten();
-        let is_sure = if beside_all.clone().all(same) {
-            true
-        } else {
-            // A bracket alone is everywhere.
-            let is_distinctive = |at: &usize| old[*at].text.trim_ascii().len() > 2;
-            first < end && beside_all.any(|at| is_distinctive(&at) && same(at))
-        };
+        // A bracket alone is everywhere.
+        let is_distinctive = |at: &usize| old[*at].text.trim_ascii().len() > 2;
+        let is_sure = beside_all.clone().all(same)
+            || first < end && beside_all.any(|at| is_distinctive(&at) && same(at));
         // The next lines of the file with text, on either side of what is removed.
         let around = (first < end).then(|| {
             let is_filled = |line: &usize| !table.line(*line).trim_ascii().is_empty();
@@ -171,7 +168,7 @@ fn has_sure_neighbours(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment
             (at, _) => at.is_none(),
         };
         let fit = around.is_none_or(|around| beside.into_iter().zip(around).all(fits));
-        if !is_context && !(is_sure && fit) {
+        if !(is_context || is_sure && fit) {
             return false;
         }
         (first, rest) = (end, after);
@@ -185,7 +182,7 @@ fn resembles(sent: &[u8], found: &[u8]) -> bool {
         return false;
     }
     let text = |line: &[u8]| String::from_utf8_lossy(line.trim_ascii()).into_owned();
-    similar::TextDiff::from_chars(&text(sent), &text(found)).ratio() >= 0.8
+    similar::TextDiff::from_chars(text(sent), text(found)).ratio() >= 0.8
 }
 
 /// Whether a context line is not in the file, and the file has nothing in its place: then it may be

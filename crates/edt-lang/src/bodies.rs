@@ -51,8 +51,8 @@ impl Parsed<'_> {
 
     fn body(&self, node: Node<'_>, parent: Option<Node<'_>>) -> Option<Body> {
         let kind = node.kind();
-        let is_function =
-            ["function", "method", "constructor"].iter().any(|word| kind.contains(word));
+        // A constructor may do nothing, and is often required.
+        let is_function = ["function", "method"].iter().any(|word| kind.contains(word));
         if !is_function || !node.is_named() || node.has_error() {
             return None;
         }

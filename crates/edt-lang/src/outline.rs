@@ -249,7 +249,12 @@ impl Parsed<'_> {
             if node.is_error() {
                 return false;
             }
+            // What is next to an error may be a part of something else.
+            let sound = |beside: Option<Node<'_>>| beside.is_none_or(|beside| !beside.is_error());
             if definitions.has(node)
+                && !node.is_error()
+                && sound(node.prev_sibling())
+                && sound(node.next_sibling())
                 && !self.is_mention(node, parent)
                 && let Some(name) = name_of(node, definitions, scopes)
             {

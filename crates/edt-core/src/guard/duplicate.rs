@@ -125,10 +125,10 @@ fn redefinition<'p, 't: 'p>(
     added: &[Range<usize>],
     old: impl Fn() -> Option<&'p Parsed<'t>>,
 ) -> Option<Redefinition> {
-    let fewer_before = |found: &Redefinition| {
-        old().map_or(1, |old| old.max_definitions(&found.name)) < found.count
-    };
-    tree.redefinitions(added).into_iter().find(fewer_before)
+    // Where the old text defines the name more often than once, the file does so on purpose.
+    let once_before =
+        |found: &Redefinition| old().map_or(1, |old| old.max_definitions(&found.name)) == 1;
+    tree.redefinitions(added).into_iter().find(once_before)
 }
 
 fn explain(subject: &Subject<'_>, found: &Duplicate) -> Finding {

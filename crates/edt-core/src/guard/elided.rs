@@ -74,12 +74,15 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
             removed
         });
         let lost = lost_at(subject, row, removed);
-        if placeholder == Placeholder::Dots
-            && (is_statement(subject, row) || is_within_comment(subject, row))
+        let dots = placeholder == Placeholder::Dots;
+        if dots
+            && (is_statement(subject, row)
+                || is_within_comment(subject, row)
+                || is_in_new_text(subject, row))
         {
             continue;
         }
-        let enough = if placeholder == Placeholder::Dots { MIN_FOR_DOTS } else { 1 };
+        let enough = if dots { MIN_FOR_DOTS } else { 1 };
         if lost >= enough {
             return Some(Elision { row, line, lost });
         }
@@ -105,6 +108,16 @@ fn is_within_comment(subject: &Subject<'_>, row: usize) -> bool {
         line.is_some_and(|line| marks.iter().any(|mark| line.starts_with(mark.as_bytes())))
     };
     is_comment(Some(row)) && is_comment(row.checked_sub(1)) && is_comment(Some(row + 1))
+}
+
+/// Whether the row is in a string or a comment that begins above it, in an added row.
+fn is_in_new_text(subject: &Subject<'_>, row: usize) -> bool {
+    let Some(Ok(tree)) = subject.new_tree() else { return false };
+    let at = subject.start_of(row);
+    let begins = (0..row).rev().take_while(|row| subject.is_prose(row + 1)).last();
+    !tree.has_error()
+        && tree.is_prose(at)
+        && begins.is_some_and(|begins| subject.added().iter().any(|rows| rows.contains(&begins)))
 }
 
 /// The lines with content that the change around `row` removes and adds nowhere else. `removed`
@@ -137,6 +150,11 @@ fn placeholder(line: &[u8], language: Option<&Language>) -> Option<Placeholder> 
     if words.is_empty() {
         return (lower.contains("...") && lower.chars().all(|c| ".… ".contains(c)))
             .then_some(Placeholder::Dots);
+    }
+    // `[arguments...]` explains how a program is called, and `^---` points at the line above.
+    let usage = lower.ends_with("...]") && lower.contains(" [");
+    if usage || lower.starts_with('^') {
+        return None;
     }
     let edge = lower.trim_matches(|c: char| "()[]<>:-\",'*; ".contains(c));
     let dots = edge.starts_with("...") || edge.ends_with("...");

@@ -27,6 +27,9 @@ pub struct Invisible {
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// A longer line is the work of a program.
+const LONG_LINE: usize = 1000;
+
 /// Whether the text has only a byte-order mark at its start, or control characters.
 fn is_harmless(text: &[u8]) -> bool {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
@@ -43,20 +46,28 @@ impl Guard for InvisibleCharacters {
         "Added lines have an invisible character that the file did not have: a control character, \
          a bidirectional control, a tag, a filler or one of no width. Emoji, and scripts that need \
          such characters, may have them. Control characters and a byte-order mark of a new file are a \
-         warning."
+         warning, and so is every such character in a line that a program made."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
         let found = detect(file);
         match &found {
             // A new file may have them on purpose. A file that had none gets them by mistake.
-            Some(first) if file.before.is_none() && file.text().is_some_and(is_harmless) => {
+            Some(first)
+                if file.before.is_none()
+                    && (file.text().is_some_and(is_harmless) || is_minified(file, first.row)) =>
+            {
                 let message = explain(file, first).summary;
                 vec![GuardOutput::Noted { word: self.name(), message }]
             }
             _ => GuardOutput::of(self.name(), found.map(|found| explain(file, &found))),
         }
     }
+}
+
+/// Whether no human and no model writes such a line.
+fn is_minified(file: &Subject<'_>, row: usize) -> bool {
+    file.lines().texts().1.get(row).is_some_and(|line| line.len() > LONG_LINE)
 }
 
 /// The invisible characters that the edit brings into the file.

@@ -38,6 +38,9 @@ pub enum Like {
 /// worth a warning.
 const MIN_INDENTED: usize = 5;
 
+/// A line with so many letters beyond the usual scripts plays with them.
+const MANY_STRANGE: usize = 4;
+
 impl Guard for LookalikeCharacters {
     fn name(&self) -> &'static str {
         "lookalike_characters"
@@ -108,6 +111,11 @@ fn lookalikes(line: &str) -> Vec<(usize, char, Like)> {
             Some((at, c, like))
         })
         .collect();
+    // Many letters from elsewhere (`𝛊𝓽·ⅆ𝕚𝐝`) are there on purpose.
+    let is_strange = |c: &char| *c >= '\u{2000}' && c.is_alphabetic();
+    if line.chars().filter(is_strange).count() >= MANY_STRANGE {
+        return found;
+    }
     let letters = disguised_letters(line).into_iter();
     found.extend(letters.filter_map(|at| Some((at, line[at..].chars().next()?, Like::Letter))));
     found

@@ -175,7 +175,10 @@ impl<'s> Window<'s> {
                 let (min_weight, min_lines) = MIN_WITHOUT_GRAMMAR;
                 weight >= min_weight && length >= min_lines && !one_line
             }
-            (true, 1) => weight >= MIN_WEIGHT.line,
+            (true, 1) => {
+                let line = self.lines[self.rows[second]];
+                weight >= MIN_WEIGHT.line && line.iter().any(u8::is_ascii_alphanumeric)
+            }
             (true, _) => {
                 !one_line && weight >= if test { MIN_WEIGHT.test_block } else { MIN_WEIGHT.block }
             }
@@ -194,6 +197,9 @@ impl<'s> Window<'s> {
         let weight = self.weights[second + length] - self.weights[second];
         let line = self.lines[self.rows[second]];
         let Some(tree) = tree else { return true };
+        if self.is_part(pair) {
+            return false;
+        }
         let starts = |at: usize| tree.starts_in_container(subject.start_of(self.rows[at]));
         if length == 1 {
             // An example in a comment may repeat a line, and a recipe a command.
@@ -203,11 +209,11 @@ impl<'s> Window<'s> {
             if recipe || tree.is_prose(at) {
                 return false;
             }
-            let idle = is_idempotent(line);
+            let idle = is_idempotent(line) && !(test && sets_a_member(line));
             let call = weight >= MIN_WEIGHT.call && !test && is_unlikely_to_repeat(line);
             return (idle || call) && starts(first) && starts(second);
         }
-        if self.continues_deeper(pair) {
+        if test && self.calls_and_asserts(pair) {
             return false;
         }
         if subject.language().is_some_and(|language| language.markup && !language.exact) {
@@ -220,14 +226,26 @@ impl<'s> Window<'s> {
             || weight >= MIN_WEIGHT.elsewhere && !last.trim_ascii_end().ends_with(b",") && !quoted()
     }
 
-    /// Whether the line below the second copy is indented deeper than its first line. Then only the
-    /// beginnings of two different blocks are equal.
-    fn continues_deeper(&self, pair: Pair) -> bool {
+    /// Whether a line of a copy, or the line below the second, shows that the copies are not whole:
+    /// * The line below is indented deeper than the first line: only the beginnings of two different
+    ///   blocks are equal.
+    /// * A line of the run is indented less than the first one: it has the end of one block and the
+    ///   beginning of the next.
+    fn is_part(&self, pair: Pair) -> bool {
         let blank = |row: &usize| {
             self.lines[*row].iter().take_while(|byte| byte.is_ascii_whitespace()).count()
         };
         let indent = |at: usize| self.rows.get(at).map(blank);
-        indent(pair.second + pair.length).is_some_and(|below| Some(below) > indent(pair.second))
+        let first = indent(pair.second);
+        let mut run = pair.second..pair.second + pair.length;
+        indent(run.end).is_some_and(|below| Some(below) > first) || run.any(|at| indent(at) < first)
+    }
+
+    /// Whether a run of a test only calls and asserts: a test may repeat both to check a state.
+    fn calls_and_asserts(&self, pair: Pair) -> bool {
+        let run = pair.second..pair.second + pair.length;
+        let lines = || run.clone().map(|at| self.lines[self.rows[at]]);
+        lines().all(is_call) && lines().any(|line| !is_unlikely_to_repeat(line))
     }
 
     /// Whether the old text had the run twice in a row. Blank lines are ignored.
@@ -287,11 +305,21 @@ fn is_idempotent(line: &[u8]) -> bool {
     if assigned.contains(&b'(') && !is_unlikely_to_repeat(line) {
         return false;
     }
-    // A call begins with a path and an opening bracket. A bare expression has neither a space nor
-    // an assignment.
+    !line.starts_with(b"new ") && !is_call(line)
+}
+
+/// Whether a line is a call or a bare expression. A call begins with a path and an opening bracket.
+/// A bare expression has neither a space nor an assignment.
+fn is_call(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
     let path = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:>!*&-@$?\"'".contains(byte);
     let end = line.iter().position(|byte| !path(byte)).unwrap_or(line.len());
-    !(end == line.len() || matches!(line[end], b'(' | b'[' | b';' | b',' | b'{' | b'}'))
+    end == line.len() || matches!(line[end], b'(' | b'[' | b';' | b',' | b'{' | b'}')
+}
+
+/// Whether a line assigns to a member, which may call a setter.
+fn sets_a_member(line: &[u8]) -> bool {
+    memchr::memmem::find(line, b" = ").is_some_and(|at| line[..at].contains(&b'.'))
 }
 
 /// Whether a long call is usually written once: it neither checks a state, as tests do repeatedly,

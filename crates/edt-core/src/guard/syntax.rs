@@ -12,7 +12,7 @@ use super::syntax_branches::in_branches;
 use edt_lang::brackets::{self, Bracket};
 use edt_lang::faults::{SyntaxFault, SyntaxFaultKind};
 use edt_lang::outline::touches;
-use edt_lang::{Parsed, Unparsed};
+use edt_lang::{Language, Unparsed};
 use edt_types::text::{cut, escape_controls, line_of, lines, visible};
 use edt_types::{Code, Finding};
 
@@ -105,7 +105,9 @@ pub fn detect(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
 fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     let Some(new) = subject.new_tree() else { return Ok(None) };
     let new = new.as_ref().map_err(|why| *why)?;
-    let faults = subject.faults(new)?;
+    let after = subject.after.unwrap_or_default();
+    let language = new.language();
+    let faults = without_idioms(subject, language, after, subject.faults(new)?)?;
     if faults.is_empty() {
         return Ok(None);
     }
@@ -113,10 +115,12 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
         Some(old) => Some(old.as_ref().map_err(|why| *why)?),
         None => None,
     };
-    let before = old.map(|old| subject.faults(old)).transpose()?.unwrap_or_default();
-    let after = subject.after.unwrap_or_default();
+    let before = match old {
+        Some(old) => without_idioms(subject, language, subject.old_text(), subject.faults(old)?)?,
+        None => Vec::new(),
+    };
     if faults.len() <= before.len() {
-        return hidden(subject, new, after);
+        return Ok(None);
     }
     // A fault of which the old text has several of the same shape is an idiom that the grammar does
     // not know.
@@ -126,7 +130,6 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     if fresh.iter().all(is_idiom) {
         return Ok(None);
     }
-    let language = new.language();
     // A `>` or `&` in running text is what it is.
     let free = language.markup && !language.exact;
     let is_free = |fault: &SyntaxFault| free && !after[fault.bytes.clone()].contains(&b'<');
@@ -140,10 +143,12 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     if (!yaml || old.is_none() || !before.is_empty()) && is_template(subject, after) {
         return Err(Unparsed::Template);
     }
-    if let Some(text) = subject.without_idioms(language, after)? {
-        let old_text = subject.without_idioms(language, subject.old_text())?.unwrap_or_default();
-        let count = |text: &[u8]| Ok(subject.faults(&subject.parse(language, text)?)?.len());
-        if count(&text)? <= count(&old_text)? {
+    for dialect in language.dialects(subject.path).skip(1) {
+        let count = |text: &[u8]| {
+            let found = subject.faults(&subject.parse(dialect, text)?)?;
+            Ok(without_idioms(subject, dialect, text, found)?.len())
+        };
+        if count(after)? <= old.map_or(Ok(0), |_| count(subject.old_text()))? {
             return Ok(None);
         }
     }
@@ -159,22 +164,20 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     Ok(found)
 }
 
-/// The error of a text whose old version has errors as it is written, but none without idioms.
-fn hidden(
+/// The faults of a text, or those that it has without its idioms, if they are fewer. Both texts have
+/// the same offsets.
+fn without_idioms(
     subject: &Subject<'_>,
-    new: &Parsed<'_>,
-    after: &[u8],
-) -> Result<Option<SyntaxBreak>, Unparsed> {
-    let language = new.language();
-    let Some(old_text) = subject.without_idioms(language, subject.old_text())? else {
-        return Ok(None);
-    };
-    let Some(text) = subject.without_idioms(language, after)? else { return Ok(None) };
-    if !subject.faults(&subject.parse(language, &old_text)?)?.is_empty() {
-        return Ok(None);
+    language: &'static Language,
+    text: &[u8],
+    faults: Vec<SyntaxFault>,
+) -> Result<Vec<SyntaxFault>, Unparsed> {
+    if faults.is_empty() {
+        return Ok(faults);
     }
-    let faults = subject.faults(&subject.parse(language, &text)?)?;
-    Ok(pick(subject, &faults.iter().collect::<Vec<_>>(), after, &new.brackets()))
+    let Some(rewritten) = subject.without_idioms(language, text)? else { return Ok(faults) };
+    let others = subject.faults(&subject.parse(language, &rewritten)?)?;
+    Ok(if others.len() < faults.len() { others } else { faults })
 }
 
 /// Whether a fault is at the end of the text, as if the rest were missing. A fragment of markup may

@@ -19,6 +19,33 @@ pub(super) fn begins_test(language: &str, line: &[u8]) -> bool {
         && begins.iter().any(|word| line.starts_with(word.as_bytes()))
 }
 
+/// How many tests the lines begin. A test of JUnit has an annotation, a name, or both.
+pub(super) fn number_of_tests(language: &str, lines: &[&[u8]]) -> usize {
+    let count = |is: &dyn Fn(&[u8]) -> bool| {
+        lines.iter().filter(|line| begins_test(language, line) && is(line)).count()
+    };
+    let annotated = |line: &[u8]| line.trim_ascii_start().starts_with(b"@");
+    if language == "java" {
+        count(&annotated).max(count(&|line| !annotated(line)))
+    } else {
+        count(&|_| true)
+    }
+}
+
+/// Whether a line lets a test run with several values.
+pub(super) fn repeats_test(language: &str, line: &[u8]) -> bool {
+    let signs: &[&str] = match language {
+        "python" => &["parametrize", "parameterized", ".subTest("],
+        "go" => &["t.Run(", "[]struct"],
+        "rust" => &["#[case", "#[test_case", "#[values", "#[rstest"],
+        "javascript" | "typescript" | "tsx" => &["it.each", "test.each", "describe.each"],
+        "java" => &["@ParameterizedTest", "@MethodSource", "@CsvSource", "@ValueSource"],
+        "c" | "cpp" => &["TEST_P(", "INSTANTIATE_TEST"],
+        _ => &[],
+    };
+    signs.iter().any(|sign| memchr::memmem::find(line, sign.as_bytes()).is_some())
+}
+
 /// Where a line skips a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Skip {

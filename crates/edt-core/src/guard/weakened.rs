@@ -2,9 +2,12 @@
 
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
-use super::test_lines::{Skip, asserts, asserts_nothing, begins_test, skips};
+use super::test_lines::{
+    Skip, asserts, asserts_nothing, begins_test, number_of_tests, repeats_test, skips,
+};
 use edt_types::text::visible;
 use edt_types::{Code, Finding};
+use std::collections::HashSet;
 
 /// The guard `weakened_tests`.
 #[derive(Debug)]
@@ -17,6 +20,13 @@ pub enum Weakening {
     Removed {
         /// Tests before and after.
         tests: (usize, usize),
+    },
+    /// The same, for a reason that the transaction shows.
+    Reduced {
+        /// Tests before and after.
+        tests: (usize, usize),
+        /// The reason.
+        reason: Reason,
     },
     /// A test is skipped that was not.
     Skipped {
@@ -35,8 +45,19 @@ pub enum Weakening {
     },
 }
 
+/// Why tests may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// A new test repeats with several values.
+    Table,
+    /// What they test goes in the same transaction.
+    Subject,
+}
+
 /// A file with fewer tests may lose them.
 const MIN_TESTS: usize = 4;
+/// A shorter word may occur by chance.
+const MIN_NAME: usize = 6;
 /// Fewer assertions than this may go.
 const MIN_ASSERTIONS: usize = 3;
 
@@ -46,8 +67,8 @@ impl Guard for WeakenedTests {
     }
 
     fn rule(&self) -> &'static str {
-        "A file with four tests or more would lose half of them. Warnings: a test would be \
-         skipped, an assertion would always be true, or tests would lose a third of their \
+        "A file with four tests or more would lose half of them. Warnings: it would lose them to \
+         tests that run with several values, or with what they test; a test would be skipped, an assertion would always be true, or tests would lose a third of their \
          assertions, three or more. Tests that move in the transaction are not lost."
     }
 
@@ -78,14 +99,17 @@ pub fn detect(subject: &Subject<'_>) -> Option<Weakening> {
     let count =
         |lines: &[&[u8]], is: &dyn Fn(&[u8]) -> bool| lines.iter().filter(|line| is(line)).count();
     if removed().any(|line| begins_test(language, line)) {
-        let tests = |line: &[u8]| begins_test(language, line);
-        let (before, after) = (count(old, &tests), count(new, &tests));
+        let (before, after) = (number_of_tests(language, old), number_of_tests(language, new));
         if before >= MIN_TESTS && after * 2 <= before {
             let lost = subject.lost_lines();
             let gone: i64 =
                 lost.iter().filter(|(line, _)| is_test(line)).map(|(_, times)| times).sum();
             if usize::try_from(gone).unwrap_or_default() * 2 >= before {
-                return Some(Weakening::Removed { tests: (before, after) });
+                let tests = (before, after);
+                return Some(match reason(subject, language) {
+                    None => Weakening::Removed { tests },
+                    Some(reason) => Weakening::Reduced { tests, reason },
+                });
             }
         }
     }
@@ -111,6 +135,27 @@ pub fn detect(subject: &Subject<'_>) -> Option<Weakening> {
         let tests_stay = count(new, &tests) >= count(old, &tests).max(1);
         (fewer && tests_stay).then_some(Weakening::FewerAssertions { assertions: (before, after) })
     })
+}
+
+/// The reason why tests go, if the transaction has one.
+fn reason(subject: &Subject<'_>, language: &str) -> Option<Reason> {
+    if subject.fresh_lines().any(|(_, line)| repeats_test(language, line)) {
+        return Some(Reason::Table);
+    }
+    let others = || subject.transaction.iter().filter(|other| other.path != subject.path);
+    let mut kept: HashSet<&[u8]> = words(subject.after.unwrap_or_default()).collect();
+    others().for_each(|other| kept.extend(words(other.after)));
+    let lost = subject.lost_lines();
+    let lost: HashSet<&[u8]> =
+        lost.keys().flat_map(|line| words(line)).filter(|word| !kept.contains(word)).collect();
+    let goes = |text| words(text).any(|word| lost.contains(word));
+    others().any(|other| goes(other.before)).then_some(Reason::Subject)
+}
+
+/// The words of a text that are long enough to be names of something.
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    text.split(move |byte| !is_word(byte)).filter(|word| word.len() >= MIN_NAME)
 }
 
 /// Whether the row skips a test that the old text had and did not skip.
@@ -150,6 +195,13 @@ fn warn(subject: &Subject<'_>, found: &Weakening) -> String {
     };
     match found {
         Weakening::Removed { tests } => explain(subject, *tests).summary,
+        Weakening::Reduced { tests, reason } => {
+            let summary = explain(subject, *tests).summary;
+            match reason {
+                Reason::Table => format!("{summary} Others would run with several values."),
+                Reason::Subject => format!("{summary} What they test would go, too."),
+            }
+        }
         Weakening::Skipped { row } => {
             format!("A test of {path} would be skipped (line {}): \"{}\".", row + 1, text(row))
         }
@@ -181,6 +233,7 @@ fn explain(subject: &Subject<'_>, (before, after): (usize, usize)) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::TransactionFile;
     use edt_types::RepoPath;
     use std::time::Duration;
 
@@ -204,6 +257,55 @@ mod tests {
         assert_eq!(found("a.py", &tests(0..4), &tests(4..8)), None, "others take their place");
         let rust: String = (0..4).map(|n| format!("#[test]\nfn t{n}() {{}}\n")).collect();
         assert_eq!(found("a.rs", &rust, "fn f() {}\n"), removed((4, 0)));
+    }
+
+    #[test]
+    fn tests_may_become_a_table() {
+        let table = "@pytest.mark.parametrize('n', range(4))\ndef test_all(n):\n    assert f(n)\n";
+        assert_eq!(
+            found("a.py", &tests(0..4), table),
+            Some(Weakening::Reduced { tests: (4, 1), reason: Reason::Table })
+        );
+    }
+
+    #[test]
+    fn tests_may_go_with_what_they_test() {
+        let paths = ["test_a.py", "a.py"].map(|path| RepoPath::parse(path.as_bytes()).unwrap());
+        let before = tests(0..4).replace("f(", "compute(");
+        let detected = |code: [&str; 2]| {
+            let texts = [[&before, "import a\n"], code];
+            let transaction: Vec<TransactionFile<'_>> = paths
+                .iter()
+                .zip(&texts)
+                .map(|(path, [before, after])| TransactionFile {
+                    path,
+                    before: before.as_bytes(),
+                    after: after.as_bytes(),
+                })
+                .collect();
+            let [before, after] = texts[0].map(|text| Some(text.as_bytes()));
+            let limit = Duration::from_secs(5);
+            let subject = Subject::new(&paths[0], None, before, after, Vec::new(), limit);
+            detect(&subject.in_transaction(&transaction))
+        };
+        let tests = (4, 0);
+        let code = "def compute(n):\n    return n\n";
+        assert_eq!(
+            detected([code, "x = 1\n"]),
+            Some(Weakening::Reduced { tests, reason: Reason::Subject })
+        );
+        assert_eq!(
+            detected([code, "def compute(n):\n    return 1\n"]),
+            Some(Weakening::Removed { tests })
+        );
+    }
+
+    #[test]
+    fn an_annotated_test_counts_once() {
+        let java = |modifier: &str| -> String {
+            (0..4).map(|n| format!("@Test\n{modifier} testA{n}() {{}}\n")).collect()
+        };
+        assert_eq!(found("A.java", &java("public void"), &java("void")), None);
     }
 
     #[test]

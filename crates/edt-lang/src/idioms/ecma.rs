@@ -7,7 +7,9 @@ use super::{blank_out, blanks, is_word, word_length};
 ///   call signature with type parameters. It gets a `;` before it.
 /// * `export type * from`, without `type`.
 /// * the variance of a type parameter, `<in A, out B>`, and the modifier `accessor`.
-/// * the type argument `typeof import('…')`, which becomes a name.
+/// * the type `import('…').A`, and the type argument `typeof import('…')`: the import becomes a
+///   name.
+/// * `using`, which becomes `const`, and `&` in addresses, which becomes `_`.
 pub(crate) fn types(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
     let mut start = 0;
@@ -17,7 +19,9 @@ pub(crate) fn types(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> 
         }
         let blank = blanks(line);
         let rest = line[blank..].trim_ascii_end();
-        let parameter = rest.get(1).is_none_or(u8::is_ascii_uppercase);
+        // An element of JSX begins with `<` and a capital, too.
+        let parameter = rest.get(1).is_none_or(u8::is_ascii_uppercase)
+            && (rest.len() == 1 || memchr::memmem::find(rest, b">(").is_some());
         if blank > 0 && rest.starts_with(b"<") && parameter {
             out[start + blank - 1] = b';';
         }
@@ -56,10 +60,63 @@ pub(crate) fn types(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> 
             super::name_over(&mut out[at + 1..=end]);
         }
     }
+    for at in memchr::memmem::find_iter(text, b"import(") {
+        if expired() {
+            return None;
+        }
+        if at > 0
+            && !is_word(text[at - 1])
+            && let Some(end) = super::closing(text, at + b"import".len())
+            && text.get(end + 1) == Some(&b'.')
+        {
+            super::name_over(&mut out[at..=end]);
+        }
+    }
+    using(text, &mut out, expired)?;
+    ampersands(text, &mut out, expired)?;
     Some(out)
 }
 
-/// Renames the attributes of JSX that are reserved words of JavaScript: `<p class="…">`.
+/// Writes `_` over each `&` of a quoted address, `href="?a=1&b=2"`: the grammar expects a character
+/// reference there.
+fn ampersands(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    for at in memchr::memchr_iter(b'&', text) {
+        if expired() {
+            return None;
+        }
+        let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+        let start = start.max(at.saturating_sub(super::LONGEST));
+        let quotes = memchr::memchr_iter(b'"', &text[start..at]).count();
+        let word = word_length(&text[at + 1..]);
+        if quotes % 2 == 1 && word > 0 && text.get(at + 1 + word) == Some(&b'=') {
+            out[at] = b'_';
+        }
+    }
+    Some(())
+}
+
+/// Writes `const` over each `using`, and blanks the `await` before it.
+fn using(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    for at in memchr::memmem::find_iter(text, b"using ") {
+        if expired() {
+            return None;
+        }
+        let rest = text[at + b"using ".len()..].trim_ascii_start();
+        let name = word_length(rest);
+        let next = rest[name..].trim_ascii_start();
+        let declares = name > 0 && (next.starts_with(b"=") || next.starts_with(b"of "));
+        if declares && (at == 0 || !is_word(text[at - 1])) {
+            out[at..at + 5].copy_from_slice(b"const");
+            if text[..at].ends_with(b"await ") {
+                blank_out(&mut out[at - 6..at]);
+            }
+        }
+    }
+    Some(())
+}
+
+/// Renames the attributes of JSX that are reserved words of JavaScript, `<p class="…">`, and rewrites
+/// `using` and `&` as [`types`] does.
 pub(crate) fn jsx_attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
     for word in [&b"class="[..], b"for="] {
@@ -73,6 +130,8 @@ pub(crate) fn jsx_attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<
             }
         }
     }
+    using(text, &mut out, expired)?;
+    ampersands(text, &mut out, expired)?;
     Some(out)
 }
 
@@ -80,8 +139,10 @@ pub(crate) fn jsx_attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<
 /// comment, and before a name in capitals.
 fn variance(text: &[u8], at: usize) -> Option<usize> {
     let end = at + word_length(&text[at..]);
-    let next = text[end..].trim_ascii_start().first()?;
+    let next = text[end..].trim_ascii_start();
+    let next = next.strip_prefix(b"out ").unwrap_or(next).first()?;
     let before = text[..at].trim_ascii_end();
+    let before = before.strip_suffix(b"in").map_or(before, <[u8]>::trim_ascii_end);
     let first = matches!(before.last()?, b'<' | b',') || before.ends_with(b"*/");
     (first && next.is_ascii_uppercase()).then_some(end)
 }
@@ -111,6 +172,28 @@ mod tests {
         let blank = "export      * from 'a'\nexport type A<   B,     C> = (a in b)\n";
         assert_eq!(rewritten(types, text), blank);
         assert_eq!(rewritten(types, "f<typeof import('./x')>(a)"), "f<AAAAAAAAAAAAAAAAAAAA>(a)");
+        assert_eq!(rewritten(types, "class A<in out T> {}"), "class A<       T> {}");
+        assert_eq!(rewritten(types, "type A = import('./x').B<C>"), "type A = AAAAAAAAAAAAA.B<C>");
+    }
+
+    #[test]
+    fn using_becomes_const() {
+        for (text, other) in [
+            ("using a = b();", "const a = b();"),
+            ("await using a = b();", "      const a = b();"),
+            ("for (using a of b) {}", "for (const a of b) {}"),
+            ("f(using, a)", "f(using, a)"),
+            ("// using a file", "// using a file"),
+        ] {
+            assert_eq!(rewritten(types, text), other);
+            assert_eq!(rewritten(jsx_attributes, text), other);
+        }
+    }
+
+    #[test]
+    fn an_address_may_have_ampersands() {
+        let text = "<a href=\"?a=1&b=2&amp;c\">{a&b == c}</a>";
+        assert_eq!(rewritten(types, text), "<a href=\"?a=1_b=2&amp;c\">{a&b == c}</a>");
     }
 
     #[test]

@@ -7,12 +7,18 @@
 mod c;
 mod ecma;
 mod json;
+mod python;
+mod rust;
 mod shell;
+mod toml;
 
 pub(crate) use c::macros;
 pub(crate) use ecma::{jsx_attributes, types};
 pub(crate) use json::{exponents, trailing_commas};
+pub(crate) use python::versions;
+pub(crate) use rust::editions;
 pub(crate) use shell::expansions;
+pub(crate) use toml::newer;
 
 /// Rewrites a text. `None` if the time limit is over.
 pub(crate) type Rewrite = fn(&[u8], &dyn Fn() -> bool) -> Option<Vec<u8>>;
@@ -24,6 +30,7 @@ const LONGEST: usize = 1000;
 fn closing(text: &[u8], open: usize) -> Option<usize> {
     let (begin, end) = match text[open] {
         b'(' => (b'(', b')'),
+        b'[' => (b'[', b']'),
         _ => (b'{', b'}'),
     };
     let mut depth = 0_usize;
@@ -69,14 +76,26 @@ fn blanks(text: &[u8]) -> usize {
 mod tests {
     use super::*;
 
+    const REWRITES: [Rewrite; 9] = [
+        macros,
+        jsx_attributes,
+        types,
+        exponents,
+        trailing_commas,
+        versions,
+        editions,
+        expansions,
+        newer,
+    ];
+
     pub(super) fn rewritten(rewrite: Rewrite, text: &str) -> String {
         String::from_utf8(rewrite(text.as_bytes(), &|| false).unwrap()).unwrap()
     }
 
     #[test]
     fn a_rewriting_ends_with_its_time() {
-        let text = "a = ${b} <in T> class=\"c\", } X_Y z; 1e+9\n, ]".as_bytes();
-        for rewrite in [macros, jsx_attributes, types, exponents, trailing_commas, expansions] {
+        let text = "a = ${b} <in T> class=\"c\", } X_Y z; 1e+9\n, ] try!(a)".as_bytes();
+        for rewrite in REWRITES {
             assert_eq!(rewrite(text, &|| true), None);
         }
     }
@@ -85,14 +104,14 @@ mod tests {
     fn every_part_of_a_text_can_be_rewritten_and_keeps_its_lines() {
         let text = "a = ${b} <in T> class=\"c\", } X_Y z; 1e+9\n, ] for a do b | c /* d */ \
                     \"\\\" //\n <\n X(struct a *) decltype(a,\nb) ->operator+ (new T*[3]) export \
-                    type * as if A_B (c) int A::*d = &A::d; EV_CPP(extern \"C\" {) <out Y, >";
-        let rewrites = [macros, jsx_attributes, types, exponents, trailing_commas, expansions];
+                    type * as if A_B (c) int A::*d = &A::d; EV_CPP(extern \"C\" {) <out Y, > \
+                    try! safe fn\nexec a\ntype A[B=c, D=[e]]\n{f=\"\\x41\",\n'g'.h={}, }";
         let lines = |text: &[u8]| memchr::memchr_iter(b'\n', text).collect::<Vec<_>>();
         for (from, to) in
             (0..text.len()).flat_map(|from| (from..=text.len()).map(move |to| (from, to)))
         {
             let part = &text.as_bytes()[from..to];
-            for rewrite in rewrites {
+            for rewrite in REWRITES {
                 let out = rewrite(part, &|| false).unwrap();
                 assert_eq!((out.len(), lines(&out)), (part.len(), lines(part)));
             }
