@@ -87,6 +87,7 @@ CLOSINGS = (
 )
 FENCE_NAMES = {"c": "c", "go": "go", "python": "python", "json": "json", "yaml": "yaml", "rust": "rust", "typescript": "ts"}
 FENCE_NAMES |= {"cpp": "cpp", "bash": "bash", "make": "makefile", "css": "css", "html": "html"}
+FENCE_NAMES |= {"javascript": "js", "java": "java", "toml": "toml"}
 BRACKETS = {"bracket": "{}[]", "paren": "()"}
 
 
@@ -123,7 +124,7 @@ def bracket_lone(source, rng):
     j, k = inserted(source, rng) or (None, None)
     if j is None:
         return None
-    closer = rng.choice({"python": ")]}", "yaml": "]}", "json": "]}"}.get(source.language, "}"))
+    closer = rng.choice({"python": ")]}", "yaml": "]}", "json": "]}", "toml": "]}"}.get(source.language, "}"))
     return source.with_lines(j, k, [indent(source.new[j]) + closer + "\n"])
 
 
@@ -298,7 +299,7 @@ def placeholder(source, rng, wordings, bare):
     if bare and words.startswith("...") and rng.random() < (0.6 if words == "..." else 0.2):
         return words
     forms = {"c": ("/* {} */", "// {}"), "css": ("/* {} */",), "html": ("<!-- {} -->",)}
-    forms |= dict.fromkeys(("python", "yaml", "bash", "make"), ("# {}",)) | {"cpp": forms["c"]}
+    forms |= dict.fromkeys(("python", "yaml", "toml", "bash", "make"), ("# {}",)) | {"cpp": forms["c"]}
     forms = forms.get(source.language, ("// {}",))
     if source.path.endswith(".tsx"):
         forms += ("{{/* {} */}}",)
@@ -478,9 +479,11 @@ def body_stub(source, rng):
         "rust": ("todo!()", "unimplemented!()"),
         "go": ('panic("not implemented")', "// TODO: implement"),
         "typescript": ("throw new Error('Not implemented');", "// TODO"),
+        "java": ('throw new UnsupportedOperationException("Not implemented");', "// TODO"),
         "c": ("/* TODO: implement */", ""),
         "cpp": ("// TODO: implement", ""),
     }
+    stubs["javascript"] = stubs["typescript"]
     found = _body(source, rng)
     if not found:
         return None
@@ -501,7 +504,7 @@ def body_commented(source, rng):
 
 def tests_deleted(source, rng):
     """Every test of a file is removed."""
-    head = {"python": r"\s*(async )?def test", "go": "func Test", "rust": r"\s*#\[test\]"}[source.language]
+    head = {"python": r"\s*(async )?def test", "go": "func Test", "rust": r"\s*#\[test\]", "java": r"\s*@Test\b"}[source.language]
     tests = [(first, end) for first, end in statements.functions(source) if any(re.match(head, line) for line in source.new[first:end])]
     if len(tests) < 4:
         return None
@@ -510,8 +513,8 @@ def tests_deleted(source, rng):
 
 
 def _body(source, rng):
-    """The lines of the body of a function of four lines or more."""
-    found = []
+    """The lines of the body of a function. The old text has its first line and four lines of its body, too."""
+    found, old = [], set(source.old)
     for first, end in statements.functions(source):
         if source.language == "python":
             opens = next((n for n in range(first, end) if source.new[n].rstrip().endswith(":") and "def " in source.new[n]), None)
@@ -522,7 +525,8 @@ def _body(source, rng):
         while high > low and not source.new[high - 1].strip():
             high -= 1
         filled = [line for line in source.new[low:high] if re.search(r"\w", line)]
-        if len(filled) >= 4 and source.new[low].strip():
+        kept = sum(line in old for line in filled)
+        if kept >= 4 and source.new[low].strip() and source.new[opens] in old:
             found.append((low, high))
     return rng.choice(found) if found else None
 
@@ -562,6 +566,9 @@ CLASSES = {
     "python": COMMON + CODE + [indent_lost, indent_wrong],
     "yaml": COMMON + [indent_lost, indent_wrong, elided_nothing, key_doubled],
     "json": [each for each in COMMON if each is not html_escaped] + [comma_lost, key_doubled],
+    "toml": [each for each in COMMON if each is not html_escaped] + [elided_nothing, key_doubled],
+    "javascript": COMMON + CODE,
+    "java": COMMON + CODE,
 }
 PAREN = [paren_lost, paren_extra]
 CLASSES |= {
@@ -574,9 +581,9 @@ CLASSES |= {
 TEXT = [emptied, chat_line, tool_tag, byte_order_mark, bidi, ansi, replaced, mojibake]
 for each in CLASSES:
     CLASSES[each] = CLASSES[each] + TEXT
-for each in ("c", "cpp", "go", "rust", "typescript", "python"):
+for each in ("c", "cpp", "go", "rust", "typescript", "javascript", "java", "python"):
     CLASSES[each] = CLASSES[each] + [no_break_space, curly_quotes, comma_doubled, body_stub, body_commented]
-for each in ("go", "rust", "python"):
+for each in ("go", "java", "rust", "python"):
     CLASSES[each] = CLASSES[each] + [tests_deleted]
 for each in ("c", "cpp"):
     CLASSES[each] = CLASSES[each] + [semicolon_lost]

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import warnings
 
 try:
@@ -37,6 +38,14 @@ class Json(Judge):
     def complaint(self, text):
         try:
             json.loads(text)
+        except (ValueError, RecursionError) as error:
+            return str(error)
+
+
+class Toml(Judge):
+    def complaint(self, text):
+        try:
+            tomllib.loads(text)
         except (ValueError, RecursionError) as error:
             return str(error)
 
@@ -175,6 +184,59 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
   }
 });
 """
+
+
+JAVA = """
+import com.sun.source.util.JavacTask;
+import java.io.*;
+import java.net.URI;
+import java.util.*;
+import javax.tools.*;
+
+class Judge {
+  public static void main(String[] args) throws Exception {
+    JavaCompiler javac = ToolProvider.getSystemJavaCompiler();
+    DataInputStream in = new DataInputStream(System.in);
+    while (true) {
+      byte[] bytes = new byte[in.readInt()];
+      in.readFully(bytes);
+      String text = new String(bytes, "UTF-8");
+      DiagnosticCollector<JavaFileObject> found = new DiagnosticCollector<>();
+      JavaFileObject file = new SimpleJavaFileObject(URI.create("string:///A.java"), JavaFileObject.Kind.SOURCE) {
+        public CharSequence getCharContent(boolean ignored) { return text; }
+      };
+      ((JavacTask) javac.getTask(null, null, found, List.of("-proc:none"), null, List.of(file))).parse();
+      String first = "";
+      for (Diagnostic<?> one : found.getDiagnostics())
+        if (one.getKind() == Diagnostic.Kind.ERROR) { first = one.getMessage(Locale.ENGLISH); break; }
+      System.out.println(first.replace('\\n', ' '));
+      System.out.flush();
+    }
+  }
+}
+"""
+
+
+class Java(Judge):
+    """One Java process with the parser of javac."""
+
+    def __init__(self):
+        self.directory = tempfile.TemporaryDirectory()
+        name = os.path.join(self.directory.name, "Judge.java")
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(JAVA)
+        self.java = subprocess.Popen(["java", name], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def complaint(self, text):
+        data = text.encode()
+        self.java.stdin.write(len(data).to_bytes(4, "big") + data)
+        self.java.stdin.flush()
+        return self.java.stdout.readline().decode(errors="replace").strip() or None
+
+    def close(self):
+        self.java.kill()
+        self.java.wait()
+        self.directory.cleanup()
 
 
 # Messages of gcc about syntax; the rest ("undeclared", "redefinition", …) is about meaning.
@@ -346,6 +408,8 @@ def judge_of(language, out, repos, objects):
         "python": (Python, True, ""),
         "yaml": (Yaml, yaml is not None, "pyyaml (pip install pyyaml)"),
         "go": (Go, shutil.which("gofmt"), "gofmt"),
+        "toml": (Toml, True, ""),
+        "java": (Java, shutil.which("javac"), "javac"),
         "rust": (Rust, shutil.which("rustfmt"), "rustfmt"),
         "c": (lambda: C(repos, objects), shutil.which("gcc"), "gcc"),
         "typescript": (
@@ -354,6 +418,7 @@ def judge_of(language, out, repos, objects):
             f"node, and typescript (npm install --prefix {out}/node typescript@5)",
         ),
     }
+    makers["javascript"] = makers["typescript"]
     make, there, missing = makers[language]
     return (make(), None) if there else (None, missing)
 

@@ -21,9 +21,12 @@ _TOKENS = {
     + r"|(?<=[=(,:!&|?\[{;])\s*/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/\w*)"  # a regular expression
     + rf"|(?P<string>{_DOUBLE}|{_SINGLE}|`(?:\\.|[^`\\])*`)",
     "python": r'(?P<comment>#[^\n]*)|(?P<string>"""(?:\\.|.)*?"""|' + rf"'''(?:\\.|.)*?'''|{_DOUBLE}|{_SINGLE})",
+    "toml": r'(?P<comment>#[^\n]*)|(?P<string>"""(?:\\.|.)*?"""|' + rf"'''.*?'''|{_DOUBLE}|'[^'\n]*')",
+    "java": _C_LIKE + r'|(?P<string>"""(?:\\.|.)*?"""|' + rf"{_DOUBLE}|{_SINGLE})",
     "json": rf"(?P<comment>//[^\n]*)|(?P<string>{_DOUBLE})",
     "yaml": rf"(?P<comment>(?:^|(?<=\s))#[^\n]*)|(?P<string>(?<![\w]){_DOUBLE}|(?<![\w]){_SINGLE})",
 }
+_TOKENS["javascript"] = _TOKENS["typescript"]
 TOKENS = {language: re.compile(rule + _BRACKET, re.S | re.M) for language, rule in _TOKENS.items()}
 CLOSER = {"(": ")", "[": "]", "{": "}"}
 WIDEST = 1500  # lines between the first and the last difference; a rewritten file is no source

@@ -13,8 +13,13 @@ _FUNCTION = {
         rf"|^\s+(?:(?:public|private|protected|static|async)\s+)*(?!{_WORDS})#?\w+\s*(?:<[^>]*>)?\([^;]*\)\s*(?::[^={{;]+)?\{{\s*$"
     ),
     "python": re.compile(r"^\s*(?:async\s+)?def\s+\w+"),
+    "java": re.compile(
+        r"^\s+(?:(?:public|private|protected|static|final|synchronized)\s+)*(?:<[^>]+>\s*)?"
+        rf"(?!{_WORDS}|new\b)[\w.<>\[\], ?]+\s(?!{_WORDS})\w+\([^;]*\)\s*(?:throws [\w., ]+)?\{{\s*$"
+    ),
 }
-_ABOVE = {"rust": re.compile(r"\s*(#\[|///)"), "python": re.compile(r"\s*@")}
+_FUNCTION["javascript"] = _FUNCTION["typescript"]
+_ABOVE = {"java": re.compile(r"\s*@"), "rust": re.compile(r"\s*(#\[|///)"), "python": re.compile(r"\s*@")}
 
 
 def ifs(source):
@@ -47,6 +52,10 @@ def functions(source):
 def keys(source):
     """(first line, end) of every JSON or YAML key with its value, in whole lines."""
     for n, line in enumerate(source.new):
+        if source.language == "toml":
+            if re.match(r"\s*[\w-]+ *= *[^\s\[{\"']*[\"'\w]+[\"']?\s*$", line) and source.code_at(source.starts[n]):
+                yield n, n + 1
+            continue
         if source.language == "yaml":
             if re.match(r"\s*[\w-]+:(\s|$)", line) and source.code_at(source.starts[n]):
                 yield n, _indented(source, n, ())
@@ -123,7 +132,11 @@ def _braced_if(source, n):
 
 def _body(source, at):
     """The offset of the end of the statement after a condition that starts at `at`."""
+<<<<<<< HEAD
     if source.language in ("c", "cpp", "typescript"):
+=======
+    if source.language in ("c", "java", "javascript", "typescript"):
+>>>>>>> 8e064196 (guards: find stubs among functions of one name, names imported twice, empty arguments, doubled values of TOML)
         opener = source.after.find("(", at)
         close = source.pairs.get(opener)
         if close is None or source.after[at:opener].strip():

@@ -72,6 +72,8 @@ struct Language {
     #[serde(default)]
     single: Vec<String>,
     #[serde(default)]
+    filled: Vec<String>,
+    #[serde(default)]
     reserved: Vec<String>,
     #[serde(default)]
     reserved_in: Vec<String>,
@@ -162,7 +164,7 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
          line_comments: &{:?}, block_comments: &{:?}, preprocessor: {preprocessor}, markup: {markup},\n\
          comments: &{:?}, strings: &{:?}, scopes: &{:?}, defining: &{:?}, containers: &{:?}, aligned: &{:?}, never_empty: &{:?},\n\
          symbols: &{:?}, wrappers: &{:?}, attributes: &{:?},\n\
-         single: &{:?}, reserved: &{:?}, reserved_in: &{:?}, errors: &{:?}, shared_extensions: &{:?}, signs: &{:?},\n\
+         single: &{:?}, filled: &{:?}, reserved: &{:?}, reserved_in: &{:?}, errors: &{:?}, shared_extensions: &{:?}, signs: &{:?},\n\
          definitions: {}, blocks: {}, exact: {exact}, checker: {checker}, idioms: {idioms},\n\
          compiled: || {{ static QUERIES: Compiled = [const {{ std::sync::OnceLock::new() }}; 2]; &QUERIES }},\n\
          grammar: || {krate}::{constant}.into(),\n}},\n",
@@ -183,6 +185,7 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         language.wrappers,
         language.attributes,
         language.single,
+        language.filled,
         language.reserved,
         language.reserved_in,
         language.errors,

@@ -14,3 +14,6 @@
 (object (method_definition ["get" "set"]? @distinct name: (_) @name) @definition)
 ((object (pair key: (_) @name) @definition)
   (#not-match? @name "^\\["))
+
+; A name that is imported under its own name.
+(named_imports (import_specifier !alias name: (identifier) @name) @definition)

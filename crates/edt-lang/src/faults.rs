@@ -40,6 +40,7 @@ pub enum SyntaxFaultKind {
 }
 
 const SECOND: SyntaxFaultKind = SyntaxFaultKind::Rule("a second value");
+const HOLE: SyntaxFaultKind = SyntaxFaultKind::Rule("two commas in a row");
 const RESERVED: SyntaxFaultKind =
     SyntaxFaultKind::Rule("a reserved word where a command should be");
 
@@ -87,7 +88,26 @@ impl Parsed<'_> {
         if let Some(second) = self.second_of_one() {
             faults.push(fault(second, second.parent(), Some(SECOND)));
         }
+        let holes = self.holes().map(|comma| fault(comma, comma.parent(), Some(HOLE)));
+        faults.extend(holes);
         Ok(faults)
+    }
+
+    /// The commas that follow another comma in a list that has no empty entries.
+    fn holes(&self) -> impl Iterator<Item = Node<'_>> {
+        let lists = self.language().filled;
+        let commas = memchr::memchr_iter(b',', self.text).filter(move |_| !lists.is_empty());
+        commas.filter_map(move |at| {
+            let rest = self.text[at + 1..].trim_ascii_start();
+            let second = self.text.len() - rest.len();
+            if !rest.starts_with(b",") {
+                return None;
+            }
+            let node = self.tree.root_node().descendant_for_byte_range(second, second + 1);
+            node.filter(|node| {
+                node.kind() == "," && node.parent().is_some_and(|list| lists.contains(&list.kind()))
+            })
+        })
     }
 
     /// The second child of a root that may have one.

@@ -252,7 +252,7 @@ impl Parsed<'_> {
             // What is next to an error may be a part of something else.
             let sound = |beside: Option<Node<'_>>| beside.is_none_or(|beside| !beside.is_error());
             if definitions.has(node)
-                && !node.is_error()
+                && !(node.has_error() && rows(node).len() == 1)
                 && sound(node.prev_sibling())
                 && sound(node.next_sibling())
                 && !self.is_mention(node, parent)

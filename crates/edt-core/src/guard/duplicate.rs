@@ -259,6 +259,43 @@ mod tests {
     }
 
     #[test]
+    fn what_only_looks_like_a_repetition_may_stay() {
+        for (path, before, after) in [
+            ("a.yml", "- go: 1.20.x\n  a: b\n", "- go: 1.20.x\n- go: 1.20.x\n  a: b\n"),
+            (
+                "b.yml",
+                "include:\n",
+                "include:\n- go: master\n  env: GO111MODULE=on\n- go: master\n  env: \
+                 GO111MODULE=on\n  os: linux\n",
+            ),
+            ("test/a.js", "f();\n", "f();\na.b = { c: NaN };\na.b = { c: NaN };\n"),
+            ("test/b.js", "f();\n", "f();\nnew Clazz();\nnew Clazz();\n"),
+            ("a.rs", "fn f() {}\n", "fn f() {}\n////////////\n\n////////////\n"),
+            ("a.js", "let a = 1;\nlet a = 2;\n", "let a = 1;\nlet a = 2;\nlet a = 3;\n"),
+            (
+                "test/c.js",
+                "it('a', () => {\n});\n",
+                "it('a', () => {\n  server.onJoin(123, 'the name of a room');\n  \
+                 expect(rooms.length).to.equal(1);\n  server.onJoin(123, 'the name of a room');\n  \
+                 expect(rooms.length).to.equal(1);\n});\n",
+            ),
+        ] {
+            assert_eq!(found(path, before, after), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_a_list_and_an_import_occur_once() {
+        let list = |values: &str| format!("a = [\n{values}]\n");
+        let value = "  \"Programming Language :: Python\",\n";
+        assert!(found("a.toml", &list(value), &list(&value.repeat(2))).is_some());
+        let require = "var assert = require('assert')\n";
+        assert!(found("a.js", require, &require.repeat(2)).is_some());
+        let import = |names: &str| format!("import {{ {names} }} from './a.js'\n");
+        assert!(found("a.ts", &import("load, save"), &import("load, save, load")).is_some());
+    }
+
+    #[test]
     fn a_short_run_of_lines_may_be_repeated_without_a_grammar() {
         assert_eq!(found("a.unknown", "x\n", "x\nx\n"), None);
     }

@@ -373,6 +373,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn dots_in_a_new_text_usage_and_pointers_are_no_placeholders() {
+        let found = |path: &str, before: &str, after: &str| {
+            let path = edt_types::RepoPath::parse(path.as_bytes()).unwrap();
+            let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
+            let limit = std::time::Duration::from_secs(5);
+            detect(&Subject::new(&path, None, before, after, Vec::new(), limit)).is_some()
+        };
+        let code = "a = f(1)\nb = f(2)\nc = f(3)\nd = f(4)\n";
+        assert!(found("a.py", code, "...\ng = 1\n"));
+        assert!(!found("a.py", code, "t = \"\"\"\n{% if a %}\n    ...\n\"\"\"\n"));
+        let code = "package a\n// x [command]\nvar a = 1\n";
+        assert!(found("a.go", code, "package a\n// existing code...\n"));
+        for line in ["// greet [options] [arguments...]", "//     ^--- same as above"] {
+            assert!(!found("a.go", code, &format!("package a\n{line}\n")), "{line}");
+        }
+    }
+
+    #[test]
     fn placeholders_in_every_comment_form() {
         for line in [
             "// ... existing code ...",

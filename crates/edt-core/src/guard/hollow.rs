@@ -70,19 +70,31 @@ pub fn detect(subject: &Subject<'_>) -> Option<Hollow> {
         return None;
     }
     let Some(Ok(old)) = subject.old_tree() else { return None };
-    let before = old.bodies(None);
+    let (before, after) = (old.bodies(None), new.bodies(None));
     let lost = subject.lost_lines();
     stubs.into_iter().find_map(|stub| {
-        let mut same = before.iter().filter(|body| body.name == stub.name);
-        let first = same.next()?;
-        // Of several functions of one name nobody knows which one it was.
-        let works =
-            |body: &Body| matches!(body.does, Does::Something(tokens) if tokens >= MIN_TOKENS);
-        if !works(first) || same.next().is_some() {
-            return None;
-        }
-        hollowed(subject, &stub, first, &lost)
+        let first = earlier(subject, &stub, &before, &after)?;
+        let works = matches!(first.does, Does::Something(tokens) if tokens >= MIN_TOKENS);
+        works.then(|| hollowed(subject, &stub, first, &lost)).flatten()
     })
+}
+
+/// The function that `stub` was. Of several functions of one name the text must have as many as
+/// before, and it must begin with the same line: else nobody knows which one it was.
+fn earlier<'b>(
+    subject: &Subject<'_>,
+    stub: &Body,
+    before: &'b [Body],
+    after: &[Body],
+) -> Option<&'b Body> {
+    let (old, new) = subject.lines().texts();
+    let same = |body: &&Body| body.name == stub.name;
+    let at = after.iter().filter(same).position(|body| body == stub)?;
+    let found = before.iter().filter(same).nth(at)?;
+    let number = before.iter().filter(same).count();
+    let alike =
+        || number == after.iter().filter(same).count() && old[found.begins] == new[stub.begins];
+    (number == 1 && at == 0 || alike()).then_some(found)
 }
 
 fn hollowed(
@@ -197,6 +209,17 @@ mod tests {
         assert_eq!(found("a.py", stub, "def f(a):\n    pass\n"), None);
         let moved = PYTHON.replace("def f", "def ff") + "\ndef f(a):\n    pass\n";
         assert_eq!(found("a.py", PYTHON, &moved), None);
+    }
+
+    #[test]
+    fn one_of_several_functions_of_a_name_is_found_by_its_place() {
+        let method = PYTHON.replace('\n', "\n    ");
+        let classes = |second: &str| format!("class A:\n    {method}\nclass B:\n    {second}\n");
+        let stub = "def f(a):\n        pass\n";
+        let lost = Some(("f".to_owned(), false));
+        assert_eq!(found("a.py", &classes(&method), &classes(stub)), lost);
+        let one = format!("class B:\n    {stub}");
+        assert_eq!(found("a.py", &classes(&method), &one), None, "nobody knows which one it was");
     }
 
     #[test]

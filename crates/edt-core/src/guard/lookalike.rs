@@ -220,6 +220,13 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_plays_with_letters_has_them_on_purpose() {
+        assert!(!lookalikes("\"\u{455}pell\"").is_empty());
+        let line = "\"\u{1d6ca}\u{1d4fd}\u{2146}\u{1d55a} \u{455}pell\"";
+        assert!(lookalikes(line).is_empty());
+    }
+
+    #[test]
     fn spaces_and_quotes_of_prose_are_found_in_code() {
         for (path, line) in [
             ("a.c", "int\u{a0}x;"),

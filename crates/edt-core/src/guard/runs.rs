@@ -302,7 +302,8 @@ fn is_idempotent(line: &[u8]) -> bool {
     }
     // A call may return another value the second time.
     let assigned = memchr::memmem::find(line, b"= ").map_or(&b""[..], |at| &line[at..]);
-    if assigned.contains(&b'(') && !is_unlikely_to_repeat(line) {
+    let imports = assigned.starts_with(b"= require(");
+    if assigned.contains(&b'(') && !imports && !is_unlikely_to_repeat(line) {
         return false;
     }
     !line.starts_with(b"new ") && !is_call(line)

@@ -19,7 +19,7 @@ pub(super) fn begins_test(language: &str, line: &[u8]) -> bool {
         && begins.iter().any(|word| line.starts_with(word.as_bytes()))
 }
 
-/// How many tests the lines begin. A test of JUnit has an annotation, a name, or both.
+/// How many tests the lines begin. A test of `JUnit` has an annotation, a name, or both.
 pub(super) fn number_of_tests(language: &str, lines: &[&[u8]]) -> usize {
     let count = |is: &dyn Fn(&[u8]) -> bool| {
         lines.iter().filter(|line| begins_test(language, line) && is(line)).count()

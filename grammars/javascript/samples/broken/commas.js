@@ -1,0 +1,2 @@
+export const options = { first,
+  , second };

@@ -1,0 +1,1 @@
+import { load, store as save, load } from "./store.js";

@@ -1,0 +1,5 @@
+import {
+  load,
+  store,
+  load,
+} from "./store";
