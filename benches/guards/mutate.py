@@ -34,11 +34,7 @@ def main():
     if args.classes:
         for name, classes in damage.CLASSES.items():
             damage.CLASSES[name] = [each for each in classes if each.__name__ in args.classes]
-<<<<<<< HEAD
-    wanted = args.language or [name for name in ("c", "cpp", "rust", "typescript", "go", "python", "yaml", "json", "bash", "make", "css", "html")]
-=======
     wanted = args.language or [name for name in damage.CLASSES]
->>>>>>> 8e064196 (guards: find stubs among functions of one name, names imported twice, empty arguments, doubled values of TOML)
     wanted = [name for name in wanted if os.path.exists(os.path.join(args.out, name, "changes.ndjson"))]
     with Pool(2) as pool:
         for report in pool.imap_unordered(one_language, [(args.out, name, args.per_class) for name in wanted], chunksize=1):

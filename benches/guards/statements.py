@@ -132,11 +132,7 @@ def _braced_if(source, n):
 
 def _body(source, at):
     """The offset of the end of the statement after a condition that starts at `at`."""
-<<<<<<< HEAD
-    if source.language in ("c", "cpp", "typescript"):
-=======
-    if source.language in ("c", "java", "javascript", "typescript"):
->>>>>>> 8e064196 (guards: find stubs among functions of one name, names imported twice, empty arguments, doubled values of TOML)
+    if source.language in ("c", "cpp", "java", "javascript", "typescript"):
         opener = source.after.find("(", at)
         close = source.pairs.get(opener)
         if close is None or source.after[at:opener].strip():
