@@ -68,7 +68,11 @@ impl<'l, 't> Lines<'l, 't> {
         let start = self.start(row);
         let mut end = line.len();
         for at in memchr::memchr_iter(b'/', line) {
-            if self.tree.prose_from(start + at) == Some(start + at) {
+            // `a /* b */;` goes on behind its comment.
+            let behind = memchr::memmem::find(&line[at..], b"*/").map(|close| at + close + 2);
+            let goes_on = line[at..].starts_with(b"/*")
+                && behind.is_some_and(|behind| !line[behind..].trim_ascii().is_empty());
+            if !goes_on && self.tree.prose_from(start + at) == Some(start + at) {
                 end = at;
                 break;
             }
@@ -403,6 +407,7 @@ mod tests {
             "\tg(\"x\"\n\t  \"y\");\n",
             "\tif (a)\n\t\tg(a);\n",
             "out:\n\tg(a);\n",
+            "\ta = a /* b */ + a /* c */;\n",
             "\tint b[] = {\n\t\ta\n\t};\n",
             "\tbool c = a\n\t\t? g(a) : 0;\n",
             "#define X g(a)\n",
