@@ -271,6 +271,11 @@ mod tests {
             ("test/a.js", "f();\n", "f();\na.b = { c: NaN };\na.b = { c: NaN };\n"),
             ("test/b.js", "f();\n", "f();\nnew Clazz();\nnew Clazz();\n"),
             ("a.rs", "fn f() {}\n", "fn f() {}\n////////////\n\n////////////\n"),
+            (
+                "a.go",
+                "package a\nfunc f() {\n}\n",
+                "package a\nfunc f() {\n\tgo send(a, b)\n\tgo send(a, b)\n}\n",
+            ),
             ("a.js", "let a = 1;\nlet a = 2;\n", "let a = 1;\nlet a = 2;\nlet a = 3;\n"),
             (
                 "test/c.js",

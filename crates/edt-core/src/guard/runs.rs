@@ -313,6 +313,7 @@ fn is_idempotent(line: &[u8]) -> bool {
 /// A bare expression has neither a space nor an assignment.
 fn is_call(line: &[u8]) -> bool {
     let line = line.trim_ascii();
+    let line = line.strip_prefix(b"go ").unwrap_or(line);
     let path = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:>!*&-@$?\"'".contains(byte);
     let end = line.iter().position(|byte| !path(byte)).unwrap_or(line.len());
     end == line.len() || matches!(line[end], b'(' | b'[' | b';' | b',' | b'{' | b'}')

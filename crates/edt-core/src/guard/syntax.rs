@@ -211,7 +211,11 @@ fn is_skipped(fault: &SyntaxFault, text: &[u8]) -> bool {
 /// Whether a text is a template (`{{ .Values.x }}`, `{% if %}`, `<?php`), which is neither valid YAML
 /// nor HTML until it is rendered.
 fn is_template(subject: &Subject<'_>, text: &[u8]) -> bool {
-    let signs: &[&[u8]] = match subject.language().map(|language| language.name) {
+    let name = subject.language().map(|language| language.name);
+    if name == Some("json") {
+        return is_json_template(text);
+    }
+    let signs: &[&[u8]] = match name {
         Some("yaml") => &[b"{{", b"{%"],
         Some("html") => &[b"{{", b"{%", b"<%", b"<?php", b"<?="],
         _ => &[],
@@ -219,6 +223,18 @@ fn is_template(subject: &Subject<'_>, text: &[u8]) -> bool {
     let opens =
         |sign: &&[u8]| memchr::memmem::find_iter(text, sign).any(|at| !text[..at].ends_with(b"$"));
     signs.iter().any(opens)
+}
+
+/// Whether a text of JSON has a value such as `{{ .Values.x }}`. A lost line end makes `{{ "x"` of
+/// valid JSON, so a name or a path must follow.
+fn is_json_template(text: &[u8]) -> bool {
+    memchr::memmem::find_iter(text, b"{{").any(|at| {
+        let inner = text[at + 2..].trim_ascii_start();
+        let inner = inner.strip_prefix(b"-").unwrap_or(inner).trim_ascii_start();
+        let end = memchr::memchr(b'\n', inner).unwrap_or(inner.len());
+        let named = |byte: &u8| byte.is_ascii_alphabetic() || b".$_".contains(byte);
+        inner.first().is_some_and(named) && memchr::memmem::find(&inner[..end], b"}}").is_some()
+    })
 }
 
 /// The faults of the new text without those of the old one, compared by kind and text, not by
@@ -427,6 +443,14 @@ fn frame(text: &[u8], at: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_template_of_json_is_told_from_brackets() {
+        assert!(is_json_template(b"{\"a\": {{ .Values.a }}}"));
+        assert!(is_json_template(b"{\"a\": {{- toJson .a -}}}"));
+        assert!(!is_json_template(b"{{ \"a\": {\"b\": 1}}"));
+        assert!(!is_json_template(b"[{{a\n}}]"));
+    }
 
     #[test]
     fn a_place_counts_lines_and_characters_from_one() {

@@ -115,8 +115,8 @@ fn using(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> 
     Some(())
 }
 
-/// Renames the attributes of JSX that are reserved words of JavaScript, `<p class="…">`, and rewrites
-/// `using` and `&` as [`types`] does.
+/// Renames the attributes of JSX that are reserved words of JavaScript, `<p class="…">`, blanks the
+/// `::` of a bound method, `{::this.f}`, and rewrites `using` and `&` as [`types`] does.
 pub(crate) fn jsx_attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
     for word in [&b"class="[..], b"for="] {
@@ -128,6 +128,14 @@ pub(crate) fn jsx_attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<
             if before && matches!(text.get(at + word.len()), Some(b'"' | b'\'' | b'{')) {
                 out[at] = b'A';
             }
+        }
+    }
+    for at in memchr::memmem::find_iter(text, b"::this.") {
+        if expired() {
+            return None;
+        }
+        if matches!(text[..at].trim_ascii_end().last(), Some(b'{' | b'[' | b'(' | b',' | b'=')) {
+            blank_out(&mut out[at..at + 2]);
         }
     }
     using(text, &mut out, expired)?;
@@ -200,5 +208,9 @@ mod tests {
     fn reserved_attributes_get_another_name() {
         let text = "<p class=\"a\" data-for=\"b\"/>";
         assert_eq!(rewritten(jsx_attributes, text), "<p Alass=\"a\" data-for=\"b\"/>");
+        assert_eq!(
+            rewritten(jsx_attributes, "f = {::this.f}, a::this.b"),
+            "f = {  this.f}, a::this.b"
+        );
     }
 }

@@ -4,15 +4,18 @@ use super::{blank_out, is_word, word_length};
 
 /// Rewrites:
 /// * `try!(…)` of the edition 2015, which later editions reserve. It gets another name.
+/// * `str![…]`, a macro with the name of a type. It gets another name, too.
 /// * `safe`, before a function or a static of an `unsafe extern` block. It becomes blank.
 pub(crate) fn editions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
-    for at in memchr::memmem::find_iter(text, b"try!") {
-        if expired() {
-            return None;
-        }
-        if at == 0 || !is_word(text[at - 1]) {
-            out[at] = b'_';
+    for name in [&b"try!"[..], b"str!"] {
+        for at in memchr::memmem::find_iter(text, name) {
+            if expired() {
+                return None;
+            }
+            if at == 0 || !is_word(text[at - 1]) {
+                out[at] = b'_';
+            }
         }
     }
     for at in memchr::memmem::find_iter(text, b"safe ") {
@@ -35,9 +38,10 @@ mod tests {
     use crate::idioms::tests::rewritten;
 
     #[test]
-    fn the_macro_try_gets_another_name() {
-        let text = "let a = try!(b); retry!(c); try { d }";
-        assert_eq!(rewritten(editions, text), "let a = _ry!(b); retry!(c); try { d }");
+    fn macros_with_reserved_names_get_others() {
+        let text = "let a = try!(b); retry!(c); try { d }; f(str![e])";
+        let other = "let a = _ry!(b); retry!(c); try { d }; f(_tr![e])";
+        assert_eq!(rewritten(editions, text), other);
     }
 
     #[test]

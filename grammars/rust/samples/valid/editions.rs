@@ -7,3 +7,7 @@ fn length(text: &str) -> Result<usize, Error> {
 unsafe extern "C" {
     pub safe fn add(a: i32, b: i32) -> i32;
 }
+
+fn shown() -> Text {
+    show(str![[r#"a "quoted" text"#]])
+}

@@ -1,0 +1,1 @@
+export const Footer = (props) => <Button onClear={::this.handleClear} text={props.text} />;
