@@ -168,8 +168,9 @@ impl Scan<'_> {
     fn skip_directive(&mut self) {
         loop {
             self.skip_to(b"\n");
-            let line = self.text[..self.at].trim_ascii_end();
-            if self.at >= self.text.len() || !line.ends_with(b"\\") {
+            let mut line = self.text[..self.at].iter().rev();
+            let last = line.find(|byte| !b" \t\r".contains(byte));
+            if self.at >= self.text.len() || last != Some(&b'\\') {
                 return;
             }
             self.at += 1;
@@ -325,6 +326,11 @@ mod tests {
         assert_eq!(alone("auto s = R\"x()\")x\"; int i = 0x1'000;"), "");
         assert_eq!(alone("puts(\"unterminated ((\n);"), "\"", "a string ends with its line");
         assert_eq!(alone("char a = 0';\n#error don't\n/* don't */\n"), "'");
+    }
+
+    #[test]
+    fn a_blank_line_ends_a_macro() {
+        assert_eq!(alone("{\n#define A \\\n  B \\\n\n}\n"), "");
     }
 
     #[test]

@@ -98,7 +98,19 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
         let (row, _) = fresh.iter().filter(|_| code).find(found)?;
         (!had(|line| escapes(line).next().is_some())).then_some((Leftover::Escaped, *row))
     };
+    if is_markdown_page(subject) {
+        return prefixed(subject);
+    }
     fence().or_else(|| prefixed(subject)).or_else(escaped).or_else(|| line_ends(subject, &fresh))
+}
+
+/// Whether a page has Markdown in it on purpose: front matter of a generator, a section, or an element
+/// that a script renders.
+fn is_markdown_page(subject: &Subject<'_>) -> bool {
+    let page = subject.language().is_some_and(|language| language.name == "html");
+    let text = subject.after.unwrap_or_default();
+    let has = |sign: &[u8]| memchr::memmem::find(text, sign).is_some();
+    page && (text.starts_with(b"---\n") || has(b"{{#markdown}}") || has(b"<xmp"))
 }
 
 fn is_fence(line: &[u8]) -> bool {
@@ -244,6 +256,22 @@ fn explain(subject: &Subject<'_>, what: Leftover, row: usize) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_page_may_have_markdown_in_it() {
+        let page = "{{#markdown}}\n```html\n<b>c</b>\n```\n{{/markdown}}\n";
+        assert_eq!(found_in("a.html", "<p>b</p>\n", &format!("<p>b</p>\n{page}")), None);
+        let plain = "<p>b</p>\n```html\n<b>c</b>\n```\n";
+        assert!(found_in("a.html", "<p>b</p>\n", plain).is_some());
+    }
+
+    fn found_in(path: &str, before: &str, after: &str) -> Option<Leftover> {
+        let path = edt_types::RepoPath::parse(path.as_bytes()).unwrap();
+        let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
+        let limit = std::time::Duration::from_secs(5);
+        let subject = Subject::new(&path, None, before, after, Vec::new(), limit);
+        detect(&subject).map(|(what, _)| what)
+    }
+
     use super::*;
 
     #[test]

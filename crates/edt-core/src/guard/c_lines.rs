@@ -87,7 +87,9 @@ fn doubled_comma(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
     let line = lines.all[row];
     let start = lines.start(row);
     let at = memchr::memchr_iter(b',', line).find(|at| {
-        line[at + 1..].trim_ascii_start().starts_with(b",") && !lines.tree.is_prose(start + at)
+        let rest = line[at + 1..].trim_ascii_start().strip_prefix(b",");
+        // The last argument is empty: `f(a,,)` is a macro.
+        rest.is_some_and(|rest| !rest.starts_with(b")")) && !lines.tree.is_prose(start + at)
     })?;
     // The arguments of a macro may be empty, those of an old prototype, `OF((a, b))`, may not.
     let by_macro = match enclosing(&lines.text[..start + at])? {
@@ -217,7 +219,8 @@ fn lost_semicolon(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
     }
     let filled = |row: &usize| {
         let (at, code) = lines.code(*row);
-        !code.is_empty() && !lines.tree.is_prose(at)
+        // A string is prose, too.
+        code.starts_with(b"\"") || !code.is_empty() && !lines.tree.is_prose(at)
     };
     let before = (0..row).rev().find(filled)?;
     let after = (row + 1..lines.all.len()).find(filled)?;
@@ -405,6 +408,7 @@ mod tests {
             "\tlist_for_each(a)\n\t\tg(a);\n",
             "\tint b = a\n\t    + 1;\n",
             "\tg(\"x\"\n\t  \"y\");\n",
+            "\tchar b[] = \"x\"\n\t  \"y\";\n\tint c;\n",
             "\tif (a)\n\t\tg(a);\n",
             "out:\n\tg(a);\n",
             "\ta = a /* b */ + a /* c */;\n",
@@ -426,7 +430,9 @@ mod tests {
         for lines in ["\tint b[] = {1,, 2};\n", "\tint b,, c;\n", "\tOF((a,, b));\n"] {
             assert!(found(BEFORE, &body(lines)).is_some(), "{lines}");
         }
-        for lines in ["\tG(a,,1);\n", "\tg(\"a,,b\"); /* a,,b */\n", "#define X(a) Y(a,,1)\n"] {
+        for lines in
+            ["\tG(a,,1);\n", "\tg(a,,);\n", "\tg(\"a,,b\"); /* a,,b */\n", "#define X(a) Y(a,,1)\n"]
+        {
             assert_eq!(found(BEFORE, &body(lines)), None, "{lines}");
         }
     }

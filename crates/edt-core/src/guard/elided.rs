@@ -167,7 +167,11 @@ fn placeholder(line: &[u8], language: Option<&Language>) -> Option<Placeholder> 
     if words.len() > MAX_WORDS || !(comment || bare) {
         return None;
     }
-    let bracketed = comment && lower.starts_with(['<', '[']) && lower.ends_with(['>', ']']);
+    // `<!-- <div class="row">` is an element.
+    let bracketed = comment
+        && lower.starts_with(['<', '['])
+        && lower.ends_with(['>', ']'])
+        && !lower.contains('=');
     if (dots && !spread || bracketed) && omits_after_dots(&words) {
         return Some(Placeholder::Words);
     }

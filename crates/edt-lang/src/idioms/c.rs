@@ -89,8 +89,12 @@ pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>>
         if expired() {
             return None;
         }
-        let name = text[..at].iter().rev().take_while(|byte| is_word(**byte) || **byte == b':');
-        if text[..at - name.count()].ends_with(b"new ") {
+        // `new const T*[n]`
+        let type_part = |byte: &&u8| is_word(**byte) || matches!(**byte, b':' | b' ' | b'*');
+        let start = at - text[..at].iter().rev().take(LONGEST).take_while(type_part).count();
+        if text[start..at].trim_ascii_start().starts_with(b"new ")
+            || memchr::memmem::find(&text[start..at], b" new ").is_some()
+        {
             out[at] = b' ';
         }
     }
@@ -325,6 +329,12 @@ fn default_arguments(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) ->
 fn type_end(text: &[u8], start: usize) -> Option<usize> {
     let mut at = start;
     let mut named = false;
+    // `cast(state *, p)`
+    let name = start + word_length(&text[start..]);
+    let stars = text[name..].iter().take_while(|byte| matches!(byte, b'*' | b' ')).count();
+    if name > start && text[name..name + stars].contains(&b'*') {
+        return Some(name + stars);
+    }
     loop {
         let word = &text[at..at + word_length(&text[at..])];
         let tagged = matches!(word, b"struct" | b"union" | b"enum");
@@ -452,6 +462,7 @@ mod tests {
         let text = "of(a, const struct b *, c) va(d, long long) e(int f) (char *)g, int h\n";
         let names = "of(a, AAAAAAAAAAAAAAAA, c) va(d, AAAAAAAAA) e(int f) (char *)g, int h\n";
         assert_eq!(rewritten(macros, text), names);
+        assert_eq!(rewritten(macros, "to(a_b *, c) d(e * f, g)"), "to(AAAAA, c) d(e * f, g)");
         assert_eq!(rewritten(macros, "-> decltype(a(b),\n void())"), "-> decltype(AAAAA\n       )");
     }
 
@@ -472,5 +483,6 @@ mod tests {
     #[test]
     fn operators_called_by_name_and_arrays_of_pointers_lose_their_signs() {
         assert_eq!(rewritten(macros, "a->operator[](1); new T*[n]"), "a->operatorAA(1); new T [n]");
+        assert_eq!(rewritten(macros, "a = new const b*[n]; c*[1]"), "a = new const b [n]; c*[1]");
     }
 }

@@ -12,6 +12,7 @@ const KEYWORDS: [&[u8]; 14] = [
 /// * expansions, `${…}` and `$((…))`, by names, and extended patterns, such as `!(a|b)`, by words.
 /// * `for NAME do` by `for NAME;do`.
 /// * the sign `<<<`, behind whose word further arguments may follow, by blanks.
+/// * escaped parentheses of `test` by words.
 /// * the bars of pipelines by blanks: many of them in nested conditions exceed what the parser
 ///   follows.
 pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
@@ -50,6 +51,15 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
             at = end + 1;
         } else {
             at += 2;
+        }
+    }
+    for at in memchr::memchr_iter(b'\\', text) {
+        let blank = at > 0 && text[at - 1].is_ascii_whitespace();
+        if blank
+            && matches!(text.get(at + 1), Some(b'(' | b')'))
+            && text.get(at + 2).is_none_or(u8::is_ascii_whitespace)
+        {
+            out[at..at + 2].fill(b'A');
         }
     }
     for at in memchr::memmem::find_iter(text, b"<<< ") {
@@ -150,6 +160,11 @@ mod tests {
     #[test]
     fn a_text_as_input_becomes_an_argument() {
         assert_eq!(rewritten(expansions, "sed a > b <<< c \"d\"\n"), "sed a > b     c \"d\"\n");
+    }
+
+    #[test]
+    fn escaped_parentheses_become_words() {
+        assert_eq!(rewritten(expansions, "[ a -a \\( b \\) ]\n"), "[ a -a AA b AA ]\n");
     }
 
     #[test]
