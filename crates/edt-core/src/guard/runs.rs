@@ -206,7 +206,7 @@ impl<'s> Window<'s> {
             let at = subject.start_of(self.rows[second]);
             let recipe = subject.language().is_some_and(|language| language.name == "make")
                 && line.starts_with(b"\t");
-            if recipe || tree.is_prose(at) {
+            if recipe || tree.is_prose(at) && !tree.is_text(at) {
                 return false;
             }
             let idle = is_idempotent(line) && !(test && sets_a_member(line));
