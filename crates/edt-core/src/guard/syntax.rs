@@ -204,8 +204,12 @@ fn is_skipped(fault: &SyntaxFault, text: &[u8]) -> bool {
         b"font", b"head", b"html", b"i", b"img", b"input", b"kbd", b"label", b"link", b"mark",
         b"meta", b"p", b"q", b"s", b"small", b"span", b"strong", b"sub", b"sup", b"u",
     ];
+    // In HTML, `<button />` is a start tag.
+    let at = first_word(text, &fault.bytes);
+    let line = text[..at].rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    let opened = memchr::memmem::find(line, b"/>").is_some();
     end_tag(fault, text)
-        .is_some_and(|tag| NO_STRUCTURE.iter().any(|name| name.eq_ignore_ascii_case(tag)))
+        .is_some_and(|tag| opened || NO_STRUCTURE.iter().any(|name| name.eq_ignore_ascii_case(tag)))
 }
 
 /// Whether a text is a template (`{{ .Values.x }}`, `{% if %}`, `<?php`), which is neither valid YAML

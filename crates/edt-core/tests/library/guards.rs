@@ -520,6 +520,9 @@ fn markup_that_was_not_well_formed_gets_a_warning() {
     // Browsers skip it.
     let answer = workspace("c.html", "<p>one</p>\n").apply(&edit("c.html", "one", "one</b>"));
     assert_eq!(answer.json["status"], "applied", "{:#}", answer.json);
+    let after = "<button />three</button>";
+    let answer = workspace("e.html", "<p>one</p>\n").apply(&edit("e.html", "one", after));
+    assert_eq!(answer.json["status"], "applied", "{:#}", answer.json);
     warns_of_new("syntax", "d.html", "</div>\n</body>\n</html>\n");
 }
 
