@@ -138,9 +138,10 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     if fresh.is_empty() {
         return Ok(None);
     }
-    // A file without errors is checked. A template was never valid YAML by itself, and is not.
-    let yaml = language.name == "yaml";
-    if (!yaml || old.is_none() || !before.is_empty()) && is_template(subject, after) {
+    // A file without errors is checked. A template was never valid YAML or JSON by itself, and is
+    // not.
+    let data = matches!(language.name, "yaml" | "json");
+    if (!data || old.is_none() || !before.is_empty()) && is_template(subject, after) {
         return Err(Unparsed::Template);
     }
     for dialect in language.dialects(subject.path).skip(1) {
@@ -229,10 +230,14 @@ fn is_template(subject: &Subject<'_>, text: &[u8]) -> bool {
     signs.iter().any(opens)
 }
 
-/// Whether a text of JSON has a value such as `{{ .Values.x }}`. A lost line end makes `{{ "x"` of
-/// valid JSON, so a name or a path must follow.
+/// Whether a text of JSON has a value such as `{{ .Values.x }}`, outside strings. A lost line end makes
+/// `{{ "x"` of valid JSON, so a name or a path must follow.
 fn is_json_template(text: &[u8]) -> bool {
     memchr::memmem::find_iter(text, b"{{").any(|at| {
+        let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+        if memchr::memchr_iter(b'"', &text[start..at]).count() % 2 == 1 {
+            return false;
+        }
         let inner = text[at + 2..].trim_ascii_start();
         let inner = inner.strip_prefix(b"-").unwrap_or(inner).trim_ascii_start();
         let end = memchr::memchr(b'\n', inner).unwrap_or(inner.len());
@@ -454,6 +459,7 @@ mod tests {
         assert!(is_json_template(b"{\"a\": {{- toJson .a -}}}"));
         assert!(!is_json_template(b"{{ \"a\": {\"b\": 1}}"));
         assert!(!is_json_template(b"[{{a\n}}]"));
+        assert!(!is_json_template(b"{\"legend\": \"{{ instance }}\"}"));
     }
 
     #[test]
