@@ -2,10 +2,13 @@
 
 use super::{blank_out, blanks, is_word, word_length};
 
+const DEFAULT: &[u8] = b"export default function";
+
 /// Rewrites, in TypeScript:
 /// * a line that begins with `<`, which the grammar takes for type arguments of the line above: a
 ///   call signature with type parameters. It gets a `;` before it.
 /// * `export type * from`, without `type`.
+/// * `export default function(…): T`, without a name and a body. It gets a name.
 /// * the variance of a type parameter, `<in A, out B>`, and the modifier `accessor`.
 /// * the type `import('…').A`, and the type argument `typeof import('…')`: the import becomes a
 ///   name.
@@ -32,6 +35,11 @@ pub(crate) fn types(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> 
             blank_out(&mut out[word..word + b"type".len()]);
         }
         start += line.len();
+    }
+    for at in memchr::memmem::find_iter(text, DEFAULT) {
+        if matches!(text.get(at + DEFAULT.len()), Some(b'<' | b'(')) {
+            out[at..at + DEFAULT.len()].copy_from_slice(b"function AAAAAAAAAAAAAA");
+        }
     }
     for (word, replace) in [
         (&b"in "[..], variance as fn(&[u8], usize) -> Option<usize>),
@@ -182,6 +190,13 @@ mod tests {
         assert_eq!(rewritten(types, "f<typeof import('./x')>(a)"), "f<AAAAAAAAAAAAAAAAAAAA>(a)");
         assert_eq!(rewritten(types, "class A<in out T> {}"), "class A<       T> {}");
         assert_eq!(rewritten(types, "type A = import('./x').B<C>"), "type A = AAAAAAAAAAAAA.B<C>");
+    }
+
+    #[test]
+    fn a_default_signature_gets_a_name() {
+        let text = "export default function<A>(a: A): A\nexport default function f() {}";
+        let named = "function AAAAAAAAAAAAAA<A>(a: A): A\nexport default function f() {}";
+        assert_eq!(rewritten(types, text), named);
     }
 
     #[test]
