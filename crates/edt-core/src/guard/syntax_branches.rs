@@ -158,12 +158,14 @@ fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
     };
     let alone = |text| {
         let bodies = brackets::c_macro_brackets(text);
-        let of_body = |body: &Vec<Bracket>| match brackets::unmatched(body)[..] {
-            [only] if whole(text, &only) => Vec::new(),
-            ref alone => alone.to_vec(),
+        let left: Vec<Vec<Bracket>> = bodies.iter().map(|body| brackets::unmatched(body)).collect();
+        let is_half = |bracket: &Bracket| {
+            whole(text, bracket) && left.iter().any(|body| body[..] == [*bracket])
         };
         // One macro may close what another opens: `#define END } while (0)`.
-        brackets::unmatched(&bodies.iter().flat_map(of_body).collect::<Vec<_>>())
+        let mut found = brackets::unmatched(&left.concat());
+        found.retain(|bracket| !is_half(bracket));
+        found
     };
     let found = alone(new);
     let first = *found.first()?;

@@ -503,6 +503,19 @@ fn an_idiom_that_a_grammar_does_not_know_is_a_warning_in_a_new_file() {
 }
 
 #[test]
+fn one_macro_may_close_what_another_opens() {
+    let text = "#define BEGIN do {\n#define END } while (0)\nint x;\n";
+    let answer = workspace("b.c", "int x;\n").apply(&edit("b.c", "int x;\n", text));
+    assert_eq!(answer.json["status"], "applied", "{:#}", answer.json);
+    refused(
+        &["SYNTAX_ERROR"],
+        "c.c",
+        "int x;\n",
+        "#define A do {\n#define B }} while (0)\nint x;\n",
+    );
+}
+
+#[test]
 fn repetition_in_a_new_file_is_a_warning_unless_it_is_long() {
     let body = "    if a {\n        b();\n    }\n";
     warns_of_new("duplicate_code", "a.rs", &format!("fn f() {{\n{}}}\n", body.repeat(2)));
