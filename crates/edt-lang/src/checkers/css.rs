@@ -79,7 +79,7 @@ impl Reader<'_> {
         let rest = &self.text[at..];
         match byte {
             b'/' if rest.starts_with(b"/*") => self.skip_comment(),
-            // Preprocessors know such comments, and people write them in style sheets, too.
+            // Preprocessors know such comments, and style sheets have them, too.
             b'/' if rest.starts_with(b"//") && self.item.is_none() && self.begins_line() => {
                 self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             }
