@@ -56,7 +56,7 @@ pub enum Reason {
 
 /// A file with fewer tests may lose them.
 const MIN_TESTS: usize = 4;
-/// A shorter word may occur by chance.
+/// A shorter word may occur anywhere.
 const MIN_NAME: usize = 6;
 /// Fewer assertions than this may go.
 const MIN_ASSERTIONS: usize = 3;
