@@ -834,6 +834,23 @@ fn an_approved_override_is_not_for_a_later_change() {
 }
 
 #[test]
+fn an_approved_override_is_not_for_an_earlier_change() {
+    let long = lines(400);
+    let policy: &[u8] = b"[guards.size_reduction]\noverride = \"approval\"\n";
+    let workspace = TestRepo::with(&[("edt.toml", policy), ("long.txt", long.as_bytes())]);
+    workspace.edt(&["begin"]);
+    workspace.write("long.txt", &lines(120));
+    workspace.git(&["commit", "--quiet", "--no-verify", "-am", "by hand"]);
+    assert_eq!(workspace.edt(&["land"]).codes(), ["SIZE_REDUCTION"]);
+    let shrink = json!({"path": "long.txt", "mode": "overwrite", "content": lines(20), "allow": ["size_reduction"]});
+    assert_eq!(workspace.apply(&shrink).codes(), ["APPROVAL_REQUIRED"]);
+    approve(&workspace, 1);
+    assert_eq!(workspace.edt(&["apply", "--proposal", "p1"]).exit, 0);
+    let refused = workspace.edt(&["land"]);
+    assert_eq!(refused.codes(), ["SIZE_REDUCTION"], "{:#}", refused.json);
+}
+
+#[test]
 fn a_proposal_with_the_digest_of_another_change_is_not_approved() {
     let workspace = workspace();
     workspace.apply(&ci("cargo test --all\n"));

@@ -1,7 +1,7 @@
 //! Judges a landing as a whole: the guards' findings, and the user's consent to land their changes.
 
 use edt_types::text::Shown as _;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::current::Session;
@@ -67,13 +67,12 @@ impl LandReview<'_> {
         } else {
             UserCommits::none(writer, session)
         };
-        let landing = LandingOverrides {
-            recorded: overrides_of(writer, &plan.commits, Ends::Never, recorded)?,
-            approved: overrides_of(writer, &plan.commits, Ends::AtAnotherChange, |commit| {
-                self.granted(commit)
-            })?,
+        let mut landing = LandingOverrides {
+            recorded: recorded_overrides(writer, &plan.commits)?,
+            approved: PathOverrides::new(),
             by_user: self.options.by_user,
         };
+        self.add_approved(writer, &plan.commits, &exempt, &mut landing)?;
         let (requested, folded) = (self.options.allow.as_slice(), !plan.folded.is_empty());
         let overrides = Overrides { requested, grants: &[], landing: Some(&landing) };
         for planned in &plan.planned {
@@ -143,8 +142,55 @@ impl LandReview<'_> {
 }
 
 impl LandReview<'_> {
-    fn granted(&self, commit: &Commit) -> Vec<Grant> {
-        self.approved.get(&commit.oid).cloned().unwrap_or_default()
+    /// Adds the overrides of approved proposals, for the paths that their commits change. An
+    /// approval is for what the user saw. So it ends with a later change of the path, and does not
+    /// cover what a guard finds in the commits before it.
+    fn add_approved(
+        &self,
+        writer: &ObjectWriter<'_>,
+        commits: &[Commit],
+        exempt: &UserCommits<'_>,
+        landing: &mut LandingOverrides,
+    ) -> Result<()> {
+        let Some(base) = commits.first() else { return Ok(()) };
+        let base = base.parent_tree(writer.repo())?;
+        for commit in commits {
+            let own = self.approved.get(&commit.oid).map(Vec::as_slice).unwrap_or_default();
+            if own.is_empty() && landing.approved.is_empty() {
+                continue;
+            }
+            let mut before = Vec::new();
+            if !own.is_empty() {
+                let after = commit.parent_tree(writer.repo())?;
+                let trees = LandingTrees { before: base, after, target: base, left: Some(base) };
+                let overrides = Overrides { requested: &[], grants: &[], landing: Some(&*landing) };
+                for policy in self.policies {
+                    let guards = self.guards;
+                    let review = ChangesReview::of_landing(
+                        exempt, writer, trees, false, policy, guards, overrides,
+                    )?;
+                    before.extend(review.refused);
+                }
+            }
+            for one in changed(writer, commit)? {
+                let path = one.path.text();
+                let has = |grant: &&Grant| {
+                    let is_found = |found: &Finding| {
+                        found.path.as_ref() == Some(&path)
+                            && found.code.allow() == Some(grant.word.as_str())
+                    };
+                    grant.path.as_ref().is_none_or(|only| *only == path)
+                        && !before.iter().any(is_found)
+                };
+                landing.approved.remove(&one.path);
+                let words: BTreeSet<String> =
+                    own.iter().filter(has).map(|grant| grant.word.clone()).collect();
+                if !words.is_empty() {
+                    landing.approved.insert(one.path, words);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The refusals of what commit hooks staged in one commit of a landing by an agent: hooks run programs that
@@ -239,50 +285,22 @@ fn changed(writer: &ObjectWriter<'_>, commit: &Commit) -> Result<Vec<TreeDiffere
     writer.tree_diff(parent, commit.tree)
 }
 
-/// The overrides that a commit says it has.
-fn recorded(commit: &Commit) -> Vec<Grant> {
-    let words = commit.trailers.iter().flat_map(|trailers| &trailers.allowed);
-    words.map(|word| Grant { word: word.clone(), path: None }).collect()
-}
-
-/// Until when an override holds for a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ends {
-    Never,
-    /// Until a later commit without it changes the path: an approval is for what the user saw.
-    AtAnotherChange,
-}
-
-/// The overrides of `commits`, oldest first, for the paths that they change. They hold under the
-/// new name of a file that a later commit renames. An override without a path is for all of them.
-fn overrides_of(
-    writer: &ObjectWriter<'_>,
-    commits: &[Commit],
-    ends: Ends,
-    of: impl Fn(&Commit) -> Vec<Grant>,
-) -> Result<PathOverrides> {
+/// The overrides that `commits` say they have, oldest first, for the paths that they change. They
+/// hold under the new name of a file that a later commit renames.
+fn recorded_overrides(writer: &ObjectWriter<'_>, commits: &[Commit]) -> Result<PathOverrides> {
     let mut all = PathOverrides::new();
     for commit in commits {
-        let own = of(commit);
-        if own.is_empty() && all.is_empty() {
+        let words: Vec<String> =
+            commit.trailers.iter().flat_map(|trailers| &trailers.allowed).cloned().collect();
+        if words.is_empty() && all.is_empty() {
             continue;
         }
         let differs = changed(writer, commit)?;
-        for one in &differs {
-            let path = one.path.text();
-            let is_for = |grant: &&Grant| grant.path.as_ref().is_none_or(|only| *only == path);
-            let words: Vec<String> =
-                own.iter().filter(is_for).map(|grant| grant.word.clone()).collect();
-            if ends == Ends::AtAnotherChange {
-                all.remove(&one.path);
-            }
-            if !words.is_empty() {
-                all.entry(one.path.clone()).or_default().extend(words);
-            }
+        for one in differs.iter().filter(|_| !words.is_empty()) {
+            all.entry(one.path.clone()).or_default().extend(words.iter().cloned());
         }
         for one in writer.repo().with_renames(differs, |oid| writer.blob_content(oid))? {
-            let from = one.from.as_ref().filter(|_| ends == Ends::Never);
-            if let Some(words) = from.and_then(|from| all.get(&from.path).cloned()) {
+            if let Some(words) = one.from.as_ref().and_then(|from| all.get(&from.path).cloned()) {
                 all.entry(one.path).or_default().extend(words);
             }
         }
