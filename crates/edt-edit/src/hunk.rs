@@ -1,5 +1,6 @@
 //! The hunk: the common representation of every patch format.
 
+use edt_io::clock;
 use similar::{Algorithm, DiffTag};
 
 use super::table::content;
@@ -166,7 +167,13 @@ pub(crate) fn between(search: &[u8], replace: &[u8]) -> Vec<HunkLine> {
     let texts = |lines: &[Vec<u8>]| -> Vec<Vec<u8>> {
         lines.iter().map(|line| content(line).to_vec()).collect()
     };
-    let ops = similar::capture_diff_slices(Algorithm::Myers, &texts(&old), &texts(&new));
+    // After the deadline the hunk is correct and has fewer lines of context.
+    let ops = similar::capture_diff_slices_deadline(
+        Algorithm::Myers,
+        &texts(&old),
+        &texts(&new),
+        Some(clock::in_ms(50)),
+    );
     let mut out = Vec::new();
     for op in ops {
         if op.tag() == DiffTag::Equal {

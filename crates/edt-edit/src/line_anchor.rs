@@ -1,4 +1,4 @@
-//! Anchors of lines: `12:a3f4c1095e095e` is the number of a line and ten hexadecimal digits.
+//! Anchors of lines: `12:a3f4c1095e` is the number of a line and ten hexadecimal digits.
 //!
 //! The first four are a hash of the line. The last six are a running sum of hashes of neighbouring
 //! lines, from the start of the file to the line. The difference of two sums covers every line
@@ -29,7 +29,7 @@ const SUM: u32 = 0xff_ffff;
 /// Where an anchored range is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnchoredLines {
-    /// The first line and the last, 1-based: no line above changed, or such lines are only here.
+    /// The first line and the last, 1-based. No line above changed, or such lines are only here.
     At(usize, usize),
     /// They are not at their numbers, and occur only here.
     Moved(usize, usize),
@@ -114,7 +114,8 @@ pub fn find(text: &[u8], first: LineAnchor, last: LineAnchor) -> AnchoredLines {
     }
     let mut places = (0..all.len()).filter(|at| is_at(*at));
     match (places.next(), places.next()) {
-        (Some(at), None) if at == number => AnchoredLines::At(first.line, last.line),
+        // One line is too little: the one that was meant may be gone, and an equal one here.
+        (Some(at), None) if length > 0 && at == number => AnchoredLines::At(first.line, last.line),
         (Some(at), None) if length > 0 => AnchoredLines::Moved(at + 1, at + 1 + length),
         (None, _) if last.line > all.len() => AnchoredLines::OutOfRange(all.len()),
         _ => AnchoredLines::Changed,
@@ -204,6 +205,9 @@ mod tests {
         let above = TEXT.replace("one", "1");
         assert_eq!(found(TEXT, (2, 5), &above), AnchoredLines::At(2, 5));
         assert_eq!(found(TEXT, (3, 3), &above), AnchoredLines::Changed, "there are two brackets");
+        // The line that was meant is gone.
+        let (two, one) = ("a\nx = 1\nb\nx = 1\n", "b\nx = 1\n");
+        assert_eq!(found(two, (2, 2), one), AnchoredLines::Changed);
         assert_eq!(found(TEXT, (5, 7), "one\n"), AnchoredLines::OutOfRange(1));
         let far = format!("{}:abcdef0123", usize::MAX).parse().unwrap();
         assert_eq!(find(TEXT.as_bytes(), anchor(TEXT, 1), far), AnchoredLines::OutOfRange(7));

@@ -59,6 +59,14 @@ pub(super) fn splices(
             None => unclear.push(one),
         }
     }
+    // A format string of Rust may name a variable: `"{name:?}"`.
+    if language.name == "rust" {
+        let opened = ["{", name].concat();
+        let ends = |at: &usize| matches!(text.get(at + opened.len()), Some(b'}' | b':'));
+        let named = memchr::memmem::find_iter(text, opened.as_bytes()).filter(ends);
+        unclear
+            .extend(named.map(|at| NameUse { at: at + 1..at + opened.len(), how: Use::Shorthand }));
+    }
     if !unclear.is_empty() {
         return Err(SymbolError::UnclearUses(lines(&unclear)));
     }

@@ -118,7 +118,10 @@ fn corrected(
     if reading.lines.iter().all(blank) {
         return None;
     }
-    if source == Source::Edit && !has_sure_neighbours(table, &reading, &alignment) {
+    if source == Source::Edit
+        && (!has_sure_neighbours(table, &reading, &alignment)
+            || names_another_block(table, &reading, &alignment))
+    {
         return None;
     }
     if lacks_a_line(&reading, &alignment) {
@@ -174,6 +177,28 @@ fn has_sure_neighbours(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment
         (first, rest) = (end, after);
     }
     true
+}
+
+/// Whether a sent line that is not at the place shows that another block is meant: it occurs
+/// elsewhere in the file, or is the head of the sent lines and nothing like it is there.
+fn names_another_block(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment) -> bool {
+    let old = hunk.old_side();
+    let filled = old.iter().map(|line| line.text.as_slice());
+    let filled = filled.filter(|line| line.trim_ascii().len() > 2);
+    let least = filled.map(|line| indent_of(line).len()).min().unwrap_or(0);
+    let has_deeper = old.iter().any(|line| indent_of(&line.text).len() > least);
+    old.iter().zip(&alignment.lines).any(|(line, at)| {
+        let (text, found) = (&line.text, at.map(|at| table.line(at)));
+        if line.side != Side::Both || text.trim_ascii().len() <= 2 {
+            return false;
+        }
+        if found.is_some_and(|found| table.lines_equal(text, found)) {
+            return false;
+        }
+        let is_head = has_deeper && indent_of(text).len() == least;
+        let is_unlike = || found.is_none_or(|found| !resembles(text, found));
+        table.frequency(text) > 0 || is_head && is_unlike()
+    })
 }
 
 /// Whether a line may be an older form of another. Long ones are not compared: it takes too long.

@@ -360,6 +360,7 @@ impl Place<'_> {
     /// The content with the indentation of the definition, except for its first line, which has
     /// none, and without blank lines around it.
     fn indented(&self, content: &[u8]) -> Vec<u8> {
+        let content = content.strip_prefix(BOM).unwrap_or(content);
         let content = Endings::Lf.convert(content.strip_suffix(b"\r").unwrap_or(content));
         let lines: Vec<&[u8]> = content.split(|&byte| byte == b'\n').collect();
         let is_blank = |line: &&[u8]| line.trim_ascii().is_empty();

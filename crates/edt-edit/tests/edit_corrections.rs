@@ -212,3 +212,15 @@ fn a_change_that_was_made_is_not_made_again() {
     let sent = "    puts(\"sub it\");\n";
     assert_eq!(corrected_in(&file, sent, &format!("{sent}    puts(\"and more\");\n")), None);
 }
+
+#[test]
+fn the_head_of_another_block_is_not_a_changed_neighbour() {
+    let file = "def first(a):\n    log(\"start\")\n    x = compute(a)\n    log(\"end\")\n\n\ndef second(a):\n    log(\"start\")\n    y = compute(a)\n    log(\"end\")\n";
+    let sent = "def second(a):\n    log(\"start\")\n    x = compute(a)\n    log(\"end\")\n";
+    let new = sent.replace("compute(a)", "compute(a, 1)");
+    assert_eq!(corrected_at("a.py", file, sent, &new), None);
+    let file = "build:\n  steps:\n    - run: make\n    - run: make install\n";
+    let sent = file.replace("build:", "lint:");
+    let new = sent.replace("make install", "make check");
+    assert_eq!(corrected_at("a.yml", file, &sent, &new), None);
+}

@@ -223,7 +223,10 @@ impl Parsed<'_> {
     /// The comments and attributes that end in the line above `node`, or in that above one of them.
     fn directly_above(&self, text: &[u8], node: Node<'_>) -> Vec<Above> {
         let (mut all, mut below) = (Vec::new(), node);
-        while let Some(one) = below.prev_sibling() {
+        // Each step takes as long as there are nodes before it.
+        while all.len() < MAX_ABOVE
+            && let Some(one) = below.prev_sibling()
+        {
             let is_comment = self.language.comments.contains(&one.kind());
             if !is_comment && !self.language.attributes.contains(&one.kind()) {
                 break;
@@ -334,6 +337,9 @@ impl Parsed<'_> {
     }
 }
 
+/// How many comments and attributes above a definition are read.
+const MAX_ABOVE: usize = 300;
+
 fn use_of(text: &[u8], node: Node<'_>, parent: Node<'_>) -> Use {
     let (mut node, mut parent, kind) = (node, parent, node.kind());
     let is_import = |node: Node<'_>| node.kind().contains("import");
@@ -349,6 +355,20 @@ fn use_of(text: &[u8], node: Node<'_>, parent: Node<'_>) -> Use {
     let is_field = |name| field(parent, name).is_some_and(|one| one.id() == node.id());
     let around = parent.kind();
     if kind.starts_with("shorthand") || around.starts_with("shorthand") {
+        return Use::Shorthand;
+    }
+    // A macro may do anything with its tokens: a field or a key looks like a name.
+    if around == "token_tree" {
+        let beside = |one: Option<Node<'_>>| one.map(|one| &text[one.byte_range()]);
+        let is_part = [&b"."[..], b"::"].contains(&beside(node.prev_sibling()).unwrap_or_default())
+            || beside(node.next_sibling()) == Some(b":");
+        return if is_part { Use::Shorthand } else { Use::Plain };
+    }
+    if around == "method_reference" {
+        return Use::Shorthand;
+    }
+    let is_global = around == "qualified_identifier" && field(parent, "scope").is_none();
+    if is_global {
         return Use::Shorthand;
     }
     let is_key = around == "keyword_argument" && is_field("name");

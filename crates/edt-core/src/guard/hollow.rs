@@ -1,6 +1,6 @@
 //! The body of a function must not be replaced by a stub or by comments.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
@@ -109,9 +109,9 @@ fn hollowed(
         .map(|line| line.trim_ascii())
         .filter(|line| filled(line))
         .collect();
-    let comments: Vec<&[u8]> =
+    let comments: HashSet<&[u8]> =
         new[stub.begins..stub.rows.end].iter().map(|line| without_marks(line)).collect();
-    let kept = lines.iter().filter(|line| comments.contains(line)).count();
+    let kept = lines.iter().filter(|line| comments.contains(*line)).count();
     let commented_out = kept * 4 >= lines.len() * 3;
     let gone = lines.iter().filter(|line| lost.contains_key(**line)).count();
     let lost = if commented_out { kept } else { gone };

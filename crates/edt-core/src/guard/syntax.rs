@@ -3,6 +3,7 @@
 //! The new text is parsed first, the old text only if the new one has errors. Errors of the old
 //! text never refuse an edit.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -124,8 +125,9 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     }
     // A fault of which the old text has several of the same shape is an idiom that the grammar does
     // not know.
-    let is_idiom =
-        |fault: &&SyntaxFault| before.iter().filter(|other| other.shape == fault.shape).count() > 1;
+    let mut shapes: HashMap<u64, usize> = HashMap::new();
+    before.iter().for_each(|fault| *shapes.entry(fault.shape).or_default() += 1);
+    let is_idiom = |fault: &&SyntaxFault| shapes.get(&fault.shape).is_some_and(|count| *count > 1);
     let fresh = fresh(&faults, after, &before, subject.old_text());
     if fresh.iter().all(is_idiom) {
         return Ok(None);
@@ -254,16 +256,16 @@ pub(super) fn fresh<'f>(
     old: &[SyntaxFault],
     old_text: &[u8],
 ) -> Vec<&'f SyntaxFault> {
-    let mut old_faults: Vec<(&SyntaxFault, &[u8])> =
-        old.iter().map(|fault| (fault, &old_text[fault.bytes.clone()])).collect();
+    let mut counts: HashMap<_, usize> = HashMap::new();
+    for fault in old {
+        let key = (&fault.kind, fault.parent.as_str(), &old_text[fault.bytes.clone()]);
+        *counts.entry(key).or_default() += 1;
+    }
     let mut fresh = Vec::new();
     for fault in new {
-        let bytes = &text[fault.bytes.clone()];
-        let same = |(other, held): &(&SyntaxFault, &[u8])| {
-            other.kind == fault.kind && other.parent == fault.parent && *held == bytes
-        };
-        match old_faults.iter().position(same) {
-            Some(at) => drop(old_faults.swap_remove(at)),
+        let key = (&fault.kind, fault.parent.as_str(), &text[fault.bytes.clone()]);
+        match counts.get_mut(&key).filter(|count| **count > 0) {
+            Some(count) => *count -= 1,
             None => fresh.push(fault),
         }
     }

@@ -1,6 +1,8 @@
 //! The rule of `syntax` for languages with a preprocessor: brackets are counted and trees compared
 //! in the text that the preprocessor would leave, for up to three choices of branches.
 
+use std::collections::HashSet;
+
 use super::c_lines;
 use super::subject::Subject;
 use super::syntax::{BreakKind, SyntaxBreak, first_word, fresh, pick, unmatched_bracket};
@@ -134,7 +136,8 @@ fn in_each_branch(
         let old_faults: Vec<SyntaxFault> =
             old_faults.into_iter().filter(|fault| is_hard(&before.text, fault)).collect();
         let mut fresh = fresh(&hard, &after.text, &old_faults, &before.text);
-        fresh.retain(|fault| !old_faults.iter().any(|other| other.shape == fault.shape));
+        let shapes: HashSet<u64> = old_faults.iter().map(|fault| fault.shape).collect();
+        fresh.retain(|fault| !shapes.contains(&fault.shape));
         if hard.len() <= old_faults.len()
             || !fresh.iter().any(|fault| touches(&touched, &fault.rows))
         {
@@ -159,9 +162,9 @@ fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
     let alone = |text| {
         let bodies = brackets::c_macro_brackets(text);
         let left: Vec<Vec<Bracket>> = bodies.iter().map(|body| brackets::unmatched(body)).collect();
-        let is_half = |bracket: &Bracket| {
-            whole(text, bracket) && left.iter().any(|body| body[..] == [*bracket])
-        };
+        let halves: HashSet<usize> =
+            left.iter().filter(|body| body.len() == 1).map(|body| body[0].at).collect();
+        let is_half = |bracket: &Bracket| whole(text, bracket) && halves.contains(&bracket.at);
         // One macro may close what another opens: `#define END } while (0)`.
         let mut found = brackets::unmatched(&left.concat());
         found.retain(|bracket| !is_half(bracket));
