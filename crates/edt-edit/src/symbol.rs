@@ -485,6 +485,30 @@ mod tests {
         changed(path, text, symbol, SymbolChange::Rename(to.to_owned()))
     }
 
+    #[test]
+    fn names_in_macros_and_references_are_renamed_or_unclear() {
+        let rust = |rest: &str| format!("fn len() -> u8 {{ 1 }}\nfn g() {{ {rest} }}\n");
+        let to = |rest: &str| renamed("a.rs", &rust(rest), "len", "count");
+        assert_eq!(to("assert_eq!(len(), 1)").unwrap().matches("count").count(), 2);
+        for unclear in
+            ["assert_eq!(v.len(), 1)", "matches!(p, P { len: 3 })", "println!(\"{len}\")"]
+        {
+            assert_eq!(to(unclear), Err(SymbolError::UnclearUses(vec![2])), "{unclear}");
+        }
+        let java = "class A {\n  void f() {}\n  void g() { xs.forEach(Other::f); }\n}\n";
+        let unclear = Err(SymbolError::UnclearUses(vec![3]));
+        assert_eq!(renamed("A.java", java, "A.f", "h"), unclear);
+        assert!(
+            renamed("a.cpp", "void f();\nvoid f() {}\nvoid g() { ::f(); }\n", "f", "h").is_err()
+        );
+    }
+
+    #[test]
+    fn a_byte_order_mark_of_the_new_text_is_left_out() {
+        let changed = replaced("a.rs", RUST, "sub", "\u{feff}fn sub() -> u8 { 1 }");
+        assert!(changed.ends_with("}\n\nfn sub() -> u8 { 1 }\n"), "{changed}");
+    }
+
     const RUST: &str = "/// Adds.\n#[inline]\nfn add(a: u8) -> u8 {\n    a\n}\n\nfn sub() {}\n";
 
     #[test]

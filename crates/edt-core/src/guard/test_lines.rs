@@ -5,15 +5,24 @@ pub(super) fn begins_test(language: &str, line: &[u8]) -> bool {
     let begins: &[&str] = match language {
         "python" => &["def test", "async def test"],
         "go" => &["func Test", "func Fuzz"],
-        "rust" => &["#[test]", "#[tokio::test", "#[async_std::test", "#[rstest", "#[test_case"],
+        "rust" => &["#[test]", "#[rstest", "#[test_case", "#[wasm_bindgen_test"],
         "javascript" | "typescript" | "tsx" => {
-            &["it(", "test(", "it.each", "test.each", "specify("]
+            &["it(", "test(", "it.", "test.", "xit(", "fit(", "specify(", "Deno.test("]
         }
         "java" => &["@Test", "@ParameterizedTest", "public void test"],
         "c" | "cpp" => &["TEST(", "TEST_F(", "TEST_P(", "TEST_CASE(", "TYPED_TEST(", "SCENARIO("],
         _ => return false,
     };
     let line = line.trim_ascii_start();
+    // A crate has its own attribute: `#[tokio::test]`.
+    let is_scoped = || {
+        let name = line.strip_prefix(b"#[").unwrap_or_default();
+        let end = name.iter().position(|byte| b"(]".contains(byte)).unwrap_or_default();
+        name[..end].ends_with(b"::test")
+    };
+    if language == "rust" && is_scoped() {
+        return true;
+    }
     let word = line.strip_prefix(b"@Test").and_then(<[u8]>::first);
     !word.is_some_and(u8::is_ascii_alphanumeric)
         && begins.iter().any(|word| line.starts_with(word.as_bytes()))

@@ -301,6 +301,20 @@ mod tests {
     }
 
     #[test]
+    fn a_test_may_be_run_in_another_way() {
+        let rust = |name: &str| format!("#[{name}]\nfn a() {{}}\n").repeat(5);
+        for name in ["sqlx::test", "gpui::test(iterations = 3)", "wasm_bindgen_test"] {
+            assert_eq!(found("a.rs", &rust("test"), &rust(name)), None, "{name}");
+        }
+        let script = |name: &str| format!("{name}('a', () => {{}});\n").repeat(5);
+        for name in ["it.concurrent", "it.skip", "Deno.test"] {
+            let found = found("a.test.ts", &script("it"), &script(name));
+            assert_eq!(found.is_some(), name == "it.skip", "{name}");
+            assert!(!matches!(found, Some(Weakening::Removed { .. })), "{name}");
+        }
+    }
+
+    #[test]
     fn an_annotated_test_counts_once() {
         let java = |modifier: &str| -> String {
             (0..4).map(|n| format!("@Test\n{modifier} testA{n}() {{}}\n")).collect()
