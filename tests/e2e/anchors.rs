@@ -93,6 +93,7 @@ fn anchors_that_cannot_be_meant_are_malformed() {
         json!({"start_anchor": "2:zzzzzzzzzz"}),
         json!({"end_anchor": at[1]}),
         json!({"start_anchor": at[1], "end_line": 2}),
+        json!({"start_anchor": at[1], "end_anchor": at[0]}),
         json!({"start_anchor": at[1], "expected_text": "two\n"}),
     ] {
         let mut edit = base.clone();

@@ -263,7 +263,17 @@ impl Place<'_> {
             return (!new.is_empty()).then_some(Splice { at: below..below, with });
         };
         let at = first.at.start..last.at.end;
-        (!new.is_empty()).then(|| Splice { at, with: new.to_vec() })
+        let text = |above: &&Above| &self.text[above.at.clone()];
+        // What tools read stays: licences and encodings above, directives below.
+        let kept = |one: &&&Above| {
+            let text = text(one);
+            one.is_comment && is_directive(text) && memchr::memmem::find(new, text).is_none()
+        };
+        let head = old.iter().take_while(kept).map(text);
+        let tail = old.iter().skip_while(kept).filter(kept).map(text);
+        let lines: Vec<&[u8]> = head.chain([new]).chain(tail).collect();
+        let between = [self.newline(), self.indentation()].concat();
+        (!new.is_empty()).then(|| Splice { at, with: lines.join(between.as_slice()) })
     }
 
     /// As [`Place::replace`], where comments are between attributes.
@@ -421,6 +431,29 @@ impl Place<'_> {
     }
 }
 
+/// Whether a comment is for a tool, not for a reader.
+fn is_directive(comment: &[u8]) -> bool {
+    const SIGNS: [&str; 16] = [
+        "//go:",
+        "//export ",
+        "//nolint",
+        "// +build",
+        "eslint-",
+        "prettier-ignore",
+        "@ts-",
+        "biome-ignore",
+        "NOLINT",
+        "clang-format",
+        "# type:",
+        "# noqa",
+        "pylint:",
+        "coding:",
+        "SPDX-",
+        "Copyright",
+    ];
+    SIGNS.iter().any(|sign| memchr::memmem::find(comment, sign.as_bytes()).is_some())
+}
+
 /// Where the parts of new text begin.
 struct Leading {
     attributes: usize,
@@ -500,6 +533,21 @@ mod tests {
         assert_eq!(renamed("A.java", java, "A.f", "h"), unclear);
         assert!(
             renamed("a.cpp", "void f();\nvoid f() {}\nvoid g() { ::f(); }\n", "f", "h").is_err()
+        );
+    }
+
+    #[test]
+    fn comments_for_tools_stay_above_a_new_comment() {
+        let go = "package a\n\n// Old.\n//go:noinline\nfunc f() {}\n";
+        let new = "// New.\nfunc f() int { return 1 }";
+        assert_eq!(
+            replaced("a.go", go, "f", new),
+            "package a\n\n// New.\n//go:noinline\nfunc f() int { return 1 }\n"
+        );
+        let python = "# coding: latin-1\n# Old.\ndef f():\n    pass\n";
+        assert_eq!(
+            replaced("a.py", python, "f", "# New.\ndef f():\n    return 1"),
+            "# coding: latin-1\n# New.\ndef f():\n    return 1\n"
         );
     }
 

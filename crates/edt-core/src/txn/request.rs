@@ -353,7 +353,13 @@ fn anchors_of(
     }
     let last = fields.end_anchor.as_ref().unwrap_or(first);
     let parsed = |text: &String| text.parse().map_err(|()| wrong(text));
-    Ok(Some((parsed(first)?, parsed(last)?)))
+    let (first, last): (LineAnchor, LineAnchor) = (parsed(first)?, parsed(last)?);
+    if last.line < first.line {
+        let message = format!("`end_anchor` of edit {} is above its `start_anchor`.", i + 1);
+        return Err(bad(&message, "Send the first line of the range as `start_anchor`.")
+            .with("edit", i + 1));
+    }
+    Ok(Some((first, last)))
 }
 
 /// A line number, or 0, which is out of every range.
