@@ -1,5 +1,7 @@
 //! Idioms of shells.
 
+use std::ops::Range;
+
 use super::{LONGEST, blanks, closing, word_length};
 
 /// Words that are not the name of a command.
@@ -73,8 +75,8 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
         if let Some(blank) = before_do(line) {
             out[start + blank] = b';';
         }
-        for bar in bars(line) {
-            out[start + bar] = b' ';
+        for bar in bars(text, start..start + line.len()) {
+            out[bar] = b' ';
         }
         start += line.len();
     }
@@ -123,25 +125,51 @@ fn before_do(line: &[u8]) -> Option<usize> {
     (blank > 0 && name > 0 && last > 0 && whole).then_some(at)
 }
 
-/// The bars between two commands of a line: blanks are around each, and a word follows. In a line
-/// with more closing parentheses than opening ones, a bar may be one of a pattern of `case`.
-fn bars(line: &[u8]) -> impl Iterator<Item = usize> + '_ {
+/// The bars between two commands of the line at `row`: blanks are around each, a command is before
+/// it, and a word follows. In a line with more closing parentheses than opening ones, a bar may be
+/// one of a pattern of `case`.
+fn bars(text: &[u8], row: Range<usize>) -> impl Iterator<Item = usize> + '_ {
+    let (start, line) = (row.start, &text[row]);
     let count = |byte| memchr::memchr_iter(byte, line).count();
     let pattern = count(b')') > count(b'(');
-    memchr::memmem::find_iter(line, b" | ").map(|at| at + 1).filter(move |at| {
-        let next = &line[at + 2..];
+    let places = memchr::memmem::find_iter(line, b" | ");
+    places.map(move |at| start + at + 1).filter(move |&at| {
+        let next = &line[at - start + 2..];
         let word = &next[..word_length(next)];
+        let before = command_before(text, at);
         // A group or a compound statement has no arguments.
-        let before = line[..at - 1].trim_ascii_end();
         let last = before.rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
         let group = before.ends_with(b")") || before.ends_with(b" }");
         !pattern
+            && !lacks_command(before)
             && !group
             && !KEYWORDS.contains(&last)
             && !word.is_empty()
             && !KEYWORDS.contains(&word)
             && next.get(word.len()) != Some(&b'=')
     })
+}
+
+/// The text before `at`, without blanks at its end and without joined lines that are blank.
+fn command_before(text: &[u8], at: usize) -> &[u8] {
+    let mut before = &text[..at];
+    loop {
+        let blank = before.iter().rev().take_while(|byte| b" \t\r".contains(byte)).count();
+        before = &before[..before.len() - blank];
+        let Some(joined) = before.strip_suffix(b"\\\n").or(before.strip_suffix(b"\\\r\n")) else {
+            return before;
+        };
+        before = joined;
+    }
+}
+
+/// Whether no command ends at the end of a text: a line or an operator does.
+fn lacks_command(before: &[u8]) -> bool {
+    let operator = matches!(
+        before.last(),
+        None | Some(b'\n' | b'|' | b'&' | b';' | b'>' | b'<' | b'(' | b'{' | b'!')
+    );
+    operator && before.iter().nth_back(1) != Some(&b'\\')
 }
 
 #[cfg(test)]

@@ -1,0 +1,41 @@
+//! What the rewriting of idioms must accept, and which damage it must not hide.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test may panic")]
+
+use edt_lang::LANGUAGES;
+
+/// Whether the text, as it is or without its idioms, has no fault.
+fn is_read(name: &str, text: &str) -> bool {
+    let language = LANGUAGES.iter().find(|language| language.name == name).unwrap();
+    let is_whole = |text: &[u8]| {
+        let parsed = edt_lang::parse(language, text, &|| false).unwrap();
+        parsed.faults(&|| false).unwrap().is_empty()
+    };
+    let rewritten = language.without_idioms(text.as_bytes(), &|| false).unwrap();
+    is_whole(text.as_bytes()) || rewritten.is_some_and(|text| is_whole(&text))
+}
+
+#[test]
+fn idioms_hide_no_damage() {
+    let damaged = [
+        ("bash", "foo\n  | grep x\n"),
+        ("bash", "foo > | bar\n"),
+        ("bash", "foo && | bar\n"),
+        ("bash", "a |\n | b\n"),
+        ("bash", "a | \\\n | b\n"),
+    ];
+    for (language, text) in damaged {
+        assert!(!is_read(language, text), "{language}: {text}");
+    }
+}
+
+#[test]
+fn idioms_are_read() {
+    let valid = [
+        ("bash", "foo \\\n  | grep x \\\n  | sort\n"),
+        ("bash", "find . -exec ls {} \\; | grep x\n"),
+    ];
+    for (language, text) in valid {
+        assert!(is_read(language, text), "{language}: {text}");
+    }
+}
