@@ -23,6 +23,8 @@ fn idioms_hide_no_damage() {
         ("bash", "foo && | bar\n"),
         ("bash", "a |\n | b\n"),
         ("bash", "a | \\\n | b\n"),
+        ("typescript", "import('./x).then(f);\ng('a');\n"),
+        ("typescript", "let a = import('./x).then((b) => b.c(')'));\n"),
     ];
     for (language, text) in damaged {
         assert!(!is_read(language, text), "{language}: {text}");
@@ -34,6 +36,8 @@ fn idioms_are_read() {
     let valid = [
         ("bash", "foo \\\n  | grep x \\\n  | sort\n"),
         ("bash", "find . -exec ls {} \\; | grep x\n"),
+        ("typescript", "type A = import('./x').B<C>;\nlet a: import(\"./x\", { with: {} }).B;\n"),
+        ("typescript", "import('./x').then(f);\n"),
     ];
     for (language, text) in valid {
         assert!(is_read(language, text), "{language}: {text}");

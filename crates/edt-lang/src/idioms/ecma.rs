@@ -64,6 +64,7 @@ pub(crate) fn types(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> 
         }
         if let Some(end) = super::closing(text, at + b"<typeof import".len())
             && text.get(end + 1) == Some(&b'>')
+            && is_module(&text[at + b"<typeof import(".len()..end])
         {
             super::name_over(&mut out[at + 1..=end]);
         }
@@ -76,6 +77,7 @@ pub(crate) fn types(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> 
             && !is_word(text[at - 1])
             && let Some(end) = super::closing(text, at + b"import".len())
             && text.get(end + 1) == Some(&b'.')
+            && is_module(&text[at + b"import(".len()..end])
         {
             super::name_over(&mut out[at..=end]);
         }
@@ -83,6 +85,26 @@ pub(crate) fn types(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> 
     using(text, &mut out, expired)?;
     ampersands(text, &mut out, expired)?;
     Some(out)
+}
+
+/// Whether the argument of an import is one whole string, perhaps with attributes behind it:
+/// `'./x', { with: {} }`.
+fn is_module(argument: &[u8]) -> bool {
+    let argument = argument.trim_ascii();
+    let Some((quote @ (b'\'' | b'"'), rest)) = argument.split_first() else { return false };
+    let Some(end) = memchr::memchr3(*quote, b'\\', b'\n', rest) else { return false };
+    let tail = rest[end + 1..].trim_ascii_start();
+    if rest[end] != *quote || tail.is_empty() {
+        return rest[end] == *quote;
+    }
+    let Some(attributes) = tail.strip_prefix(b",").map(<[u8]>::trim_ascii_start) else {
+        return false;
+    };
+    match attributes.first() {
+        Some(b'{') => super::closing(attributes, 0)
+            .is_some_and(|end| matches!(attributes[end + 1..].trim_ascii(), b"" | b",")),
+        other => other.is_none(),
+    }
 }
 
 /// Writes `_` over each `&` of a quoted address, `href="?a=1&b=2"`: the grammar expects a character
