@@ -25,6 +25,8 @@ fn idioms_hide_no_damage() {
         ("bash", "a | \\\n | b\n"),
         ("typescript", "import('./x).then(f);\ng('a');\n"),
         ("typescript", "let a = import('./x).then((b) => b.c(')'));\n"),
+        ("rust", "const A: u32 = ~0u32;\n"),
+        ("rust", "fn a() -> u32 { b!(~); ~(1 << 4) }\n"),
     ];
     for (language, text) in damaged {
         assert!(!is_read(language, text), "{language}: {text}");
@@ -38,6 +40,7 @@ fn idioms_are_read() {
         ("bash", "find . -exec ls {} \\; | grep x\n"),
         ("typescript", "type A = import('./x').B<C>;\nlet a: import(\"./x\", { with: {} }).B;\n"),
         ("typescript", "import('./x').then(f);\n"),
+        ("rust", "type A = Token![~];\nmacro_rules! a { (~ $b:expr) => { c!(~ \"~)\") } }\n"),
     ];
     for (language, text) in valid {
         assert!(is_read(language, text), "{language}: {text}");

@@ -5,13 +5,11 @@ use super::{blank_out, is_word, word_length};
 /// Rewrites:
 /// * `try!(…)` of the edition 2015, which later editions reserve. It gets another name.
 /// * `str![…]`, a macro with the name of a type. It gets another name, too.
-/// * `~` among the tokens of a macro. It becomes `!`.
+/// * `~` between the brackets of a macro. It becomes `!`.
 /// * `safe`, before a function or a static of an `unsafe extern` block. It becomes blank.
 pub(crate) fn editions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
-    for at in memchr::memchr_iter(b'~', text) {
-        out[at] = b'!';
-    }
+    tildes(text, &mut out, expired)?;
     for name in [&b"try!"[..], b"str!"] {
         for at in memchr::memmem::find_iter(text, name) {
             if expired() {
@@ -36,6 +34,79 @@ pub(crate) fn editions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8
     Some(out)
 }
 
+/// Writes `!` over each `~` between the brackets of a macro, outside comments and strings.
+fn tildes(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    if memchr::memchr(b'~', text).is_none() {
+        return Some(());
+    }
+    // For each open bracket, whether it is one of a macro or inside one.
+    let mut open = Vec::new();
+    let mut at = 0;
+    while let Some(found) = text[at..].iter().position(|byte| b"/\"'()[]{}~".contains(byte)) {
+        if expired() {
+            return None;
+        }
+        at += found;
+        let rest = &text[at..];
+        let mut length = 1;
+        match text[at] {
+            b'/' if rest.starts_with(b"//") => length = past(rest, b"\n"),
+            b'/' if rest.starts_with(b"/*") => length = past(rest, b"*/"),
+            b'"' => length = string_length(&text[..at], rest),
+            b'\'' if rest.starts_with(b"'\\") && rest.len() > 3 => {
+                length = 3 + past(&rest[3..], b"'");
+            }
+            // Not the name of a lifetime.
+            b'\'' if rest.get(2) == Some(&b'\'') => length = 3,
+            b'(' | b'[' | b'{' => {
+                open.push(open.last() == Some(&true) || is_macro(&text[..at]));
+            }
+            b')' | b']' | b'}' => {
+                open.pop();
+            }
+            b'~' if open.last() == Some(&true) => out[at] = b'!',
+            _ => {}
+        }
+        at += length;
+    }
+    Some(())
+}
+
+/// The length of a text up to the end of the first `end`.
+fn past(text: &[u8], end: &[u8]) -> usize {
+    memchr::memmem::find(text, end).map_or(text.len(), |at| at + end.len())
+}
+
+/// The length of the string at the start of `rest`, which is a raw one if `before` says so.
+fn string_length(before: &[u8], rest: &[u8]) -> usize {
+    let hashes = before.iter().rev().take_while(|byte| **byte == b'#').count();
+    let prefix = &before[..before.len() - hashes];
+    if prefix.ends_with(b"r") {
+        let end: Vec<u8> = std::iter::once(b'"').chain(std::iter::repeat_n(b'#', hashes)).collect();
+        return 1 + past(&rest[1..], &end);
+    }
+    let mut at = 1;
+    while let Some(found) = rest.get(at..).and_then(|text| memchr::memchr2(b'"', b'\\', text)) {
+        at += found + 1;
+        if rest[at - 1] == b'"' {
+            return at;
+        }
+        at += 1;
+    }
+    rest.len()
+}
+
+/// Whether a text ends in the name of a macro and its `!`, or in `macro_rules!` and a name.
+fn is_macro(before: &[u8]) -> bool {
+    let before = before.trim_ascii_end();
+    let name = before.iter().rev().take_while(|byte| is_word(**byte)).count();
+    let mark = before[..before.len() - name].trim_ascii_end();
+    if name > 0 {
+        return mark.ends_with(b"macro_rules!");
+    }
+    mark.strip_suffix(b"!").and_then(<[u8]>::last).is_some_and(|byte| is_word(*byte))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,10 +114,25 @@ mod tests {
 
     #[test]
     fn macros_with_reserved_names_get_others() {
-        assert_eq!(rewritten(editions, "Token![~]"), "Token![!]");
         let text = "let a = try!(b); retry!(c); try { d }; f(str![e])";
         let other = "let a = _ry!(b); retry!(c); try { d }; f(_tr![e])";
         assert_eq!(rewritten(editions, text), other);
+    }
+
+    #[test]
+    fn a_tilde_in_a_macro_becomes_another_sign() {
+        for (text, other) in [
+            ("Token![~] + ~1", "Token![!] + ~1"),
+            ("a! { b(~) } !(~)", "a! { b(!) } !(~)"),
+            ("macro_rules! a { (~) => {} } ~", "macro_rules! a { (!) => {} } ~"),
+            (
+                "a!(\"~)\" ~ r#\"~\")\"# ~ ')' ~ '\\'' ~ // ~)\n~ /* ~) */ ~) ~",
+                "a!(\"~)\" ! r#\"~\")\"# ! ')' ! '\\'' ! // ~)\n! /* ~) */ !) ~",
+            ),
+            ("a!(<'b> ~)", "a!(<'b> !)"),
+        ] {
+            assert_eq!(rewritten(editions, text), other);
+        }
     }
 
     #[test]
