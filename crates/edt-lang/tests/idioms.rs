@@ -27,6 +27,8 @@ fn idioms_hide_no_damage() {
         ("typescript", "let a = import('./x).then((b) => b.c(')'));\n"),
         ("rust", "const A: u32 = ~0u32;\n"),
         ("rust", "fn a() -> u32 { b!(~); ~(1 << 4) }\n"),
+        ("c", "struct a b = {\n  .sub = {\n    This is some prose\n  },\n  .c = 1,\n};\n"),
+        ("cpp", "struct a b = {\n  .sub = {\n    This is some prose\n  },\n  .c = 1,\n};\n"),
     ];
     for (language, text) in damaged {
         assert!(!is_read(language, text), "{language}: {text}");
@@ -41,6 +43,7 @@ fn idioms_are_read() {
         ("typescript", "type A = import('./x').B<C>;\nlet a: import(\"./x\", { with: {} }).B;\n"),
         ("typescript", "import('./x').then(f);\n"),
         ("rust", "type A = Token![~];\nmacro_rules! a { (~ $b:expr) => { c!(~ \"~)\") } }\n"),
+        ("cpp", "void f(A a, B b = {1, 2}, C c = {});\n"),
     ];
     for (language, text) in valid {
         assert!(is_read(language, text), "{language}: {text}");

@@ -317,11 +317,27 @@ fn default_arguments(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) ->
             return None;
         }
         let Some(end) = closing(text, at + 2) else { continue };
-        if matches!(text[end + 1..].trim_ascii_start().first(), Some(b',' | b')')) {
+        if matches!(text[end + 1..].trim_ascii_start().first(), Some(b',' | b')'))
+            && innermost(&text[..at]) == Some(b'(')
+        {
             name_over(&mut out[at + 2..=end]);
         }
     }
     Some(())
+}
+
+/// The bracket that is open at the end of a text, if it is near.
+fn innermost(text: &[u8]) -> Option<u8> {
+    let mut depth = 0_usize;
+    for &byte in text.iter().rev().take(LONGEST) {
+        match byte {
+            b')' | b']' | b'}' => depth += 1,
+            b'(' | b'[' | b'{' if depth == 0 => return Some(byte),
+            b'(' | b'[' | b'{' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Where the type that begins at `start` ends: words of types, a name after one of `struct` and its
@@ -455,6 +471,8 @@ mod tests {
         let text = "is(a, >=, b(1)); void f(a b, c d = {1, 2}); int g[] = {1, 2};";
         let names = "is(a, AA, b(1)); void f(a b, c d = AAAAAA); int g[] = {1, 2};";
         assert_eq!(rewritten(macros, text), names);
+        let fields = "struct a b = { .c = {1, 2}, .d = {3} };";
+        assert_eq!(rewritten(macros, fields), fields);
     }
 
     #[test]
