@@ -29,6 +29,11 @@ fn idioms_hide_no_damage() {
         ("rust", "fn a() -> u32 { b!(~); ~(1 << 4) }\n"),
         ("c", "struct a b = {\n  .sub = {\n    This is some prose\n  },\n  .c = 1,\n};\n"),
         ("cpp", "struct a b = {\n  .sub = {\n    This is some prose\n  },\n  .c = 1,\n};\n"),
+        ("toml", "a = { b = 1,\n d e f = 2 }\n"),
+        ("toml", "a = { c = 1,\n = 3 }\n"),
+        ("toml", "b = { c = 1, d. = 2, }\n"),
+        ("python", "class A[T = ]: pass\n"),
+        ("python", "class A[T = , B = int]: pass\n"),
     ];
     for (language, text) in damaged {
         assert!(!is_read(language, text), "{language}: {text}");
@@ -44,6 +49,8 @@ fn idioms_are_read() {
         ("typescript", "import('./x').then(f);\n"),
         ("rust", "type A = Token![~];\nmacro_rules! a { (~ $b:expr) => { c!(~ \"~)\") } }\n"),
         ("cpp", "void f(A a, B b = {1, 2}, C c = {});\n"),
+        ("toml", "a = {\n  b . \"c d\" = 1,\n  '' = 2,\n}\n"),
+        ("python", "class A[T = int, *B = *C]: pass\n"),
     ];
     for (language, text) in valid {
         assert!(is_read(language, text), "{language}: {text}");

@@ -47,7 +47,9 @@ fn blank_defaults(parameters: &mut [u8]) {
             Some(b')' | b']' | b'}') => depth = depth.saturating_sub(1),
             Some(b'=') if depth == 0 => default = default.or(Some(at)),
             None | Some(b',') if depth == 0 || at == parameters.len() => {
-                if let Some(from) = default.take() {
+                if let Some(from) = default.take()
+                    && !matches!(parameters[from + 1..at].trim_ascii(), b"" | [b'=', ..])
+                {
                     blank_out(&mut parameters[from..at]);
                 }
             }
@@ -68,6 +70,7 @@ mod tests {
             ("class A[T = b[c, d], **P = []]: x = 1", "class A[T          , **P     ]: x = 1"),
             ("  async def f[T = int](a=1): b[c] = 1", "  async def f[T      ](a=1): b[c] = 1"),
             ("a[b] = 1", "a[b] = 1"),
+            ("class A[T = , B = c, D == e]: f", "class A[T = , B    , D == e]: f"),
         ] {
             assert_eq!(rewritten(versions, text), blank);
         }

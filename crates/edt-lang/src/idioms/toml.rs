@@ -52,18 +52,29 @@ pub(crate) fn newer(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> 
     Some(out)
 }
 
-/// The length of a key with the `=` behind it, if a value follows in its line.
+/// The length of a key, which is words and strings joined by dots, with the `=` behind it, if a
+/// value follows in its line.
 fn key_length(text: &[u8]) -> Option<usize> {
+    let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
+    let blanks = |at: usize| text[at..].iter().take_while(is_blank).count();
     let mut at = 0;
     loop {
+        at += blanks(at);
+        let part = match text.get(at)? {
+            b'"' | b'\'' => string_length(&text[at..]),
+            _ => text[at..].iter().take_while(|byte| is_word(**byte) || **byte == b'-').count(),
+        };
+        if part == 0 {
+            return None;
+        }
+        at += part;
+        at += blanks(at);
         match text.get(at)? {
+            b'.' => at += 1,
             b'=' => {
-                let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
-                let value = text[at + 1..].iter().find(|byte| !is_blank(byte))?;
+                let value = text.get(at + 1 + blanks(at + 1))?;
                 return (!b",}#\r\n".contains(value)).then_some(at + 1);
             }
-            b'"' | b'\'' => at += string_length(&text[at..]),
-            byte if is_word(*byte) || b"-. \t".contains(byte) => at += 1,
             _ => return None,
         }
     }
@@ -127,6 +138,10 @@ mod tests {
         assert_eq!(rewritten(newer, "a = { b 1, c }\n"), "a = [ b 1, c ]\n");
         assert_eq!(rewritten(newer, "a = { b = 1\n"), "a = {     1\n");
         assert_eq!(rewritten(newer, "a = { b =, c = }"), "a = [ b =, c = ]");
+        let text = "a = { b c = 1, = 2, d. = 3, .e = 4, f..g = 5 }";
+        let array = "a = [ b c = 1, = 2, d. = 3, .e = 4, f..g = 5 ]";
+        assert_eq!(rewritten(newer, text), array);
+        assert_eq!(rewritten(newer, "a = { b . \"c\" = 1 }"), "a = [           1 ]");
     }
 
     #[test]
