@@ -45,6 +45,9 @@ fn idioms_are_read() {
     let valid = [
         ("bash", "foo \\\n  | grep x \\\n  | sort\n"),
         ("bash", "find . -exec ls {} \\; | grep x\n"),
+        ("bash", "if [ -n \"$a\" -a \\( \"$b\" = 1 -o \"$c\" = 2 \\) ]; then\n  d\nfi\n"),
+        ("bash", "find . \\( -name a -o -name b \\) -print\n"),
+        ("bash", "if [ ! \\( -f a -o -f b \\) ]; then\n  d\nfi\n"),
         ("typescript", "type A = import('./x').B<C>;\nlet a: import(\"./x\", { with: {} }).B;\n"),
         ("typescript", "import('./x').then(f);\n"),
         ("rust", "type A = Token![~];\nmacro_rules! a { (~ $b:expr) => { c!(~ \"~)\") } }\n"),

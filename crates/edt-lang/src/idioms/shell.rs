@@ -14,7 +14,7 @@ const KEYWORDS: [&[u8]; 14] = [
 /// * expansions, `${…}` and `$((…))`, by names, and extended patterns, such as `!(a|b)`, by words.
 /// * `for NAME do` by `for NAME;do`.
 /// * the sign `<<<`, behind whose word further arguments may follow, by blanks.
-/// * escaped parentheses of `test` by words.
+/// * escaped parentheses of `test` by blanks.
 /// * the bars of pipelines by blanks: many of them in nested conditions exceed what the parser
 ///   follows.
 pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
@@ -61,7 +61,7 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
             && matches!(text.get(at + 1), Some(b'(' | b')'))
             && text.get(at + 2).is_none_or(u8::is_ascii_whitespace)
         {
-            out[at..at + 2].fill(b'A');
+            out[at..at + 2].fill(b' ');
         }
     }
     for at in memchr::memmem::find_iter(text, b"<<< ") {
@@ -191,8 +191,8 @@ mod tests {
     }
 
     #[test]
-    fn escaped_parentheses_become_words() {
-        assert_eq!(rewritten(expansions, "[ a -a \\( b \\) ]\n"), "[ a -a AA b AA ]\n");
+    fn escaped_parentheses_become_blank() {
+        assert_eq!(rewritten(expansions, "[ a -a \\( b \\) ]\n"), "[ a -a    b    ]\n");
     }
 
     #[test]
