@@ -50,6 +50,7 @@ fn idioms_are_read() {
         ("bash", "if [ ! \\( -f a -o -f b \\) ]; then\n  d\nfi\n"),
         ("typescript", "type A = import('./x').B<C>;\nlet a: import(\"./x\", { with: {} }).B;\n"),
         ("typescript", "import('./x').then(f);\n"),
+        ("typescript", "export default function (a: string): void\n"),
         ("rust", "type A = Token![~];\nmacro_rules! a { (~ $b:expr) => { c!(~ \"~)\") } }\n"),
         ("cpp", "void f(A a, B b = {1, 2}, C c = {});\n"),
         ("toml", "a = {\n  b . \"c d\" = 1,\n  '' = 2,\n}\n"),

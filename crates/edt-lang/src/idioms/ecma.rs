@@ -37,7 +37,8 @@ pub(crate) fn types(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> 
         start += line.len();
     }
     for at in memchr::memmem::find_iter(text, DEFAULT) {
-        if matches!(text.get(at + DEFAULT.len()), Some(b'<' | b'(')) {
+        let end = at + DEFAULT.len();
+        if matches!(text.get(end + blanks(&text[end..])), Some(b'<' | b'(')) {
             out[at..at + DEFAULT.len()].copy_from_slice(b"function AAAAAAAAAAAAAA");
         }
     }
@@ -219,6 +220,8 @@ mod tests {
         let text = "export default function<A>(a: A): A\nexport default function f() {}";
         let named = "function AAAAAAAAAAAAAA<A>(a: A): A\nexport default function f() {}";
         assert_eq!(rewritten(types, text), named);
+        let text = "export default function (a: string): void";
+        assert_eq!(rewritten(types, text), "function AAAAAAAAAAAAAA (a: string): void");
     }
 
     #[test]
