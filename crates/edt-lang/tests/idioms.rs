@@ -55,6 +55,8 @@ fn idioms_are_read() {
         ("cpp", "void f(A a, B b = {1, 2}, C c = {});\n"),
         ("toml", "a = {\n  b . \"c d\" = 1,\n  '' = 2,\n}\n"),
         ("python", "class A[T = int, *B = *C]: pass\n"),
+        ("css", "a { b: url(\n  ../a.png\n) }\n"),
+        ("css", "a { b: url(a\\)b.png) }\n"),
     ];
     for (language, text) in valid {
         assert!(is_read(language, text), "{language}: {text}");

@@ -317,12 +317,30 @@ impl Reader<'_> {
 
     fn skip_url(&mut self) {
         let rest = &self.text[self.at..];
-        let line = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        if let Some(end) = memchr::memchr(b')', &rest[..line]) {
+        if let Some(end) = url_end(rest) {
             self.at += end + 1;
         } else {
             self.found.push((self.at + 3..self.at + 4, OPENING));
-            self.at += line;
+            self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        }
+    }
+}
+
+/// Where the `url(` at the start of a text closes. White space around the address may have line
+/// ends.
+fn url_end(text: &[u8]) -> Option<usize> {
+    let spaces =
+        |at: usize| text[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let mut at = 4 + spaces(4);
+    loop {
+        match text.get(at)? {
+            b')' => return Some(at),
+            b'\n' => {
+                let end = at + spaces(at);
+                return (text.get(end) == Some(&b')')).then_some(end);
+            }
+            b'\\' if text.get(at + 1).is_some_and(|byte| !b"\r\n".contains(byte)) => at += 2,
+            _ => at += 1,
         }
     }
 }
@@ -375,6 +393,15 @@ mod tests {
         assert_eq!(problems("a { width: calc(1px; }\n"), [(1, OPENING)]);
         assert_eq!(problems("a { content: \"x; }\n").len(), 2);
         assert_eq!(problems("a { }\n/* b\n"), [(2, COMMENT)]);
+    }
+
+    #[test]
+    fn an_address_ends_with_its_line_or_after_white_space() {
+        assert_eq!(problems("a { b: url(\n  ../a.png\n) }\n"), []);
+        assert_eq!(problems("a { b: url(\r\n\ta\\)b.png \r\n\t) }\n"), []);
+        for text in ["a { b: url(a.png;\n}\n", "a { b: url(\n}\n", "a { b: url(a\n b) }\n"] {
+            assert!(problems(text).contains(&(1, OPENING)), "{text}");
+        }
     }
 
     #[test]
