@@ -839,7 +839,7 @@ fn an_approved_override_is_not_for_an_earlier_change() {
     let policy: &[u8] = b"[guards.size_reduction]\noverride = \"approval\"\n";
     let workspace = TestRepo::with(&[("edt.toml", policy), ("long.txt", long.as_bytes())]);
     workspace.edt(&["begin"]);
-    workspace.write("long.txt", &lines(120));
+    workspace.write("long.txt", lines(120));
     workspace.git(&["commit", "--quiet", "--no-verify", "-am", "by hand"]);
     assert_eq!(workspace.edt(&["land"]).codes(), ["SIZE_REDUCTION"]);
     let shrink = json!({"path": "long.txt", "mode": "overwrite", "content": lines(20), "allow": ["size_reduction"]});

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use edt_io::clock::CpuLimit;
 use edt_lang::Language;
-use edt_lang::symbols::{NameUse, Symbol, Use, uses_of};
+use edt_lang::symbols::Symbol;
+use edt_lang::uses::{NameUse, Use, uses_of};
 
 use super::splice::Splice;
 use super::symbol::{MAX_TIME, SymbolError, line_of};

@@ -17,6 +17,7 @@ pub mod preprocessor;
 pub mod symbols;
 pub mod table;
 pub mod trees;
+pub mod uses;
 mod visit;
 
 pub use parse::{Parsed, Unparsed, parse};
