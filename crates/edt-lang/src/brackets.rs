@@ -87,6 +87,8 @@ const SIGNIFICANT: [bool; 256] = {
 
 /// The maximum number of enclosing braces to search for one of the same indentation.
 const NESTING: usize = 64;
+/// The most bytes of a line on either side of a brace that is an argument.
+const LONGEST_CALL: usize = 80;
 /// The maximum length of a number in characters.
 const LONGEST_NUMBER: usize = 80;
 
@@ -99,11 +101,18 @@ struct Scan<'t> {
 /// Whether the brace at `at` ends the only argument of a macro in capitals alone on its line:
 /// `CPP(extern "C" {)`, `CPP(})`.
 fn is_lone_argument(text: &[u8], at: usize) -> bool {
-    let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
-    if text[at + 1..end].trim_ascii() != b")" {
+    let near = &text[at + 1..text.len().min(at + 1 + LONGEST_CALL)];
+    let blank = near.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    if near.get(blank) != Some(&b')') {
         return false;
     }
-    let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+    let end = memchr::memchr(b'\n', near).unwrap_or(near.len());
+    if !near[blank + 1..end].trim_ascii().is_empty() {
+        return false;
+    }
+    let least = at.saturating_sub(LONGEST_CALL);
+    let start = memchr::memrchr(b'\n', &text[least..at]).map(|end| least + end + 1);
+    let Some(start) = start.or((least == 0).then_some(0)) else { return false };
     let before = text[start..at].trim_ascii_start();
     let word = before.iter().take_while(|byte| byte.is_ascii_uppercase() || **byte == b'_').count();
     let inner = &before[word..];
@@ -337,6 +346,12 @@ mod tests {
     fn a_macro_in_capitals_may_open_or_close_a_block() {
         assert_eq!(alone("CPP(extern \"C\" {)\nint x;\nCPP(})\n"), "");
         assert_eq!(alone("CPP(a, {)\nf({);\nF({ }))\n"), "{{)");
+    }
+
+    #[test]
+    fn one_long_line_takes_linear_time() {
+        assert_eq!(alone(&"{1},".repeat(1_200_000)), "");
+        assert_eq!(alone(&"{1}),({1}),(".repeat(400_000)), ")(");
     }
 
     #[test]
