@@ -1,4 +1,4 @@
-//! The uses of a name in a file, told apart by what they may mean.
+//! The uses of a name in a file, and what each may mean.
 
 use std::ops::Range;
 
