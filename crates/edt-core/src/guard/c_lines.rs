@@ -80,6 +80,12 @@ impl<'l, 't> Lines<'l, 't> {
         let indent = line.len() - line.trim_ascii_start().len();
         (start + indent.min(end), line[..end].trim_ascii())
     }
+
+    /// Whether the row has code. A string is prose for the tree, and code here.
+    fn has_code(&self, row: usize) -> bool {
+        let (at, code) = self.code(row);
+        code.starts_with(b"\"") || !code.is_empty() && !self.tree.is_prose(at)
+    }
 }
 
 /// The second of two commas in a row.
@@ -217,11 +223,7 @@ fn lost_semicolon(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
     {
         return None;
     }
-    let filled = |row: &usize| {
-        let (at, code) = lines.code(*row);
-        // A string is prose, too.
-        code.starts_with(b"\"") || !code.is_empty() && !lines.tree.is_prose(at)
-    };
+    let filled = |row: &usize| lines.has_code(*row);
     let before = (0..row).rev().find(filled)?;
     let after = (row + 1..lines.all.len()).find(filled)?;
     let (above, (next_at, below)) = (lines.code(before).1, lines.code(after));
@@ -268,11 +270,7 @@ fn open_initializer(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
         b"while",
     ];
     let (start, code) = lines.code(row);
-    let filled = |row: &usize| {
-        let (at, code) = lines.code(*row);
-        // A string is prose, too.
-        code.starts_with(b"\"") || !code.is_empty() && !lines.tree.is_prose(at)
-    };
+    let filled = |row: &usize| lines.has_code(*row);
     let value = match code.last()? {
         b'"' => {
             let above = || lines.code((0..row).rev().find(filled)?).1.strip_suffix(b"=");
