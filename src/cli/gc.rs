@@ -95,9 +95,9 @@ impl Args {
     }
 
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let (repo, _) = context.repo()?;
         let age = i64::from(self.older_than) * 24 * 60 * 60;
-        let freed = gc(&repo, GcOptions { before: clock::seconds() - age, dry_run: self.dry_run })?;
+        let options = GcOptions { before: clock::seconds() - age, dry_run: self.dry_run };
+        let freed = gc(context.quiet_workspace()?, options)?;
         // Where another call is busy, the copies stay until the next one.
         if !self.dry_run
             && let Ok(mut workspace) = context.quiet_workspace()

@@ -2,7 +2,9 @@
 
 use std::process::Stdio;
 
-use crate::test_repo::{EDT, TestRepo};
+use crate::test_repo::{EDT, TestRepo, has_strace, run};
+
+const APPEND: [&str; 6] = ["apply", "a.txt", "--mode", "append", "--content", "two\n"];
 
 /// How often an edit with `args` syncs: a file, and a file system.
 fn waits(workspace: &TestRepo, text: &str, args: &[&str]) -> (usize, usize) {
@@ -123,4 +125,79 @@ fn a_level_that_there_is_not_is_refused() {
         2,
         &["apply", "a.txt", "--mode", "overwrite", "--content", "x\n"],
     );
+}
+
+/// A lock that a crashed Git left. `HEAD` must move, so the call ends before it changes anything.
+#[test]
+fn a_stale_lock_of_head_refuses_a_call_that_moves_head() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    let lock = workspace.root.join(".git/HEAD.lock");
+    std::fs::write(&lock, "").unwrap();
+    workspace.refuses(&["SESSION_BUSY"], 3, &APPEND);
+    std::fs::remove_file(&lock).unwrap();
+    workspace.edt(&APPEND).landed();
+    std::fs::write(&lock, "").unwrap();
+    for args in [&["land"][..], &["abandon"]] {
+        workspace.refuses(&["SESSION_BUSY"], 3, args);
+    }
+    // HEAD does not move: its lock is not needed.
+    workspace.edt(&APPEND).landed();
+    std::fs::remove_file(&lock).unwrap();
+    workspace.edt(&["land"]).landed();
+    workspace.is_clean();
+}
+
+#[test]
+fn a_stale_lock_of_a_ref_that_a_call_deletes_refuses_the_call() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.edt(&APPEND).landed();
+    for lock in ["refs/heads/edt/main-1.lock", "packed-refs.lock"] {
+        let lock = workspace.root.join(".git").join(lock);
+        std::fs::write(&lock, "").unwrap();
+        workspace.refuses(&["SESSION_BUSY"], 3, &["abandon"]);
+        std::fs::remove_file(&lock).unwrap();
+    }
+    workspace.edt(&["abandon"]).landed();
+}
+
+/// Git refuses a commit then, before it changes anything.
+#[test]
+fn a_log_that_cannot_be_written_refuses_an_edit() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.edt(&APPEND).landed();
+    for log in ["HEAD", "refs/heads/edt/main-1"] {
+        let log = workspace.root.join(".git/logs").join(log);
+        let kept = log.with_extension("kept");
+        std::fs::rename(&log, &kept).unwrap();
+        std::fs::create_dir(&log).unwrap();
+        std::fs::write(log.join("x"), "").unwrap();
+        workspace.refuses(&["IO_ERROR"], 5, &APPEND);
+        std::fs::remove_dir_all(&log).unwrap();
+        std::fs::rename(&kept, &log).unwrap();
+    }
+    workspace.edt(&APPEND).landed();
+    workspace.is_clean();
+}
+
+/// `strace` fails the write of each log once, after the branch has moved.
+#[test]
+fn a_log_that_fails_once_leaves_no_lock_and_no_staged_reversal() {
+    if !has_strace() {
+        println!("skipped: strace is not installed");
+        return;
+    }
+    for log in ["HEAD", "refs/heads/edt/main-1"] {
+        let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+        workspace.edt(&APPEND).landed();
+        let log = workspace.root.join(".git/logs").join(log);
+        let mut command = workspace.command("strace");
+        command.args(["-qq", "-f", "-o", "/dev/null", "-e", "inject=write:error=EIO:when=1"]);
+        command.arg("-P").arg(&log).arg(EDT).args(APPEND).arg("--json");
+        let answer = run(command, b"", &APPEND);
+        assert_eq!(answer.json["status"], "applied", "{:#}", answer.json);
+        assert_eq!(workspace.locks(), Vec::<String>::new());
+        assert_eq!(workspace.git(&["diff", "--cached", "--stat"]), "");
+        workspace.edt(&APPEND).landed();
+        workspace.is_clean();
+    }
 }

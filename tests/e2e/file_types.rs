@@ -694,6 +694,43 @@ fn a_mount_in_the_worktree_is_part_of_it_and_a_file_that_is_one_is_refused() {
     assert_eq!(workspace.text("mnt/here.txt"), "under the mount\n", "nothing went below the mount");
 }
 
+/// As in a container that has the worktree and its Git directory, or parts of the worktree, from
+/// different directories of one disk: the device is the same, and a rename from one mount to the
+/// other is `EXDEV`.
+#[test]
+fn mounts_of_one_file_system_are_edited() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("sub/b.txt", b"two\n")]);
+    let script = "
+        mkdir ../git ../sub
+        cp -a .git/. ../git
+        cp -a sub/. ../sub
+        mount --bind ../git .git || exit 77
+        mount --bind ../sub sub || exit 77
+        echo mounted
+        for path in a.txt sub/b.txt; do
+            \"$EDT\" apply $path --mode append --content 'more\n'
+        done
+        \"$EDT\" apply sub/deep/new.txt --mode create --content 'new\n'
+        \"$EDT\" apply sub/b.txt --mode delete
+        \"$EDT\" undo -n 2
+        \"$EDT\" land
+        git status --porcelain
+        git fsck --strict
+        ls -A sub .git
+        cp -a ../git/. ../kept";
+    let Some(out) = with_mounts(&workspace, script) else {
+        println!("skipped: no right to a mount namespace");
+        return;
+    };
+    assert!(
+        out.contains("landed: 2 edits") && !out.contains(".edt-") && !out.contains(".lock"),
+        "{out}"
+    );
+    let kept = workspace.root.parent().unwrap().join("kept");
+    let show = ["--git-dir", kept.to_str().unwrap(), "show", "main:sub/b.txt"];
+    assert_eq!(workspace.git(&show), "two\nmore\n");
+}
+
 #[test]
 fn ignore_rules_that_are_a_fifo_do_not_block() {
     for name in [".gitignore", "new/.gitignore", "dir/.gitignore"] {

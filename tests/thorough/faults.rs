@@ -293,8 +293,7 @@ fn leave(root: &Path) -> Result<Vec<&'static str>> {
 }
 
 fn collect(root: &Path) -> Result<Vec<&'static str>> {
-    let (repo, _) = LockedWorkspace::read(root, &options())?;
-    gc(&repo, GcOptions { before: i64::MAX, dry_run: false }).map(|_| Vec::new())
+    gc(open(root)?, GcOptions { before: i64::MAX, dry_run: false }).map(|_| Vec::new())
 }
 
 // --- the repositories -----------------------------------------------------------------------------------------------------
@@ -1002,6 +1001,14 @@ impl Trial {
             }
             InjectedFault::None => false,
         };
+        // The user's Git may come before the next call of edt.
+        if answer.is_ok()
+            && matches!(fault, InjectedFault::Once(_))
+            && !step.1.ends_with("index")
+            && State::of(root).index != self.new.index
+        {
+            faults.push("answered with an index that reverses the change".to_owned());
+        }
         faults.extend(self.judge(root, must_be, if tied { Hands::Tied } else { Hands::Free }));
         faults.extend(self.goes_on(root));
         faults

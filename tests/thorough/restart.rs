@@ -165,6 +165,34 @@ fn a_recovery_reports_the_recovered_files() {
     );
 }
 
+/// Prompts and IDEs run `git status` before anyone calls edt, and Git writes the old index again.
+#[test]
+fn status_first_after_power_cut() {
+    for lost in [Lost::Index, Lost::Branch, Lost::File] {
+        let cut = Cut::after_two_edits();
+        let tip = cut.workspace.rev("HEAD");
+        cut.lose(lost);
+        // The changed time of another file makes Git write the index.
+        fs::write(cut.workspace.root.join("b.txt"), "other\n").unwrap();
+        cut.workspace.git(&["status"]);
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0, "{lost:?}");
+        assert_eq!(cut.workspace.rev("HEAD"), tip, "{lost:?}");
+        assert_eq!(cut.workspace.git(&["diff", "--cached", "--stat"]), "", "{lost:?}");
+        assert_eq!(cut.workspace.text("a.txt"), "four\n", "{lost:?}");
+        cut.workspace.is_sound();
+    }
+}
+
+#[test]
+fn an_entry_that_the_user_put_back_stays_after_a_restart() {
+    let cut = Cut::after_two_edits();
+    cut.workspace.git(&["reset", "--quiet", "HEAD~1", "--", "a.txt"]);
+    let staged = cut.workspace.git(&["ls-files", "--stage"]);
+    cut.restart();
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.git(&["ls-files", "--stage"]), staged);
+}
+
 #[test]
 fn later_user_changes_stay_after_a_restart() {
     let cut = Cut::after_two_edits();
@@ -404,6 +432,29 @@ fn a_shallow_clone_is_recovered_after_a_restart() {
         .unwrap();
     assert_eq!(workspace.edt(&["status"]).exit, 0);
     workspace.is_clean();
+}
+
+/// After an orderly shutdown nothing was lost: what is missing was put away by the user.
+#[test]
+fn a_file_that_the_user_stashed_stays_stashed_after_a_restart() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.edt(&["begin", "s", "--no-switch"]).landed();
+    for path in ["new.txt", "dir/new.txt"] {
+        workspace.edt(&["apply", path, "--mode", "create", "--content", "x\n"]).landed();
+    }
+    // More than the resolution of the time of a directory.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    workspace.git(&["stash", "--quiet", "--include-untracked"]);
+    let journal =
+        File::options().write(true).open(workspace.root.join(".git/edt/main/journal")).unwrap();
+    journal.write_all_at(&[0xee; 16], 36).unwrap();
+    assert_eq!(workspace.edt(&["status"]).exit, 0);
+    assert!(!workspace.exists("new.txt") && !workspace.exists("dir/new.txt"));
+    workspace.git(&["stash", "pop", "--quiet"]);
+    assert_eq!(
+        (workspace.text("new.txt"), workspace.text("dir/new.txt")),
+        ("x\n".into(), "x\n".into())
+    );
 }
 
 #[test]

@@ -185,6 +185,29 @@ impl Index {
         i64::from(self.newest) >= written
     }
 
+    /// Whether the entry has no stat: `git reset` and `git restore --staged` write such an entry if
+    /// the file differs.
+    #[must_use]
+    pub fn has_no_stat(&self, path: &RepoPath) -> bool {
+        self.position(path).is_ok_and(|i| {
+            let stat = &self.bytes[self.starts[i]..][..STAT_LEN];
+            stat[..MODE_AT].iter().chain(&stat[MODE_AT + 4..]).all(|byte| *byte == 0)
+        })
+    }
+
+    /// Whether each entry has a name and an id, in the order of the names, and each extension a
+    /// signature.
+    fn is_whole(&self) -> bool {
+        let has_content = |i: usize| {
+            let oid = &self.bytes[self.starts[i] + STAT_LEN..][..self.hash_len];
+            !self.name(i).is_empty() && oid.iter().any(|byte| *byte != 0)
+        };
+        let count = self.starts.len();
+        (0..count).all(has_content)
+            && (1..count).all(|i| self.name(i - 1) <= self.name(i))
+            && self.extensions.iter().all(|at| self.bytes[at.start] != 0)
+    }
+
     /// Makes `changes`. `directories` has the trees of the touched directories before and after,
     /// for the cache-tree.
     ///
@@ -438,7 +461,9 @@ impl Repo {
         hasher.try_finalize().ok()
     }
 
-    /// Whether these bytes are a complete index, according to its checksum.
+    /// Whether these bytes are a complete index, according to its checksum. Git accepts an index
+    /// without a checksum whatever `index.skipHash` says. Then the entries decide: a power failure
+    /// leaves zeros, and no entry of a complete index has an empty name or the null id.
     #[must_use]
     pub fn is_valid_index(&self, bytes: &[u8]) -> bool {
         let Some(end) = bytes
@@ -448,10 +473,16 @@ impl Repo {
         else {
             return false;
         };
-        let skipped = || self.inner.config_snapshot().boolean("index.skipHash") == Some(true);
         let (content, sum) = bytes.split_at(end);
         if sum == self.null().as_slice() {
-            return skipped() && Index::parse(bytes.to_vec(), sum.len()).is_ok();
+            return match Index::parse(bytes.to_vec(), sum.len()) {
+                Ok(index) => index.is_whole(),
+                // The entries of a split or sparse index are Git's to read. Its extensions are at
+                // the end.
+                Err(UnsupportedIndex) => [b"link", b"sdir"]
+                    .iter()
+                    .any(|signature| memchr::memmem::rfind(content, *signature).is_some()),
+            };
         }
         self.checksum(content).is_some_and(|oid| oid.as_slice() == sum)
     }
@@ -667,6 +698,37 @@ mod tests {
         bytes[end..].fill(0);
         let mut index = Index::parse(bytes.clone(), 20).unwrap();
         assert_eq!(index.finish(|_| Some(oid(9))), bytes);
+    }
+
+    #[test]
+    fn an_index_without_a_checksum_is_valid_unless_a_part_of_it_is_zero() {
+        let scratch = ScratchRepo::with(&[("a", "1")]);
+        let repo = Repo::open(scratch.path()).unwrap();
+        let entries = [("a", 0o100_644, 0, 0), ("b/c", 0o100_644, 0, 0)];
+        let mut bytes = index(2, &entries, &[(b"TREE", b"a b")]);
+        let end = bytes.len() - 20;
+        bytes[end..].fill(0);
+        assert!(repo.is_valid_index(&bytes), "whatever index.skipHash says, as for Git");
+        for cut in [0, 4, 12, 40, 12 + 72, end - 11] {
+            let mut torn = bytes.clone();
+            torn[cut..].fill(0);
+            assert!(!repo.is_valid_index(&torn), "zero from {cut}");
+            assert!(!repo.is_valid_index(&bytes[..cut]), "cut at {cut}");
+        }
+        let mut split = index(2, &[], &[(b"link", b"x")]);
+        let end = split.len() - 20;
+        split[end..].fill(0);
+        assert!(repo.is_valid_index(&split));
+        split[12..].fill(0);
+        assert!(!repo.is_valid_index(&split));
+    }
+
+    #[test]
+    fn an_entry_without_a_stat_is_known_as_such() {
+        let mut index = parsed(2, &[("a", 0o100_644, 0, 0), ("b", 0o100_644, 0, 0)]);
+        index.restat(&path("b"), &stat()).unwrap();
+        let found = ["a", "b", "c"].map(|name| index.has_no_stat(&path(name)));
+        assert_eq!(found, [true, false, false]);
     }
 
     #[test]

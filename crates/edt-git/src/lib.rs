@@ -10,6 +10,7 @@ mod configured;
 pub mod confinement;
 pub mod convert;
 mod convert_scan;
+mod delete_refs;
 pub mod diff;
 pub mod driver;
 mod encoding;
@@ -51,7 +52,7 @@ pub use objects::Loose;
 pub use renames::{ChangedPath, RenamedFrom};
 pub use repo::{FileId, FileMode, Head, InHead, Repo, Tracked};
 pub use supported::common_dir_at;
-pub use swap::{RefSwap, is_per_worktree};
+pub use swap::{HeadLock, RefSwap, is_per_worktree};
 pub use worktrees::Worktree;
 
 use edt_types::{Code, Finding, Result};

@@ -3,8 +3,7 @@
 
 use super::Oid;
 use super::identity::Role;
-use super::repo::{InHead, Repo};
-use super::swap::RefSwap;
+use super::repo::Repo;
 use edt_io::file::{File, OpenMode};
 use edt_io::{failed, fs};
 use edt_types::Result;
@@ -22,51 +21,80 @@ pub enum ReflogWrite {
 /// An expected line of a log: the old value, the new value, the message.
 pub type ReflogLine<'a> = (Oid, Oid, &'a str);
 
+/// Open logs, with their paths.
+#[derive(Debug, Default)]
+pub struct Reflogs(Vec<(PathBuf, File)>);
+
 impl Repo {
-    /// Writes the reflog lines of `swap`.
+    /// Opens the logs of `names`, so that a log that cannot be written is known before anything is
+    /// changed. A log that does not exist is not created yet.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn log_swap(&self, swap: &RefSwap<'_>, write: ReflogWrite) -> Result<()> {
-        let names = [Some(swap.name), (swap.head == InHead::Yes).then_some("HEAD")];
-        names
-            .into_iter()
-            .flatten()
-            .try_for_each(|name| self.log_ref(name, swap.from, swap.to, swap.log, write))
+    pub fn open_logs<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<Reflogs> {
+        let mut open = Vec::new();
+        for name in names {
+            let path = self.log_path(name);
+            match File::open(&path, OpenMode::Append) {
+                Ok(file) => open.push((path, file)),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    if self.creates_logs()
+                        && let Some(above) = path.ancestors().skip(1).find(|above| above.exists())
+                    {
+                        fs::check_writable(above)
+                            .map_err(|error| failed("make a log in", above, &error))?;
+                    }
+                }
+                Err(error) => return Err(failed("open the log", &path, &error).into()),
+            }
+        }
+        Ok(Reflogs(open))
     }
 
-    /// Appends one line to the log of `name`, if Git would write one.
+    /// Whether Git would create a log that does not exist.
+    fn creates_logs(&self) -> bool {
+        let wanted = self.inner.config_snapshot().string("core.logAllRefUpdates");
+        let wanted = wanted.map(|value| value.to_string().to_ascii_lowercase());
+        !matches!(wanted.as_deref(), Some("false" | "no" | "off" | "0"))
+    }
+
+    /// The log at `path` to append to; `None` if Git would write none.
+    fn open_log(&self, path: &Path) -> Result<Option<File>> {
+        let create = self.creates_logs();
+        let how = if create { OpenMode::AppendOrCreate } else { OpenMode::Append };
+        match File::open(path, how) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && create => {
+                let directory = path.parent().unwrap_or(path);
+                fs::make_dir(directory).map_err(|error| failed("make", directory, &error))?;
+                let open = File::open(path, OpenMode::AppendOrCreate);
+                Ok(Some(open.map_err(|error| failed("open the log", path, &error))?))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("open the log", path, &error).into()),
+        }
+    }
+
+    /// Appends one line to the log of `name`, if Git would write one. The log is one of `open`, or
+    /// is opened now.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn log_ref(
         &self,
+        open: &Reflogs,
         name: &str,
-        from: Oid,
-        to: Oid,
-        log: &str,
+        (from, to, log): ReflogLine<'_>,
         write: ReflogWrite,
     ) -> Result<()> {
         let path = self.log_path(name);
-        let wanted = self
-            .inner
-            .config_snapshot()
-            .string("core.logAllRefUpdates")
-            .map(|value| value.to_string().to_ascii_lowercase());
-        let create = !matches!(wanted.as_deref(), Some("false" | "no" | "off" | "0"));
-        let file = match File::open(
-            &path,
-            if create { OpenMode::AppendOrCreate } else { OpenMode::Append },
-        ) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && create => {
-                let directory = path.parent().unwrap_or(&path);
-                fs::make_dir(directory).map_err(|error| failed("make", directory, &error))?;
-                let open = File::open(&path, OpenMode::AppendOrCreate);
-                open.map_err(|error| failed("open the log", &path, &error))?
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(failed("open the log", &path, &error).into()),
+        let opened;
+        let file = if let Some((_, file)) = open.0.iter().find(|(open, _)| *open == path) {
+            file
+        } else {
+            let Some(file) = self.open_log(&path)? else { return Ok(()) };
+            opened = file;
+            &opened
         };
         let mut line = format!("{from} {to} ").into_bytes();
         line.extend_from_slice(&self.signature(Role::Committer)?);
@@ -75,7 +103,7 @@ impl Repo {
         line.extend(log.bytes().map(|b| if b == b'\n' { b' ' } else { b }));
         line.push(b'\n');
         if write == ReflogWrite::AppendIfMissing {
-            let tail = tail(&file, &path)?;
+            let tail = tail(file, &path)?;
             let same = |line: &str| {
                 line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"))
             };
@@ -127,9 +155,8 @@ impl Repo {
             None => wanted.iter().position(|(from, ..)| Some(*from) == last),
         };
         let missing = next.map_or(&[][..], |next| &wanted[next..]);
-        missing.iter().try_for_each(|(from, to, log)| {
-            self.log_ref(name, *from, *to, log, ReflogWrite::Append)
-        })
+        let open = Reflogs::default();
+        missing.iter().try_for_each(|line| self.log_ref(&open, name, *line, ReflogWrite::Append))
     }
 
     /// The new value in the last complete line of the log of `name`.
@@ -263,7 +290,7 @@ mod tests {
     }
 
     fn write(repo: &Repo, from: u8, to: u8, log: &str, how: ReflogWrite) {
-        repo.log_ref(NAME, oid(from), oid(to), log, how).unwrap();
+        repo.log_ref(&Reflogs::default(), NAME, (oid(from), oid(to), log), how).unwrap();
     }
 
     #[test]

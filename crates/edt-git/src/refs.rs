@@ -295,7 +295,8 @@ mod tests {
             [(0, 1, "commit"), (1, 2, "land"), (2, 3, "commit"), (3, 4, "land"), (4, 3, "land")];
         for (from, to, log) in steps {
             let write = crate::reflog::ReflogWrite::Append;
-            repo.log_ref("refs/heads/x", oid(from), oid(to), log, write).unwrap();
+            let line = (oid(from), oid(to), log);
+            repo.log_ref(&Default::default(), "refs/heads/x", line, write).unwrap();
         }
         let before = |tip, word: &str| {
             repo.logged_before("refs/heads/x", oid(tip), |message| message == word)

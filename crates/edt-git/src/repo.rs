@@ -257,6 +257,13 @@ impl Repo {
         Ok(Head { branch, commit })
     }
 
+    /// Whether other repositories may borrow any object of this one (`extensions.preciousObjects`),
+    /// so that Git refuses to remove packs and objects.
+    #[must_use]
+    pub fn has_precious_objects(&self) -> bool {
+        self.inner.config_snapshot().boolean("extensions.preciousObjects") == Some(true)
+    }
+
     /// Whether a sparse checkout leaves files out.
     #[must_use]
     pub fn is_sparse(&self) -> bool {

@@ -11,12 +11,17 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::Oid;
-use super::repo::{InHead, Repo};
+use super::repo::Repo;
 use edt_io::clock::Countdown;
 use edt_io::file::{File, OpenMode};
-use edt_io::{failed, file, fs, spawn};
+use edt_io::{failed, file, fs};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
+
+/// The staging file of refs.
+pub(super) const REF: &str = "ref";
+/// The staging file of HEAD, whose lock is held while other refs move.
+const HEAD: &str = "head";
 
 /// How long to wait for the lock of a ref. Git holds one for well under a millisecond.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
@@ -30,18 +35,20 @@ pub struct RefSwap<'a> {
     pub from: Oid,
     /// The new value.
     pub to: Oid,
-    /// The message of the reflog line.
-    pub log: &'a str,
-    /// Whether HEAD is on the branch, so that HEAD's log gets the line, too.
-    pub head: InHead,
 }
 
 /// A lock file, removed on drop unless it was renamed.
-struct RefLock(Option<PathBuf>);
+#[derive(Debug)]
+pub(super) struct RefLock(Option<PathBuf>);
+
+/// The held lock of HEAD, which has the new content already.
+#[must_use = "HEAD moves with `Repo::move_head`"]
+#[derive(Debug)]
+pub struct HeadLock(RefLock);
 
 impl RefLock {
     /// Removes the lock. If this fails, recovery recognises the lock as edt's own.
-    fn release(mut self) -> Result<()> {
+    pub(super) fn release(mut self) -> Result<()> {
         let Some(path) = self.0.take() else { return Ok(()) };
         fs::remove_file(&path).map_err(|error| failed("unlock", &path, &error).into())
     }
@@ -75,7 +82,7 @@ impl Repo {
             current => return Err(ref_moved(name, None, current).into()),
         }
         let path = self.ref_path(name);
-        if self.link_new_file(&format!("{to}\n"), &path)? {
+        if self.link_new_file(&format!("{to}\n"), &path, REF)? {
             return Ok(());
         }
         Err(ref_moved(name, None, self.ref_value(name)?).into())
@@ -145,69 +152,49 @@ impl Repo {
     /// `SESSION_BUSY` if its lock is held; `IO_ERROR`, `GIT_DIR_READ_ONLY`. The ref then keeps its
     /// target.
     pub fn set_symbolic_ref(&self, name: &str, at: &str) -> Result<()> {
-        self.replace(&self.ref_path(name), &content(at), || {
-            // With a torn HEAD neither Git nor edt would find a repository.
-            let staging = self.staging_path();
-            file::sync(&staging).map_err(|error| failed("sync", &staging, &error).into())
-        })
+        self.replace(&self.ref_path(name), &content(at), || self.sync_staged(REF))
     }
 
-    /// Deletes the ref `name` and its log if it has the value `from`; succeeds if it does not
-    /// exist.
+    /// Takes the lock of HEAD, to move HEAD to `at` as [`set_symbolic_ref`](Repo::set_symbolic_ref)
+    /// does.
     ///
     /// # Errors
-    /// `SESSION_MOVED` if it has another value; `SESSION_BUSY` if its lock is held; `IO_ERROR`,
-    /// `GIT_DIR_READ_ONLY`.
-    pub fn delete_ref(&self, name: &str, from: Oid) -> Result<()> {
-        let packed = std::fs::read(self.common_dir().join("packed-refs")).unwrap_or_default();
-        if memchr::memmem::find(&packed, format!(" {name}\n").as_bytes()).is_some() {
-            return self.delete_refs(&[(name.to_owned(), from)]);
-        }
-        let path = self.ref_path(name);
-        let lock = self.lock_ref(&path, &format!("{from}\n"))?;
-        match self.ref_value(name)? {
-            None => return lock.release(),
-            Some(current) if current == from => {}
-            current => return Err(ref_moved(name, Some(from), current).into()),
-        }
-        // The log goes first: a retry after a crash depends on the ref.
-        let log = self.common_dir().join("logs").join(name);
-        match fs::remove_file(&log) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(failed("delete the log", &log, &error).into());
-            }
-            _ => {}
-        }
-        fs::remove_file(&path).map_err(|error| failed("delete the ref", &path, &error))?;
-        lock.release()
+    /// `SESSION_BUSY` if another program holds the lock; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn lock_head(&self, at: &str) -> Result<HeadLock> {
+        let lock = self.lock_ref(&self.ref_path("HEAD"), &content(at), HEAD)?;
+        self.sync_staged(HEAD)?;
+        Ok(HeadLock(lock))
     }
 
-    /// Deletes loose and packed refs with their logs, all or none, if each has its value. Git does
-    /// this, because only Git rewrites packed refs.
+    /// Moves HEAD to where the lock was taken for.
     ///
     /// # Errors
-    /// `SESSION_MOVED` if one has another value; `PROGRAM_NOT_FOUND`, `IO_ERROR`.
-    pub fn delete_refs(&self, refs: &[(String, Oid)]) -> Result<()> {
-        let lines: Vec<String> =
-            refs.iter().map(|(name, from)| format!("delete {name} {from}\n")).collect();
-        let ran = spawn::git(
-            self.environment(),
-            self.root_path(),
-            &["update-ref", "--stdin"],
-            lines.concat().as_bytes(),
-        )?;
-        for (name, from) in refs.iter().filter(|_| !ran.ok) {
-            let current = self.ref_value(name)?;
-            if current != Some(*from) {
-                return Err(ref_moved(name, Some(*from), current).into());
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`. HEAD then keeps its target.
+    pub fn move_head(&self, lock: HeadLock) -> Result<()> {
+        lock.0.become_ref(&self.ref_path("HEAD"))
+    }
+
+    /// Syncs the staged ref: with a torn HEAD neither Git nor edt would find a repository.
+    fn sync_staged(&self, staged: &str) -> Result<()> {
+        let staging = self.staging_path(staged);
+        file::sync(&staging).map_err(|error| failed("sync", &staging, &error).into())
+    }
+
+    /// Checks that no other program holds the lock of the ref `name`, or of the packed refs.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY`.
+    pub fn check_unlocked(&self, name: &str) -> Result<()> {
+        let locks = [self.ref_path(name), self.packed_refs()];
+        let mut countdown = Countdown::new(LOCK_WAIT);
+        for lock in locks.map(|path| lock_path(&path)) {
+            while lock.symlink_metadata().is_ok() {
+                if !countdown.pause() {
+                    return Err(locked(&lock).into());
+                }
             }
         }
-        if ran.ok {
-            return Ok(());
-        }
-        let message = format!("Git could not delete refs: {}", ran.stderr.trim());
-        Err(Finding::new(Code::IoError, message, "Fix what Git reports, then repeat the call.")
-            .into())
+        Ok(())
     }
 
     /// Removes the per-worktree symbolic ref `name` if its target is `at`.
@@ -228,11 +215,32 @@ impl Repo {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the lock still exists, and is still recognised as edt's
     /// own.
     pub fn unlock_ref(&self, name: &str) -> Result<()> {
+        self.unlock_own(&lock_path(&self.ref_path(name)))
+    }
+
+    /// As [`unlock_ref`](Repo::unlock_ref), in a copy of the repository, where no process holds a
+    /// lock: the bytes of the lock and of the staging file are compared. A copy without hard links
+    /// has two files.
+    ///
+    /// # Errors
+    /// As [`unlock_ref`](Repo::unlock_ref).
+    pub fn unlock_copied_ref(&self, name: &str) -> Result<()> {
         let lock = lock_path(&self.ref_path(name));
+        let is_own = |staged| fs::is_identical(&lock, &self.staging_path(staged)).unwrap_or(false);
+        if [REF, HEAD].into_iter().any(is_own) {
+            fs::remove_file(&lock).map_err(|error| failed("unlock", &lock, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Removes `lock` if it is edt's own.
+    pub(super) fn unlock_own(&self, lock: &Path) -> Result<()> {
         let inode =
             |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
-        if inode(&lock).is_some() && inode(&lock) == inode(&self.staging_path()) {
-            fs::remove_file(&lock).map_err(|error| failed("unlock", &lock, &error))?;
+        if let Some(held) = inode(lock)
+            && [REF, HEAD].iter().any(|staged| inode(&self.staging_path(staged)) == Some(held))
+        {
+            fs::remove_file(lock).map_err(|error| failed("unlock", lock, &error))?;
         }
         Ok(())
     }
@@ -254,10 +262,10 @@ impl Repo {
         Ok(())
     }
 
-    /// The staging file that refs and their locks are linked from. It stays until the next one is
-    /// created.
-    fn staging_path(&self) -> PathBuf {
-        self.state_path().join("ref")
+    /// A staging file that refs and their locks are linked from: [`REF`] or [`HEAD`]. It stays until
+    /// the next one is created.
+    fn staging_path(&self, staged: &str) -> PathBuf {
+        self.state_path().join(staged)
     }
 
     /// Writes `content` to `path` under its lock, if `check` succeeds there.
@@ -267,16 +275,22 @@ impl Repo {
         content: &str,
         check: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        let lock = self.lock_ref(path, content)?;
+        let lock = self.lock_ref(path, content, REF)?;
         check()?;
         lock.become_ref(path)
     }
 
     /// Creates the lock file of the ref at `path` with `content`.
-    fn lock_ref(&self, path: &Path, content: &str) -> Result<RefLock> {
+    fn lock_ref(&self, path: &Path, content: &str, staged: &str) -> Result<RefLock> {
+        self.stage_ref(content, staged)?;
+        self.hold_lock(path, staged)
+    }
+
+    /// Creates the lock file of the ref at `path` from the staging file.
+    pub(super) fn hold_lock(&self, path: &Path, staged: &str) -> Result<RefLock> {
         let lock = lock_path(path);
         let mut countdown = Countdown::new(LOCK_WAIT);
-        while !self.link_new_file(content, &lock)? {
+        while !self.link_staged(staged, &lock)? {
             if !countdown.pause() {
                 return Err(locked(&lock).into());
             }
@@ -284,16 +298,26 @@ impl Repo {
         Ok(RefLock(Some(lock)))
     }
 
-    /// Creates the file `path` with `content` atomically; `false` if it exists already. Missing
-    /// directories are created, also when `git pack-refs` just removed them because they were
-    /// empty.
-    fn link_new_file(&self, content: &str, path: &Path) -> Result<bool> {
-        // The staging file is never overwritten: after a kill it may be the same inode as a ref.
-        let staging = self.staging_path();
+    /// Creates the file `path` with `content` atomically; `false` if it exists already.
+    fn link_new_file(&self, content: &str, path: &Path, staged: &str) -> Result<bool> {
+        self.stage_ref(content, staged)?;
+        self.link_staged(staged, path)
+    }
+
+    /// Makes a new staging file. It is never overwritten: after a kill it may be the same inode as a
+    /// ref.
+    pub(super) fn stage_ref(&self, content: &str, staged: &str) -> Result<()> {
+        let staging = self.staging_path(staged);
         let _ = fs::remove_file(&staging);
         let written = File::open(&staging, OpenMode::CreateNew(0o666))
             .and_then(|file| file.write_all(content.as_bytes()));
-        written.map_err(|error| failed("write", &staging, &error))?;
+        written.map_err(|error| failed("write", &staging, &error).into())
+    }
+
+    /// Links the staging file to `path`; `false` if that exists already. Missing directories are
+    /// created, also when `git pack-refs` just removed them because they were empty.
+    fn link_staged(&self, staged: &str, path: &Path) -> Result<bool> {
+        let staging = self.staging_path(staged);
         let mut tries = 0;
         loop {
             match fs::link(&staging, path) {
@@ -329,7 +353,7 @@ fn content(value: &str) -> String {
     if value.starts_with("refs/") { format!("ref: {value}\n") } else { format!("{value}\n") }
 }
 
-fn lock_path(path: &Path) -> PathBuf {
+pub(super) fn lock_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     PathBuf::from(name)
@@ -340,7 +364,7 @@ fn holds(path: &Path, value: &str) -> bool {
     std::fs::read_to_string(path).is_ok_and(|text| text.trim_end() == value)
 }
 
-fn ref_moved(name: &str, expected: Option<Oid>, found: Option<Oid>) -> Finding {
+pub(super) fn ref_moved(name: &str, expected: Option<Oid>, found: Option<Oid>) -> Finding {
     let shown =
         |value: Option<Oid>| value.map_or_else(|| "nothing".to_owned(), |oid| oid.to_string());
     let (expected, found) = (shown(expected), shown(found));
@@ -381,7 +405,7 @@ mod tests {
     }
 
     fn swap(from: Oid, to: Oid) -> RefSwap<'static> {
-        RefSwap { name: "refs/heads/x", from, to, log: "", head: InHead::No }
+        RefSwap { name: "refs/heads/x", from, to }
     }
 
     fn only(result: Result<()>) -> Finding {
@@ -489,7 +513,7 @@ mod tests {
         repo.unlock_ref("refs/heads/x").unwrap();
         assert!(lock.exists());
         std::fs::remove_file(&lock).unwrap();
-        assert!(repo.link_new_file("x\n", &lock).unwrap());
+        assert!(repo.link_new_file("x\n", &lock, REF).unwrap());
         repo.unlock_ref("refs/heads/x").unwrap();
         assert!(!lock.exists());
     }

@@ -61,6 +61,14 @@ impl File {
         Ok(self.inner.metadata()?.len())
     }
 
+    /// The inode number. A copy of the file has another one.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn inode(&self) -> io::Result<u64> {
+        Ok(self.inner.metadata()?.ino())
+    }
+
     /// Whether `path` still refers to this file.
     #[must_use]
     pub fn is_at(&self, path: &Path) -> bool {

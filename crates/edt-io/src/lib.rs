@@ -20,6 +20,7 @@ pub mod processes;
 pub mod programs;
 pub mod purpose;
 pub mod scratch;
+pub mod signals;
 pub mod spawn;
 pub mod ssh_keygen;
 pub mod stat;
@@ -71,6 +72,14 @@ pub fn is_transient(found: &Refusal) -> bool {
         |finding: &Finding| finding.evidence.get("errno").and_then(serde_json::Value::as_i64);
     let later = |number| TRANSIENT.iter().any(|later| i64::from(*later) == number);
     found.any(|finding| finding.code == Code::GitDirReadOnly || number(finding).is_some_and(later))
+}
+
+/// Whether the operating system denied access: a later attempt by this user fails, too.
+#[must_use]
+pub fn is_denied(found: &Refusal) -> bool {
+    let denied = [errno::EACCES, errno::EPERM].map(i64::from);
+    let number = |finding: &Finding| finding.evidence.get("errno")?.as_i64();
+    found.any(|finding| number(finding).is_some_and(|number| denied.contains(&number)))
 }
 
 /// Turns a permanent failure into `None`, so that one file does not block the others.

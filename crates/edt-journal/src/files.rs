@@ -7,7 +7,7 @@ use std::io;
 use super::record::{FileRecord, Id};
 use edt_git::convert::StoredForms;
 use edt_git::{FileId, FileMode, Forms, ObjectWriter, Repo};
-use edt_io::disk::{Dir, FoundEntry, Parent, Perms, RenameMode, Stat};
+use edt_io::disk::{Dir, FoundEntry, Mount, Parent, Perms, RenameMode, Stat};
 use edt_io::failed;
 use edt_io::fs::make_private_dir;
 use edt_types::{Code, Finding, RepoPath, Result};
@@ -64,10 +64,8 @@ impl NewFile {
 pub struct StagingArea<'r> {
     pub(super) repo: &'r Repo,
     pub(super) dir: Dir,
-    /// The device number of the worktree.
-    device: u64,
-    /// Whether the worktree is on the same file system, so that a rename reaches it.
-    same_device: bool,
+    /// The mount of `dir`, from which a rename leads to no other.
+    mount: Option<Mount>,
 }
 
 /// What is at the staging path of a record.
@@ -127,10 +125,8 @@ impl<'r> StagingArea<'r> {
             make_private_dir(&path).map_err(|error| failed("make", &path, &error))?;
             Dir::open(&path).map_err(|error| failed("open", &path, &error))?
         };
-        let device =
-            repo.root().device().map_err(|error| failed("read", repo.root_path(), &error))?;
-        let same_device = dir.device().is_ok_and(|stage| stage == device);
-        Ok(StagingArea { repo, dir, device, same_device })
+        let mount = dir.mount(b"").map_err(|error| failed("read", &path, &error))?;
+        Ok(StagingArea { repo, dir, mount })
     }
 
     #[must_use]
@@ -144,10 +140,8 @@ impl<'r> StagingArea<'r> {
     /// # Errors
     /// `IO_ERROR` and others of the disk; nothing is left staged.
     pub fn put(&self, change: &FileChange, tx: &str, i: usize) -> Result<FileRecord> {
-        let device =
-            change.old.map_or_else(|| self.device_above(&change.path), |old| Some(old.stat.dev));
-        let same_device = self.same_device && device == Some(self.device);
-        let stage = if same_device { format!("{tx}-{i}") } else { format!(".edt-{tx}-{i}.tmp") };
+        let beside = self.mount_above(&change.path)? != self.mount;
+        let stage = if beside { format!(".edt-{tx}-{i}.tmp") } else { format!("{tx}-{i}") };
         let mut record = FileRecord {
             path: change.path.as_bytes().to_vec(),
             old: change.old.map(|old| {
@@ -159,7 +153,7 @@ impl<'r> StagingArea<'r> {
                 .map(|new| (Id::from(new.file.oid), new.file.mode == FileMode::Executable)),
             staged: None,
             stage,
-            beside: !same_device,
+            beside,
         };
         if let Some(new) = &change.new {
             let executable = new.file.mode == FileMode::Executable;
@@ -174,16 +168,19 @@ impl<'r> StagingArea<'r> {
         Ok(record)
     }
 
-    /// The device that a new file at `path` will be on. An existing directory may be a mount. A
-    /// directory that does not exist yet will be on the device of its parent.
-    fn device_above(&self, path: &RepoPath) -> Option<u64> {
-        let mut directories: Vec<&[u8]> = path.parents().collect();
-        while let Some(directory) = directories.pop() {
-            if let Ok(Parent::Open(dir)) = self.repo.root().beneath(directory) {
-                return dir.device().ok();
+    /// The mount that has the directory of `path`. A directory that does not exist yet will be on
+    /// the mount of its parent.
+    fn mount_above(&self, path: &RepoPath) -> Result<Option<Mount>> {
+        let root = self.repo.root();
+        let wrap = |error: io::Error| failed("read", self.repo.root_path(), &error);
+        let mut above = path.split().0;
+        loop {
+            let found = root.mount(above).map_err(wrap)?;
+            if found.is_some() || above.is_empty() {
+                return Ok(found);
             }
+            above = &above[..above.iter().rposition(|&b| b == b'/').unwrap_or(0)];
         }
-        Some(self.device)
     }
 
     /// Writes `bytes` to the staging path of `record`.

@@ -123,6 +123,13 @@ impl IndexView {
         }
     }
 
+    /// Whether the entry for `path` has no stat. Unknown, and so false, for an index that only Git
+    /// may rewrite.
+    #[must_use]
+    pub(super) fn has_no_stat(&self, path: &RepoPath) -> bool {
+        matches!(&self.index, Kind::Patchable(index) if index.has_no_stat(path))
+    }
+
     /// Whether a sparse checkout excludes the path.
     ///
     /// # Errors
@@ -316,6 +323,26 @@ pub fn unlock(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
         dir.unlink(&lock).map_err(|error| failed("unlock", &path, &error))?;
     }
     let _ = stage.dir().unlink(STAGED);
+    Ok(())
+}
+
+/// Links `index.lock` again to the staged index if both have the same bytes. For a copied
+/// repository, where no process holds a lock.
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+pub(super) fn relink(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
+    let path = repo.index_path();
+    let (dir, name) = open_directory(&path)?;
+    let lock = [&name, b".lock".as_slice()].concat();
+    let wrap = |error: std::io::Error| failed("lock", &path, &error);
+    if let (Ok(FoundEntry::File(_, locked)), Ok(FoundEntry::File(_, staged))) =
+        (dir.read(&lock), stage.dir().read(STAGED))
+        && locked == staged
+    {
+        dir.unlink(&lock).map_err(wrap)?;
+        stage.dir().link(STAGED, &dir, &lock).map_err(wrap)?;
+    }
     Ok(())
 }
 

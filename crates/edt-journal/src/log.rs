@@ -167,6 +167,15 @@ impl Journal {
         Ok(number)
     }
 
+    /// The inode of the journal. A record with another one was copied with its repository, so that
+    /// no file is the one that it names.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub fn inode(&self) -> Result<u64> {
+        Ok(self.file.inode().map_err(|error| failed("read the journal", &self.path, &error))?)
+    }
+
     /// The symbolic ref of the worktree that names a branch although HEAD is on another one. It is
     /// deleted together with the branch.
     #[must_use]
@@ -286,13 +295,13 @@ impl Journal {
     /// # Errors
     /// `IO_ERROR`: the journal is then unchanged.
     pub fn checkpoint(&mut self) -> Result<()> {
-        let directory = self.path.parent().unwrap_or(&self.path);
-        index_backup::remove_backups(directory)
-            .map_err(|error| failed("clear", directory, &error))?;
-        for directory in [self.path.parent().unwrap_or(&self.path), &self.root] {
+        let own = self.path.parent().unwrap_or(&self.path);
+        for directory in [own, &self.root] {
             let synced = Dir::open(directory).and_then(|dir| dir.sync_file_system());
             synced.map_err(|error| failed("sync", directory, &error))?;
         }
+        // Until the sync, the index that replaced the saved one may still be lost.
+        index_backup::remove_backups(own).map_err(|error| failed("clear", own, &error))?;
         self.epoch += 1;
         self.tail = PAGE;
         self.close()
@@ -421,6 +430,7 @@ mod tests {
     use std::os::unix::fs::FileExt as _;
 
     use super::*;
+    use edt_io::effect::{FaultPlan, InjectedFault, SideEffect, with_plan};
 
     fn record(n: u64) -> Record {
         Record::RolledBack(n)
@@ -559,6 +569,22 @@ mod tests {
         journal.tail = journal.size / 4 * 3 + 1;
         journal.make_room().unwrap();
         assert_eq!((journal.tail, journal.epoch), (PAGE, 2));
+    }
+
+    #[test]
+    fn the_saved_index_stays_until_its_replacement_is_on_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = opened(dir.path()).0;
+        let saved = dir.path().join("stage/index.before");
+        std::fs::create_dir(dir.path().join("stage")).unwrap();
+        std::fs::write(&saved, "staged by the user").unwrap();
+        let plan = FaultPlan { at: 1, fault: InjectedFault::Crash, torn: false };
+        let (done, effects) = with_plan(plan, || journal.checkpoint());
+        assert!(done.is_err());
+        assert_eq!(effects[0].0, SideEffect::Sync);
+        assert!(saved.exists());
+        journal.checkpoint().unwrap();
+        assert!(!saved.exists());
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The refs of a transaction: the branch whose move commits it, and what follows the branch.
 
-use edt_git::reflog::ReflogWrite;
-use edt_git::{InHead, Oid, RefSwap, Repo};
+use std::borrow::Cow;
+
+use edt_git::reflog::{ReflogWrite, Reflogs};
+use edt_git::{HeadLock, InHead, Oid, RefSwap, Repo};
 use edt_types::Result;
 
 /// The branch whose move commits a transaction, and what follows it.
@@ -60,68 +62,114 @@ impl BranchUpdate {
         matches!(self.from, BranchOrigin::Created(_)) || self.head_from.is_some()
     }
 
-    pub(super) fn swap(&self) -> RefSwap<'_> {
-        RefSwap {
-            name: &self.name,
-            from: self.start(),
-            to: self.new,
-            log: &self.log,
-            head: self.head,
-        }
-    }
-
     /// Whether the branch does not move, so that the move of HEAD to it commits the transaction.
     pub(super) fn stays(&self) -> bool {
         self.old() == Some(self.new) && self.head_from.is_some()
     }
 
-    /// Commits the transaction.
-    pub(super) fn decide(&self, repo: &Repo) -> Result<()> {
-        match self.from {
-            BranchOrigin::Created(_) => repo.create_ref(&self.name, self.new),
-            BranchOrigin::Existing(_) | BranchOrigin::Rewound(_) => repo.swap_ref(&self.swap()),
-        }?;
-        if self.stays() { repo.set_symbolic_ref("HEAD", &self.name) } else { Ok(()) }
+    /// Takes what the transaction needs after its commit point: the lock of HEAD if HEAD moves, and
+    /// the logs. `head_to`: where HEAD moves, if not to the branch.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY` if another program holds the lock of HEAD; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub(super) fn hold(&self, repo: &Repo, head_to: Option<&str>) -> Result<HeldPointers> {
+        let to = if self.stays() { &self.name } else { head_to.unwrap_or(&self.name) };
+        let moves = self.head_from.as_ref().is_some_and(|from| from != to);
+        let head = if moves { Some(repo.lock_head(to)?) } else { None };
+        self.point.iter().try_for_each(|name| repo.check_unlocked(name))?;
+        let mut names: Vec<&str> = self.log_lines(repo, head_to).map(|(name, _)| name).collect();
+        names.dedup();
+        Ok(HeldPointers { head, logs: repo.open_logs(names.into_iter())? })
     }
 
-    /// Moves what follows the branch: the symbolic refs, then the logs.
-    pub(super) fn follow(
+    /// Commits the transaction.
+    pub(super) fn decide(&self, repo: &Repo, held: &mut HeldPointers) -> Result<()> {
+        match self.from {
+            BranchOrigin::Created(_) => repo.create_ref(&self.name, self.new),
+            BranchOrigin::Existing(_) | BranchOrigin::Rewound(_) => {
+                repo.swap_ref(&RefSwap { name: &self.name, from: self.start(), to: self.new })
+            }
+        }?;
+        if !self.stays() {
+            return Ok(());
+        }
+        match held.head.take() {
+            Some(lock) => repo.move_head(lock),
+            None => repo.set_symbolic_ref("HEAD", &self.name),
+        }
+    }
+
+    /// Moves the symbolic refs that follow the branch.
+    ///
+    /// # Errors
+    /// As [`Repo::set_symbolic_ref`].
+    pub(super) fn move_symbolic(
         &self,
         repo: &Repo,
-        line: ReflogWrite,
+        held: &mut HeldPointers,
         head_to: Option<&str>,
     ) -> Result<()> {
+        if self.head_from.is_some() {
+            let to = head_to.unwrap_or(&self.name);
+            match held.head.take() {
+                Some(lock) => repo.move_head(lock)?,
+                None if repo.head_target()?.as_deref() == Some(to) => {}
+                None => repo.set_symbolic_ref("HEAD", to)?,
+            }
+        }
+        self.point.iter().try_for_each(|name| repo.set_symbolic_ref(name, &self.name))
+    }
+
+    /// Writes the lines of the logs.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub(super) fn write_logs(
+        &self,
+        repo: &Repo,
+        held: &HeldPointers,
+        head_to: Option<&str>,
+        write: ReflogWrite,
+    ) -> Result<()> {
+        self.log_lines(repo, head_to).try_for_each(|(name, (from, to, log))| {
+            repo.log_ref(&held.logs, name, (from, to, &log), write)
+        })
+    }
+
+    /// The log lines of the transaction, each with the ref whose log has it.
+    fn log_lines<'a>(
+        &'a self,
+        repo: &Repo,
+        head_to: Option<&str>,
+    ) -> impl Iterator<Item = (&'a str, (Oid, Oid, Cow<'a, str>))> {
         let (start, short) = (self.start(), |name: &str| {
             name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()
         });
-        let from = self.head_from.as_deref().map(short).unwrap_or_default();
-        if let BranchOrigin::Created(_) = self.from {
-            repo.log_ref(&self.name, repo.null(), start, "branch: Created from HEAD", line)?;
-        }
-        if self.head_from.is_some() {
+        let created = matches!(self.from, BranchOrigin::Created(_)).then(|| {
+            (self.name.as_str(), (repo.null(), start, Cow::Borrowed("branch: Created from HEAD")))
+        });
+        let moved = self.head_from.as_deref().map(|from| {
             let to = head_to.unwrap_or(&self.name);
-            if repo.head_target()?.as_deref() != Some(to) {
-                repo.set_symbolic_ref("HEAD", to)?;
-            }
             let at = head_to.and_then(|to| Oid::from_hex(to.as_bytes()).ok()).unwrap_or(start);
-            repo.log_ref(
-                "HEAD",
-                at,
-                at,
-                &format!("checkout: moving from {from} to {}", short(to)),
-                line,
-            )?;
-        }
-        if let Some(name) = &self.point {
-            repo.set_symbolic_ref(name, &self.name)?;
-        }
-        let head = if head_to.is_some() { InHead::No } else { self.head };
-        if start == self.new {
-            Ok(())
-        } else {
-            repo.log_swap(&RefSwap { head, ..self.swap() }, line)
-        }
+            let log = format!("checkout: moving from {} to {}", short(from), short(to));
+            ("HEAD", (at, at, Cow::Owned(log)))
+        });
+        let in_head = self.head == InHead::Yes && head_to.is_none();
+        let swapped = [Some(self.name.as_str()), in_head.then_some("HEAD")]
+            .into_iter()
+            .flatten()
+            .filter(move |_| start != self.new)
+            .map(move |name| (name, (start, self.new, Cow::Borrowed(self.log.as_str()))));
+        created.into_iter().chain(moved).chain(swapped)
     }
+}
+
+/// What a transaction holds for the time after its commit point. Recovery holds nothing: it takes
+/// each lock and opens each log as it needs them.
+#[derive(Debug, Default)]
+pub(super) struct HeldPointers {
+    head: Option<HeadLock>,
+    logs: Reflogs,
 }
 
 #[cfg(test)]

@@ -241,7 +241,7 @@ mod tests {
     use crate::publish::{ChangeSet, publish};
     use crate::recover::open_recovered;
     use crate::tests::{MAIN, POINTER, Scratch, path};
-    use edt_git::{InHead, RefSwap};
+    use edt_git::RefSwap;
     use std::os::unix::fs::PermissionsExt as _;
 
     const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
@@ -268,7 +268,7 @@ mod tests {
 
     fn commit(repo: &Repo, change: &ChangeSet) {
         let (from, to) = (change.branch.start(), change.branch.new);
-        let swap = RefSwap { name: MAIN, from, to, log: "edt: change", head: InHead::Yes };
+        let swap = RefSwap { name: MAIN, from, to };
         repo.swap_ref(&swap).unwrap();
     }
 

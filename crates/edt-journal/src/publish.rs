@@ -5,7 +5,7 @@ use super::files::{FileChange, StagingArea};
 use super::index::{self, IndexPlan, IndexView, LockOutcome};
 use super::log::Journal;
 use super::new_session;
-use super::pointers::{BranchOrigin, BranchUpdate};
+use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::private::{self, PrivateRecord};
 use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
 use super::rollback::Rollback;
@@ -13,6 +13,7 @@ use edt_git::objects::ObjectCheck;
 use edt_git::reflog::ReflogWrite;
 use edt_git::{InHead, Loose, Oid, RefSwap, Repo, TouchedTrees, objects};
 use edt_io::clock::{process_id, seconds};
+use edt_io::signals::HeldSignals;
 use edt_types::{Code, Finding, Refusal, RepoPath, Result, Warning};
 
 /// Deflated objects larger than this, in bytes, are synced themselves instead of being written to
@@ -78,6 +79,8 @@ impl ChangeSet {
 /// call finishes it.
 pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Result<Vec<Warning>> {
     journal.check_closed()?;
+    // Until the journal is closed, a signal would leave locks that block the user's Git.
+    let _signals = HeldSignals::hold();
     journal.make_room()?;
     let stage = StagingArea::open(repo)?;
     let tx = format!("{:x}-{}", process_id(), change.branch.new.to_hex_with_len(8));
@@ -86,14 +89,19 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
         staged.records.push(stage.put(file, &tx, i)?);
     }
     let moves: Vec<EntryMove>;
-    let (mut plan, mut index) = (None, None);
+    let (mut plan, mut entries) = (None, Vec::new());
     if let Some((view, wanted)) = change.index.take() {
-        (moves, index) = (wanted, view.stat());
+        let record = |entry| EntryRecord::of(entry, view.has_no_stat(&entry.path));
+        entries = wanted.iter().filter_map(record).collect();
+        moves = wanted;
         plan = Some(view.prepare(&stage, &moves, &change.touched_trees)?);
     } else {
         moves = Vec::new();
     }
-    let record = ChangeRecord { index, ..record_of(repo, &change, &staged.records, &moves) };
+    let record = ChangeRecord {
+        journal: journal.inode()?,
+        ..record_of(repo, &change, &staged.records, entries)
+    };
     let recorded = sync_large(repo, &change.objects)
         .and_then(|()| keep_private(repo, &change))
         .and_then(|()| journal.append(&Record::ChangeSet(Box::new(record))));
@@ -106,18 +114,19 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
     let number = recorded?;
 
     let mut swapped = 0;
-    match until_commit_point(repo, &change, &mut staged, &moves, &mut plan, &mut swapped) {
-        Ok(()) => {}
+    let held = match until_commit_point(repo, &change, &mut staged, &moves, &mut plan, &mut swapped)
+    {
+        Ok(held) => held,
         Err(error) => {
             roll_back(repo, journal, number, &change, &mut staged, swapped, plan.as_ref());
             return Err(error);
         }
-    }
+    };
     // If Git rewrites the index, perhaps several times, recovery cannot distinguish that from a
     // user's change.
     let delegated = matches!(plan, Some(IndexPlan::Delegate));
     let lasting = change.must_be_synced() || delegated;
-    match after_commit_point(repo, &change, &stage, &moves, plan, journal.pointer()) {
+    match after_commit_point(repo, &change, &stage, &moves, (plan, held), journal.pointer()) {
         Ok(()) => {
             let records = std::mem::take(&mut staged.records);
             let mut warnings: Vec<Warning> =
@@ -161,11 +170,16 @@ fn until_commit_point(
     moves: &[EntryMove],
     plan: &mut Option<IndexPlan>,
     swapped: &mut usize,
-) -> Result<()> {
+) -> Result<HeldPointers> {
     objects::write(repo.objects_dir(), &change.objects)?;
     change.create.iter().try_for_each(|(name, to)| repo.create_ref(name, *to))?;
     lock_index(repo, staged.stage, moves, &change.touched_trees, plan)?;
     check_head(repo, &change.branch)?;
+    let mut held = change.branch.hold(repo, change.head_to.as_deref())?;
+    let later = change.replace.iter().map(|(name, ..)| name);
+    later
+        .chain(change.drop.iter().map(|(name, _)| name))
+        .try_for_each(|name| repo.check_unlocked(name))?;
     for record in &staged.records {
         staged.stage.swap(record)?;
         *swapped += 1;
@@ -174,7 +188,8 @@ fn until_commit_point(
         let stats = index::stats(staged.stage, moves, &staged.records);
         prepared.refresh(repo, staged.stage, &stats)?;
     }
-    change.branch.decide(repo)
+    change.branch.decide(repo, &mut held)?;
+    Ok(held)
 }
 
 /// Checks that HEAD is where it was when the change was planned, because the index follows HEAD.
@@ -222,24 +237,31 @@ fn after_commit_point(
     change: &ChangeSet,
     stage: &StagingArea<'_>,
     moves: &[EntryMove],
-    plan: Option<IndexPlan>,
+    (plan, mut held): (Option<IndexPlan>, HeldPointers),
     pointer: &str,
 ) -> Result<()> {
-    // `git gc --prune=now` may have run between the writing of the objects and that of the ref.
-    objects::write_missing(repo.objects_dir(), &change.objects, ObjectCheck::Size)?;
-    change.branch.follow(repo, ReflogWrite::Append, change.head_to.as_deref())?;
+    let (branch, head_to) = (&change.branch, change.head_to.as_deref());
+    // Each step is tried, whatever becomes of the others. Above all the index: with the old one
+    // Git would show the edit as a staged reversal.
+    let steps = [
+        // `git gc --prune=now` may have run between the writing of the objects and that of the ref.
+        objects::write_missing(repo.objects_dir(), &change.objects, ObjectCheck::Size),
+        branch.move_symbolic(repo, &mut held, head_to),
+        match plan {
+            Some(IndexPlan::Patch(prepared)) => prepared.rename_in(repo, stage),
+            Some(IndexPlan::Delegate) => index::delegate(repo, moves),
+            None => Ok(()),
+        },
+        branch.write_logs(repo, &held, head_to, ReflogWrite::Append),
+    ];
+    steps.into_iter().collect::<Result<()>>()?;
     change.replace.iter().try_for_each(|(name, from, to)| move_ref(repo, name, *from, *to))?;
-    change.drop.iter().try_for_each(|(name, from)| drop_ref(repo, name, *from, pointer))?;
-    match plan {
-        Some(IndexPlan::Patch(prepared)) => prepared.rename_in(repo, stage),
-        Some(IndexPlan::Delegate) => index::delegate(repo, moves),
-        None => Ok(()),
-    }
+    change.drop.iter().try_for_each(|(name, from)| drop_ref(repo, name, *from, pointer))
 }
 
 /// Moves a ref that is not specific to a worktree.
 fn move_ref(repo: &Repo, name: &str, from: Oid, to: Oid) -> Result<()> {
-    repo.swap_ref(&RefSwap { name, from, to, log: "", head: InHead::No })
+    repo.swap_ref(&RefSwap { name, from, to })
 }
 
 /// Finishes the moves and deletions of refs after a crash, for refs that nobody has changed since.
@@ -357,7 +379,7 @@ fn record_of(
     repo: &Repo,
     change: &ChangeSet,
     files: &[FileRecord],
-    moves: &[EntryMove],
+    entries: Vec<EntryRecord>,
 ) -> ChangeRecord {
     let branch = &change.branch;
     let refs = |refs: &[(String, Oid)]| {
@@ -377,6 +399,7 @@ fn record_of(
         },
         create: refs(&change.create),
         time: seconds(),
+        journal: 0,
         head_to: change.head_to.clone(),
         replace: change
             .replace
@@ -386,8 +409,7 @@ fn record_of(
         drop: refs(&change.drop),
         private: change.private.clone().filter(is_small),
         files: files.to_vec(),
-        entries: moves.iter().filter_map(EntryRecord::of).collect(),
-        index: None,
+        entries,
         objects: change
             .objects
             .iter()
@@ -563,8 +585,7 @@ mod tests {
         let mut journal = scratch.journal(&repo);
         let new = other.branch.new;
         publish(&repo, &mut journal, other).unwrap();
-        repo.swap_ref(&RefSwap { name: MAIN, from: new, to: start, log: "", head: InHead::Yes })
-            .unwrap();
+        repo.swap_ref(&RefSwap { name: MAIN, from: new, to: start }).unwrap();
         let found = refusal(publish(&repo, &mut journal, stale));
         assert_eq!(found.code, Code::RepositoryBusy);
         assert!(

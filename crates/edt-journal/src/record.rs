@@ -11,7 +11,7 @@ use edt_io::disk::Stat;
 use edt_types::RepoPath;
 
 /// Version of this format. A journal with another version is quarantined.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Record {
@@ -19,6 +19,8 @@ pub enum Record {
     ChangeSet(Box<ChangeRecord>),
     /// The transaction with that number was rolled back and must never be finished.
     RolledBack(u64),
+    /// These refs are about to be deleted. If that is interrupted, their locks are removed.
+    Deletion(Vec<String>),
 }
 
 /// A transaction.
@@ -30,6 +32,8 @@ pub struct ChangeRecord {
     pub create: Vec<(String, Id)>,
     /// When the record was written, in seconds since 1970.
     pub time: i64,
+    /// The inode of the journal that it was written to.
+    pub journal: u64,
     /// What HEAD must name afterwards, if not the branch.
     pub head_to: Option<String>,
     /// Refs to move after the branch, each with its old and its new value.
@@ -39,9 +43,6 @@ pub struct ChangeRecord {
     pub files: Vec<FileRecord>,
     /// The index entries to change if HEAD is on the branch.
     pub entries: Vec<EntryRecord>,
-    /// The stat of the index before the change. If a power failure leaves the same file, the change
-    /// of the index was lost.
-    pub index: Option<Stat>,
     /// What the private store keeps of this transaction, unless it is large: then it was synced
     /// before.
     pub private: Option<PrivateRecord>,
@@ -141,12 +142,14 @@ pub struct EntryRecord {
     file: Option<(Id, bool)>,
     /// Whether the transaction writes the file of the entry.
     written: bool,
+    /// Whether the entry had no stat before.
+    pub without_stat: bool,
 }
 
 impl EntryRecord {
-    /// `None` for an entry that edt does not change.
+    /// `None` for an entry that edt does not change. `without_stat`: whether it has no stat now.
     #[must_use]
-    pub fn of(entry: &EntryMove) -> Option<EntryRecord> {
+    pub fn of(entry: &EntryMove, without_stat: bool) -> Option<EntryRecord> {
         let id = |file: FileId| (Id::from(file.oid), file.mode == FileMode::Executable);
         let seen = match entry.seen {
             IndexState::Nothing | IndexState::IntentToAdd => None,
@@ -160,6 +163,7 @@ impl EntryRecord {
             intended,
             file: entry.file.map(id),
             written: entry.disk == DiskState::Written,
+            without_stat,
         })
     }
 
@@ -237,7 +241,7 @@ mod tests {
 
     /// What remains of an entry after it was recorded.
     fn recorded(entry: &EntryMove) -> Option<(Option<FileId>, IndexState, DiskState)> {
-        let read = EntryRecord::of(entry)?.entry()?;
+        let read = EntryRecord::of(entry, false)?.entry()?;
         Some((read.file, read.seen, read.disk))
     }
 
@@ -257,7 +261,7 @@ mod tests {
 
     #[test]
     fn an_entry_that_edt_does_not_change_is_not_recorded() {
-        assert_eq!(EntryRecord::of(&entry(IndexState::Other, DiskState::Written)), None);
+        assert_eq!(EntryRecord::of(&entry(IndexState::Other, DiskState::Written), false), None);
     }
 
     #[test]

@@ -14,8 +14,9 @@ use super::recovery_steps::{follow_refs, install, report};
 use super::rollback::Rollback;
 use super::{private, restart, restart_index};
 use edt_git::objects::ObjectCheck;
-use edt_git::{Repo, objects};
+use edt_git::{Oid, Repo, objects};
 use edt_io::permanent_as_none;
+use edt_io::signals::HeldSignals;
 use edt_types::text::Shown as _;
 use edt_types::{Recovered, RepoPath, Result};
 
@@ -34,6 +35,11 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
     let recovered = match pending {
         Pending::Nothing => None,
         Pending::Interrupted(_, Record::RolledBack(_)) => {
+            journal.close()?;
+            None
+        }
+        Pending::Interrupted(_, Record::Deletion(names)) => {
+            unlock_deleted(repo, &names)?;
             journal.close()?;
             None
         }
@@ -75,20 +81,44 @@ fn recover_one(
         (Some(current), _) => repo.is_ancestor(branch.new, current)?,
     };
     let stage = StagingArea::open(repo)?;
+    // In a copy without hard links a lock and the file that it was linked from are two files.
+    if record.journal != journal.inode()? {
+        index::relink(repo, &stage)?;
+        locked_names(record, &branch).try_for_each(|name| repo.unlock_copied_ref(name))?;
+    }
     if committed && branch.old() != Some(branch.new) {
         index::rename_own_in(repo, &stage)?;
     }
     unlock(repo, &stage, record, &branch)?;
-    let recovered = if committed {
-        finish(repo, record, &branch, journal.pointer())?
-    } else {
-        roll_back(repo, record)?
-    };
+    let recovered =
+        if committed { finish(repo, record, &branch, journal)? } else { roll_back(repo, record)? };
     if !committed {
         journal.append(&Record::RolledBack(number))?;
     }
     journal.finish(committed && (branch.must_be_synced() || !record.drop.is_empty()))?;
     Ok(recovered)
+}
+
+/// Deletes refs outside of a transaction: if each has its value or does not exist, all or none.
+///
+/// # Errors
+/// As [`Repo::delete_refs`].
+pub fn delete_refs(repo: &Repo, journal: &mut Journal, refs: &[(String, Oid)]) -> Result<()> {
+    if refs.is_empty() {
+        return Ok(());
+    }
+    journal.check_closed()?;
+    let _signals = HeldSignals::hold();
+    journal.append(&Record::Deletion(refs.iter().map(|(name, _)| name.clone()).collect()))?;
+    let deleted = repo.delete_refs(refs);
+    journal.close()?;
+    deleted
+}
+
+/// Removes the locks of an interrupted deletion of refs.
+fn unlock_deleted(repo: &Repo, names: &[String]) -> Result<()> {
+    repo.unlock_packed_refs()?;
+    names.iter().try_for_each(|name| repo.unlock_ref(name))
 }
 
 /// Removes the lock files that edt created in Git's directory to move `branch`, and no others.
@@ -99,14 +129,22 @@ fn unlock(
     branch: &BranchUpdate,
 ) -> Result<()> {
     index::unlock(repo, stage)?;
+    repo.unlock_packed_refs()?;
+    locked_names(record, branch).try_for_each(|name| repo.unlock_ref(name))
+}
+
+/// The refs that a transaction may have locked.
+fn locked_names<'r>(
+    record: &'r ChangeRecord,
+    branch: &'r BranchUpdate,
+) -> impl Iterator<Item = &'r str> {
     let dropped = record.drop.iter().map(|(name, _)| name.as_str());
     let moved = record.replace.iter().map(|(name, ..)| name.as_str());
-    let mut names = [branch.name.as_str(), "HEAD"]
+    [branch.name.as_str(), "HEAD"]
         .into_iter()
         .chain(branch.point.as_deref())
         .chain(dropped)
-        .chain(moved);
-    names.try_for_each(|name| repo.unlock_ref(name))
+        .chain(moved)
 }
 
 /// Completes everything that `record` describes.
@@ -114,7 +152,7 @@ fn finish(
     repo: &Repo,
     record: &ChangeRecord,
     branch: &BranchUpdate,
-    pointer: &str,
+    journal: &Journal,
 ) -> Result<Recovered> {
     objects::write_missing(repo.objects_dir(), &record.loose(), ObjectCheck::Bytes)?;
     record.private.iter().try_for_each(|record| private::recover(repo, record))?;
@@ -147,7 +185,7 @@ fn finish(
             left.push(RepoPath::from_tree(&file.path));
         }
     }
-    follow_refs(repo, record, branch, pointer)?;
+    follow_refs(repo, record, branch, journal)?;
     restart_index::move_entries(repo, &StagingArea::open(repo)?, &[record], &[record])?;
     Ok(report("finished", record, &files, &left))
 }
@@ -214,7 +252,7 @@ mod tests {
     use super::*;
     use crate::publish::publish;
     use crate::tests::{MAIN, POINTER, Scratch, State};
-    use edt_git::{InHead, RefSwap};
+    use edt_git::RefSwap;
 
     const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
     const ROLLED_BACK: &str = "An interrupted transaction was not recorded. It was rolled back.";
@@ -245,13 +283,7 @@ mod tests {
 
     /// Moves `main` to the commit of the change.
     fn commit(repo: &Repo, branch: &BranchUpdate) {
-        let swap = RefSwap {
-            name: MAIN,
-            from: branch.start(),
-            to: branch.new,
-            log: "edt: change",
-            head: InHead::Yes,
-        };
+        let swap = RefSwap { name: MAIN, from: branch.start(), to: branch.new };
         repo.swap_ref(&swap).unwrap();
     }
 

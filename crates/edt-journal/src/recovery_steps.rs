@@ -1,13 +1,15 @@
 //! The steps that recovery has in common after a crash and after a restart of the machine.
 
 use super::files::{StagedState, StagingArea, with_bits};
-use super::pointers::BranchUpdate;
+use super::log::Journal;
+use super::pointers::{BranchUpdate, HeldPointers};
 use super::private;
 use super::publish::recover_refs;
 use super::record::{ChangeRecord, FileRecord};
 use edt_git::reflog::ReflogWrite;
 use edt_git::{InHead, Oid, Repo};
 use edt_io::disk::Perms;
+use edt_io::is_denied;
 use edt_types::{Recovered, RepoPath, Result};
 
 /// Exchanges the new bytes with the target. They come from their blob, or from the staged file if
@@ -53,21 +55,35 @@ pub(super) fn follow_refs(
     repo: &Repo,
     record: &ChangeRecord,
     branch: &BranchUpdate,
-    pointer: &str,
+    journal: &Journal,
 ) -> Result<()> {
     let mut branch = branch.clone();
     // HEAD moves only if it is still the same file. A user who switched since made another. If HEAD
-    // has moved already, its log follows.
-    let same_file = repo
-        .head_stat()
-        .zip(record.branch.head_stat)
-        .is_some_and(|(is, was)| is.same_content_as(&was));
+    // has moved already, its log follows. In a copy of the repository every file is another one.
+    let same_file = if record.journal == journal.inode()? {
+        repo.head_stat()
+            .zip(record.branch.head_stat)
+            .is_some_and(|(is, was)| is.same_content_as(&was))
+    } else {
+        branch.head_from.is_some() && repo.head_target()? == branch.head_from
+    };
     let followed = is_in_head(repo, record, &branch)?;
     branch.head_from = branch.head_from.filter(|_| followed || same_file);
     // Only edt moves this ref, and only after it has recovered.
     branch.point = branch.point.filter(|name| repo.symbolic_ref(name).is_ok());
-    branch.follow(repo, ReflogWrite::AppendIfMissing, record.head_to.as_deref())?;
-    recover_refs(repo, record, pointer)
+    let head_to = record.head_to.as_deref();
+    let mut held = HeldPointers::default();
+    branch.move_symbolic(repo, &mut held, head_to)?;
+    unless_denied(branch.write_logs(repo, &held, head_to, ReflogWrite::AppendIfMissing))?;
+    recover_refs(repo, record, journal.pointer())
+}
+
+/// Passes over a log that this user may not write: it must not block every later call.
+pub(super) fn unless_denied(logged: Result<()>) -> Result<()> {
+    match logged {
+        Err(error) if is_denied(&error) => Ok(()),
+        logged => logged,
+    }
 }
 
 /// Whether HEAD names what it must name after the transaction.

@@ -13,10 +13,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::files::{StagedState, StagingArea, TargetState};
 use super::log::Journal;
-use super::pointers::{BranchOrigin, BranchUpdate};
+use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::private::{self, PrivateRecord};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
-use super::recovery_steps::{follow_refs, install, is_in_head, report};
+use super::recovery_steps::{follow_refs, install, is_in_head, report, unless_denied};
 use super::{index, restart_index};
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, objects};
@@ -40,6 +40,11 @@ pub(super) fn recover_all(
     closed: u64,
 ) -> Result<Option<Recovered>> {
     let pointer = journal.pointer();
+    for (_, record) in records {
+        if let Record::Deletion(names) = record {
+            names.iter().try_for_each(|name| repo.unlock_ref(name))?;
+        }
+    }
     let (changes, rolled_back) = split_by_outcome(records);
     let stage = StagingArea::open(repo)?;
     for (record, ..) in changes.iter().chain(&rolled_back) {
@@ -49,7 +54,7 @@ pub(super) fn recover_all(
     unlock(repo, &stage, &changes, &rolled_back)?;
     // Repair the logs before anything is appended to them.
     for name in changes.iter().map(|(_, branch, _)| branch.name.as_str()).chain(["HEAD"]) {
-        repo.repair_log(name, &[])?;
+        unless_denied(repo.repair_log(name, &[]))?;
     }
     let mut moved = repair_refs(repo, &changes, closed)?;
     for (record, ..) in &rolled_back {
@@ -63,7 +68,7 @@ pub(super) fn recover_all(
     {
         // The pointer of a session whose beginning was synced may have been deleted since.
         let point = branch.point.clone().filter(|_| !is_synced(last, closed));
-        follow_refs(repo, record, &BranchUpdate { point, ..branch.clone() }, pointer)?;
+        follow_refs(repo, record, &BranchUpdate { point, ..branch.clone() }, journal)?;
     }
     let committed: Vec<&ChangeRecord> = committed.iter().map(|(record, ..)| record).collect();
     let all: Vec<&ChangeRecord> = changes.iter().map(|(record, ..)| record).collect();
@@ -113,7 +118,7 @@ fn split_by_outcome(records: &[(u64, Record)]) -> (Vec<Recorded>, Vec<Recorded>)
         .iter()
         .filter_map(|(_, record)| match record {
             Record::RolledBack(number) => Some(*number),
-            Record::ChangeSet(_) => None,
+            Record::ChangeSet(_) | Record::Deletion(_) => None,
         })
         .collect();
     let (mut changes, mut rolled_back) = (Vec::new(), Vec::new());
@@ -142,6 +147,7 @@ fn unlock(
     if changes.iter().chain(rolled_back).any(|(record, ..)| !record.entries.is_empty()) {
         index::unlock_stale(repo, stage, before)?;
     }
+    repo.unlock_packed_refs()?;
     for (record, branch, _) in changes.iter().chain(rolled_back) {
         let mut names: Vec<&str> = vec![&branch.name, "HEAD"];
         names.extend(branch.point.as_deref());
@@ -245,14 +251,14 @@ fn restore_branches(repo: &Repo, changes: &[Recorded], closed: u64) -> Result<bo
             continue;
         }
         let moving = BranchUpdate { from: BranchOrigin::Existing(current), ..branch.clone() };
-        moving.decide(repo)?;
+        moving.decide(repo, &mut HeldPointers::default())?;
         moved = true;
     }
     Ok(moved)
 }
 
 /// The transactions whose commit is in their branch. A user may have moved the branch since.
-fn in_branches(repo: &Repo, changes: &[Recorded]) -> Result<Vec<Recorded>> {
+fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Vec<&'c Recorded>> {
     let mut held: HashMap<&str, HashSet<Oid>> = HashMap::new();
     for (_, branch, _) in changes {
         if !held.contains_key(branch.name.as_str()) {
@@ -271,7 +277,7 @@ fn in_branches(repo: &Repo, changes: &[Recorded]) -> Result<Vec<Recorded>> {
         };
         left && held.contains(&branch.new)
     };
-    Ok(changes.iter().filter(in_branch).cloned().collect())
+    Ok(changes.iter().filter(in_branch).collect())
 }
 
 /// The content that a path must have, and the branch and commit that require it.
@@ -289,11 +295,11 @@ fn restore_files(
     repo: &Repo,
     stage: &StagingArea<'_>,
     pointer: &str,
-    committed: &[Recorded],
+    committed: &[&Recorded],
     changes: &[Recorded],
     rolled_back: &[Recorded],
 ) -> Result<RestoredFiles> {
-    let mut all: Vec<(&Recorded, bool)> = committed.iter().map(|one| (one, true)).collect();
+    let mut all: Vec<(&Recorded, bool)> = committed.iter().map(|one| (*one, true)).collect();
     all.extend(rolled_back.iter().map(|one| (one, false)));
     all.sort_by_key(|((.., number), _)| *number);
     // The last record of a path decides. A rolled back one requires the old content.
@@ -368,9 +374,9 @@ fn restore_file(
         Err(error) => return Err(failed("read", repo.root_path(), &error).into()),
     };
     let is_edt_content = match &here {
-        // A lost creation and a deletion look the same. Only in the worktree of the session is it
-        // the former.
-        None => history.nothing && in_session,
+        // A lost creation and a deletion look nearly the same. Only in the worktree of the session
+        // is it the former.
+        None => history.nothing && in_session && !was_removed(repo, stage, &file)?,
         Some(here) => history.holds(repo, stage, &file, here),
     };
     let recorded_by = if target.committed { target.branch.new } else { target.branch.start() };
@@ -386,6 +392,26 @@ fn restore_file(
     };
     install(repo, stage, &file)?;
     Ok(true)
+}
+
+/// Whether the missing `file` was on disk and someone removed it: its directory changed after the
+/// file was staged. File systems keep the changes of a directory in order, so the file came before.
+fn was_removed(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -> Result<bool> {
+    let Some(staged) = file.staged else { return Ok(false) };
+    // A rename moves the file from one name to the other: it has not happened.
+    if stage.staged(file)? == StagedState::New {
+        return Ok(false);
+    }
+    let wrap = |error: std::io::Error| failed("read", repo.root_path(), &error);
+    let path = RepoPath::from_tree(&file.path);
+    let mut above = path.split().0;
+    loop {
+        if let Parent::Open(dir) = repo.root().beneath(above).map_err(wrap)? {
+            let stat = dir.stat(b".").map_err(wrap)?;
+            return Ok(stat.is_some_and(|stat| stat.mtime > staged.ctime));
+        }
+        above = &above[..above.iter().rposition(|&byte| byte == b'/').unwrap_or(0)];
+    }
 }
 
 /// Whether the branch has the same content for `path` as the commit `recorded_by`: no later commit
@@ -495,7 +521,7 @@ fn repair_logs(repo: &Repo, changes: &[Recorded]) -> Result<()> {
             lines.entry("HEAD").or_default().push(line);
         }
     }
-    lines.into_iter().try_for_each(|(name, lines)| repo.repair_log(name, &lines))
+    lines.into_iter().try_for_each(|(name, lines)| unless_denied(repo.repair_log(name, &lines)))
 }
 
 #[cfg(test)]
@@ -617,8 +643,27 @@ mod tests {
         )
         .unwrap();
         std::fs::remove_file(scratch.root().join("b.txt")).unwrap();
+        // The directory is as it was before the file was staged.
+        let root = std::fs::File::open(scratch.root()).unwrap();
+        root.set_modified(std::time::UNIX_EPOCH).unwrap();
         assert_eq!(restarted(&scratch).unwrap().files, ["b.txt"]);
         assert_eq!(scratch.text("b.txt").as_deref(), Some("b\n"));
+    }
+
+    #[test]
+    fn a_new_file_that_the_user_removed_stays_removed() {
+        for path in ["b.txt", "new/deep/b.txt"] {
+            let scratch = Scratch::new();
+            let repo = scratch.repo();
+            let change = scratch.change(&repo, &[(path, Some("b\n"))]);
+            publish(&repo, &mut scratch.journal(&repo), change).unwrap();
+            // More than the resolution of the time of a directory.
+            std::thread::sleep(Duration::from_millis(20));
+            std::fs::remove_file(scratch.root().join(path)).unwrap();
+            let _ = std::fs::remove_dir_all(scratch.root().join("new"));
+            assert_eq!(restarted(&scratch), None);
+            assert_eq!(scratch.text(path), None);
+        }
     }
 
     #[test]
@@ -655,6 +700,18 @@ mod tests {
             last.contains(&format!(" {} ", branch.new)) && last.ends_with("\tedt: change"),
             "{repaired}"
         );
+    }
+
+    #[test]
+    fn an_old_index_that_was_written_again_after_the_restart_follows_the_branch() {
+        let scratch = Scratch::new();
+        let index = scratch.repo().index_path();
+        let old = std::fs::read(&index).unwrap();
+        let change = scratch.change(&scratch.repo(), TWO);
+        published(&scratch);
+        std::fs::write(index, old).unwrap();
+        restarted(&scratch);
+        assert_eq!(scratch.state(), scratch.after(&change, "two\n"));
     }
 
     #[test]

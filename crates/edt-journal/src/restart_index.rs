@@ -14,7 +14,10 @@ use edt_types::Result;
 
 /// Brings the index to the state after the `committed` ones of `all` transactions. A torn index is
 /// replaced by the last one that another program wrote, otherwise by one made from HEAD; the
-/// returned text says what may be lost. An index that someone else wrote since is not changed.
+/// returned text says what may be lost.
+///
+/// The values of the entries decide, not who wrote the index last: between the power failure and
+/// this call any `git status` may have rewritten an old index.
 ///
 /// # Errors
 /// `REPOSITORY_BUSY`, `IO_ERROR`.
@@ -27,23 +30,14 @@ pub(super) fn restore(
     if committed.iter().all(|record| record.entries.is_empty()) {
         return Ok(None);
     }
-    let mut lost = None;
-    if IndexView::is_intact(repo)? {
-        let here = IndexView::read(repo)?.stat();
-        let replaced = |record: &&ChangeRecord| match (record.index, here) {
-            (Some(index), Some(here)) => index.same_content_as(&here),
-            (None, None) => true,
-            _ => false,
-        };
-        if !all.iter().filter(|record| !record.entries.is_empty()).any(replaced) {
-            return Ok(None);
-        }
+    let lost = if IndexView::is_intact(repo)? {
+        None
     } else if index_backup::restore_backup(repo, stage)? {
-        lost = Some(OLDER);
+        Some(OLDER)
     } else {
         index_backup::rebuild_from_head(repo)?;
-        lost = Some(LOST);
-    }
+        Some(LOST)
+    };
     move_entries(repo, stage, committed, all)?;
     Ok(lost)
 }
@@ -56,7 +50,8 @@ const LOST: &str = " The index was torn and was rebuilt from HEAD. Stage again w
      committed (`git fsck --lost-found` lists unreferenced blobs).";
 
 /// Brings each entry to the state after the last of the `committed` transactions, if it still has a
-/// state that any of `all` transactions found or left.
+/// state that any of `all` transactions found or left. An entry that the user put back since
+/// (`git reset -- PATH`) has no stat, and stays.
 ///
 /// # Errors
 /// `REPOSITORY_BUSY`, `IO_ERROR`.
@@ -69,37 +64,45 @@ pub(super) fn move_entries(
     if committed.iter().all(|record| record.entries.is_empty()) {
         return Ok(());
     }
-    let mut chains: BTreeMap<Vec<u8>, (Vec<IndexState>, EntryMove, &ChangeRecord)> =
-        BTreeMap::new();
-    for record in committed {
-        for entry in record.entries.iter().filter_map(EntryRecord::entry) {
-            chains.insert(entry.path.as_bytes().to_vec(), (Vec::new(), entry, record));
+    let mut chains: BTreeMap<Vec<u8>, Chain<'_>> = BTreeMap::new();
+    for by in committed {
+        for last in by.entries.iter().filter_map(EntryRecord::entry) {
+            let chain = Chain { held: Vec::new(), without_stat: false, last, by, ended: false };
+            chains.insert(chain.last.path.as_bytes().to_vec(), chain);
         }
     }
-    for entry in all.iter().flat_map(|record| &record.entries).filter_map(EntryRecord::entry) {
-        if let Some((held, ..)) = chains.get_mut(entry.path.as_bytes()) {
-            held.extend([entry.seen, entry.file.map_or(IndexState::Nothing, IndexState::File)]);
+    for transaction in all {
+        for record in &transaction.entries {
+            let Some(entry) = record.entry() else { continue };
+            let chain = chains.get_mut(entry.path.as_bytes()).filter(|chain| !chain.ended);
+            if let Some(chain) = chain {
+                let after = entry.file.map_or(IndexState::Nothing, IndexState::File);
+                chain.held.extend([entry.seen, after]);
+                chain.without_stat |= record.without_stat;
+                chain.ended = std::ptr::eq(*transaction, chain.by);
+            }
         }
     }
     // The index follows HEAD, so entries that differ from HEAD's tree are skipped.
     let head =
         repo.head()?.commit.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
     let mut moving = Vec::new();
-    for (held, last, by) in chains.into_values() {
-        let in_head = match repo.tracked(head, &last.path)? {
+    for chain in chains.into_values() {
+        let in_head = match repo.tracked(head, &chain.last.path)? {
             Tracked::File(file) => Some(file),
             _ => None,
         };
-        if in_head == last.file {
-            moving.push((held, last, by));
+        if in_head == chain.last.file {
+            moving.push(chain);
         }
     }
     for _ in 0..20 {
         let view = IndexView::read(repo)?;
         let (mut moves, mut files): (Vec<EntryMove>, Vec<FileRecord>) = (Vec::new(), Vec::new());
-        for (held, last, by) in &moving {
+        for Chain { held, without_stat, last, by, .. } in &moving {
             let staged = view.staged(repo, &last.path)?;
             if held.contains(&staged)
+                && (*without_stat || !view.has_no_stat(&last.path))
                 && staged != last.file.map_or(IndexState::Nothing, IndexState::File)
             {
                 moves.push(EntryMove { seen: staged, ..last.clone() });
@@ -127,6 +130,19 @@ pub(super) fn move_entries(
         return written;
     }
     Err(index::restaged(repo).into())
+}
+
+/// The transactions of one path of the index, up to the last committed one. What a later one left
+/// is the user's, who took it out of the branch (`git reset --soft`).
+struct Chain<'r> {
+    /// What they found and left.
+    held: Vec<IndexState>,
+    /// Whether one of them found the entry without a stat.
+    without_stat: bool,
+    /// The last committed change of the entry, and its transaction.
+    last: EntryMove,
+    by: &'r ChangeRecord,
+    ended: bool,
 }
 
 /// The `files` that still have the written content. Only their entries may have a stat.

@@ -168,6 +168,7 @@ impl Scratch {
             },
             create: ids(&change.create),
             time: edt_io::clock::seconds(),
+            journal: self.journal(repo).inode().unwrap(),
             head_to: change.head_to.clone(),
             replace: Vec::new(),
             drop: ids(&change.drop),
@@ -175,9 +176,8 @@ impl Scratch {
             entries: index
                 .iter()
                 .flat_map(|(_, moves)| moves)
-                .filter_map(EntryRecord::of)
+                .filter_map(|entry| EntryRecord::of(entry, false))
                 .collect(),
-            index: index.and_then(|(view, _)| view.stat()),
             objects: change
                 .objects
                 .iter()

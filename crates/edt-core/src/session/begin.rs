@@ -17,6 +17,7 @@ use super::workspace::LockedWorkspace;
 use edt_git::read::ObjectKind;
 use edt_git::worktrees;
 use edt_git::{Head, InHead, NewCommit, ObjectWriter, Oid, Repo};
+use edt_journal::recover::delete_refs;
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
 use edt_types::{Code, FileReport, Finding, RepoPath, Result, Warning};
 
@@ -216,11 +217,12 @@ pub fn begin_in_worktree(
     worktrees::check_path_free(place)?;
     let options = BeginOptions { switching: HeadSwitch::Elsewhere, ..options.clone() };
     let begun = begin(workspace, &options)?;
-    let (repo, session) = (&workspace.repo, &begun.session);
+    let LockedWorkspace { repo, journal, .. } = workspace;
+    let session = &begun.session;
     let Err(failed) = repo.add_worktree(place, session.short_branch()) else { return Ok(begun) };
     let mut refs = repo.refs_below(&format!("{REFS}{}/", session.name))?;
     refs.push((session.branch(), session.tip));
-    repo.delete_refs(&refs)?;
+    delete_refs(repo, journal, &refs)?;
     Err(failed)
 }
 

@@ -1,14 +1,18 @@
 //! Removes old sessions and packs loose objects. Runs only when the user asks for it.
 
+use std::time::Duration;
+
 use super::current::{BRANCHES, POINTER, REFS, RESOLUTIONS};
 use super::gc_lock::GcLock;
 use super::history::Commit;
 use super::kept;
 use super::list::LandedBy;
 use super::list::{self, SessionState, SessionSummary};
+use super::workspace::LockedWorkspace;
 use edt_git::{Oid, Repo, Worktree};
-use edt_io::spawn;
+use edt_io::{fs, lock, spawn};
 use edt_journal::private;
+use edt_journal::recover::delete_refs;
 use edt_types::{Code, Finding, Result};
 
 /// What to remove.
@@ -46,46 +50,92 @@ pub struct ObjectStats {
 }
 
 /// Removes old sessions that ended (landed, abandoned, deleted), old undone tips of the others, and
-/// old resolutions of merge conflicts. Then packs loose objects.
+/// old resolutions of merge conflicts, and what edt kept for worktrees that no longer exist. Then
+/// packs loose objects, unless `extensions.preciousObjects` forbids it.
 ///
 /// The objects stay until Git prunes them (`git gc`, after two weeks by default). A session stays
-/// if a worktree uses it, or if no other branch contains its landing.
+/// if a worktree uses it, or if no other branch contains its landing. Other calls wait only while
+/// refs are removed.
 ///
 /// # Errors
 /// `SESSION_BUSY` if `git gc` runs; `IO_ERROR`, `OBJECT_MISSING`, `PROGRAM_NOT_FOUND`. Refs removed
 /// before the error stay removed.
-pub fn gc(repo: &Repo, options: GcOptions) -> Result<GcReport> {
-    let before = object_stats(repo)?;
-    let _lock = if options.dry_run { None } else { Some(GcLock::take(repo)?) };
-    let mut report = GcReport { sessions: Vec::new(), refs: Vec::new(), before, after: before };
-    for session in list::sessions(repo)? {
-        let refs = refs_of(repo, &session)?;
-        if session.worktree.is_none()
-            && newest(repo, &refs)? < options.before
-            && has_ended(repo, &session)?
-        {
-            report.refs.extend(refs);
-            report.sessions.push((session.name, session.state));
-        } else {
-            report.refs.extend(old_undone(repo, &session, options.before)?);
-        }
-    }
-    let resolutions = old_resolutions(repo, options.before)?;
-    report.refs.extend(resolutions.iter().cloned());
+pub fn gc(mut workspace: LockedWorkspace, options: GcOptions) -> Result<GcReport> {
+    let _lock = if options.dry_run { None } else { Some(GcLock::take(&workspace.repo)?) };
+    let (mut report, resolutions) = workspace.unlocked(|repo| removable(repo, options.before))?;
     if options.dry_run {
         return Ok(report);
     }
-    repo.delete_refs(&report.refs)?;
+    let LockedWorkspace { repo, journal, .. } = &mut workspace;
+    delete_refs(repo, journal, &report.refs)?;
     for (_, commit) in &resolutions {
         private::remove_record(repo, "resolution", &commit.to_string());
     }
     report.sessions.iter().for_each(|(name, _)| private::remove_session(repo, name));
     kept::remove_older(repo, options.before);
-    git(repo, &["repack", "-d", "-l", "-q"])?;
-    git(repo, &["prune-packed", "-q"])?;
+    remove_state_of_gone_worktrees(repo);
+    workspace.release();
+    let repo = &workspace.repo;
+    if !repo.has_precious_objects() {
+        git(repo, &["repack", "-d", "-l", "-q"])?;
+        git(repo, &["prune-packed", "-q"])?;
+    }
     report.after = object_stats(repo)?;
     Ok(report)
 }
+
+/// What can be removed, and which of the refs keep resolutions of merge conflicts.
+fn removable(repo: &Repo, before: i64) -> Result<(GcReport, Vec<(String, Oid)>)> {
+    let stats = object_stats(repo)?;
+    let (sessions, refs) = (Vec::new(), Vec::new());
+    let mut report = GcReport { sessions, refs, before: stats, after: stats };
+    for session in list::sessions(repo)? {
+        let refs = refs_of(repo, &session)?;
+        if session.worktree.is_none() && newest(repo, &refs)? < before && has_ended(repo, &session)?
+        {
+            report.refs.extend(refs);
+            report.sessions.push((session.name, session.state));
+        } else {
+            report.refs.extend(old_undone(repo, &session, before)?);
+        }
+    }
+    let resolutions = old_resolutions(repo, before)?;
+    report.refs.extend(resolutions.iter().cloned());
+    Ok((report, resolutions))
+}
+
+/// Removes the locks, the journals and the staged indexes of linked worktrees that no longer exist.
+/// What may be a user's only copy stays: private bytes, the quarantine, displaced files.
+fn remove_state_of_gone_worktrees(repo: &Repo) {
+    let linked = repo.common_dir().join("edt/linked");
+    for name in fs::names_in(&linked) {
+        if repo.common_dir().join("worktrees").join(&name).symlink_metadata().is_ok() {
+            continue;
+        }
+        let state = linked.join(name);
+        // A call that still works there holds the lock.
+        let Ok(_lock) = lock::acquire(&state.join("lock"), "gc", Duration::ZERO) else { continue };
+        for file in DISPOSABLE {
+            let _ = fs::remove_file(&state.join(file));
+        }
+        fs::remove_empty_dir(&state.join("stage"));
+        let _ = fs::remove_file(&state.join("lock"));
+        fs::remove_empty_dir(&state);
+    }
+    fs::remove_empty_dir(&linked);
+}
+
+/// Files of edt that have nothing of the user's, in the directory of a worktree.
+const DISPOSABLE: &[&str] = &[
+    "journal",
+    "journal.new",
+    "ref",
+    "head",
+    "packed",
+    "stage/index",
+    "stage/index.own",
+    "stage/index.before",
+];
 
 /// Whether the session is abandoned, deleted, or landed on a branch that still contains the
 /// landing.
@@ -329,7 +379,8 @@ mod tests {
         let expected = [("refs/edt/resolution/1".to_owned(), commit)];
         assert_eq!(old(time + 1), expected);
         for dry_run in [true, false] {
-            let report = gc(&repo, GcOptions { before: time + 1, dry_run }).unwrap();
+            let options = GcOptions { before: time + 1, dry_run };
+            let report = gc(scratch.open(), options).unwrap();
             assert_eq!(report.refs, expected);
             let left = scratch.ref_value("refs/edt/resolution/1").is_some();
             let private = scratch.text(&format!(".git/edt/private/resolution/{commit}")).is_some();

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use edt_core::session::LockedWorkspace;
 use edt_core::session::gc::{GcOptions, gc};
 use edt_core::{Environment, Land, Options, Request, Workspace};
 use edt_git::Repo;
@@ -45,7 +46,8 @@ fn in_a_wrong_environment() {
     let repo = Repo::open(&root).unwrap();
     assert_eq!(landed.commit, repo.head().unwrap().commit.map(|commit| commit.to_string()));
     // `git` itself works in the same environment.
-    gc(&repo, GcOptions { before: i64::MAX, dry_run: false }).unwrap();
+    let workspace = LockedWorkspace::open(&root, Options::default()).unwrap();
+    gc(workspace, GcOptions { before: i64::MAX, dry_run: false }).unwrap();
 }
 
 #[test]
