@@ -155,6 +155,16 @@ fn points(trace: &str) -> Vec<(String, usize)> {
 
 /// Kills the scenario's command at every point, or at a few of them, and checks the state.
 fn survives(scenario: &Scenario) {
+    ends_well(scenario, "KILL");
+}
+
+/// Asks the scenario's command to end (`SIGTERM`) at every point, or at a few of them. It leaves no
+/// lock to plain Git, whether edt is called again or not.
+fn ends_when_asked(scenario: &Scenario) {
+    ends_well(scenario, "TERM");
+}
+
+fn ends_well(scenario: &Scenario, signal: &str) {
     let progress = Progress::start();
     let dir = tempfile::tempdir().unwrap();
     let workspace = copy(scenario, &dir.path().join("whole"));
@@ -188,15 +198,17 @@ fn survives(scenario: &Scenario) {
                 {
                     let workspace = copy(scenario, &dir.join(format!("copy-{worker}")));
                     let log = dir.join(format!("log-{worker}"));
-                    let inject = format!("inject={call}:signal=KILL:when={number}");
+                    let inject = format!("inject={call}:signal={signal}:when={number}");
                     let trace = traced(
                         scenario,
                         &workspace,
                         &log,
                         &["-e".into(), format!("trace={call}"), "-e".into(), inject],
                     );
+                    let locks = if signal == "TERM" { workspace.locks() } else { Vec::new() };
                     let mut found = after_the_kill(scenario, &workspace, old, new);
-                    if !trace.contains("killed by SIGKILL") && !scenario.threads {
+                    found.extend((!locks.is_empty()).then(|| format!("it left {locks:?}")));
+                    if !trace.contains(&format!("killed by SIG{signal}")) && !scenario.threads {
                         found.push("it was not killed".to_owned());
                     }
                     let at = trace
@@ -337,6 +349,18 @@ fn one_edit_with_head_on_the_session() {
     if has_strace() {
         survives(&scenario("edit, switched", true, EDIT, None));
     }
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn calls_that_are_asked_to_end() {
+    if !has_strace() {
+        return;
+    }
+    ends_when_asked(&scenario("terminated edit", true, &["apply"], Some(several())));
+    ends_when_asked(&scenario("terminated undo", true, &["undo"], None));
+    ends_when_asked(&scenario("terminated landing", true, &["land"], None));
+    ends_when_asked(&scenario("terminated, without switching", false, &["abandon"], None));
 }
 
 #[test]
