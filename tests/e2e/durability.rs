@@ -201,3 +201,54 @@ fn a_log_that_fails_once_leaves_no_lock_and_no_staged_reversal() {
         workspace.is_clean();
     }
 }
+
+/// `git gc --prune=now` beside an edit reads the refs before the edit, and deletes its objects after
+/// the answer.
+#[test]
+fn objects_that_git_pruned_are_written_again() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.edt(&APPEND).landed();
+    for object in ["HEAD", "HEAD^{tree}", "HEAD:a.txt"].map(|name| workspace.rev(name)) {
+        let file = workspace.root.join(".git/objects").join(&object[..2]).join(&object[2..]);
+        std::fs::remove_file(file).unwrap();
+    }
+    workspace.edt(&APPEND).landed();
+    workspace.is_clean();
+    workspace.edt(&["undo", "-n", "2"]).landed();
+    assert_eq!(workspace.text("a.txt"), "one\n");
+}
+
+#[test]
+fn packs_of_a_precious_repository_stay() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.edt(&APPEND).landed();
+    workspace.edt(&["abandon"]).landed();
+    workspace.git(&["config", "extensions.preciousObjects", "true"]);
+    // Commit times have whole seconds.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let answer = workspace.as_user(b"", &["gc", "--older-than", "0"], &[]);
+    assert_eq!(answer.exit, 0, "{:#}", answer.json);
+    assert!(!answer.json["sessions"].as_array().unwrap().is_empty());
+    assert_eq!(workspace.git(&["for-each-ref", "--format=%(refname)", "refs/edt"]), "");
+    workspace.is_clean();
+}
+
+#[test]
+fn the_journal_of_a_removed_worktree_is_removed() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    let place = workspace.root.with_file_name("linked");
+    let linked = |name: &str| {
+        workspace.edt(&["begin", name, "--worktree", place.to_str().unwrap()]).landed();
+        workspace.at(&place).edt(&APPEND).landed();
+        workspace.root.join(".git/edt/linked/linked")
+    };
+    let state = linked("one");
+    assert!(state.join("journal").exists());
+    workspace.as_user(b"", &["gc"], &[]);
+    assert!(state.join("journal").exists(), "the worktree exists");
+    workspace.git(&["worktree", "remove", "--force", place.to_str().unwrap()]);
+    workspace.as_user(b"", &["gc"], &[]);
+    assert!(!state.exists(), "{:?}", std::fs::read_dir(&state).unwrap().collect::<Vec<_>>());
+    linked("two");
+    workspace.is_clean();
+}

@@ -351,6 +351,56 @@ fn one_edit_with_head_on_the_session() {
     }
 }
 
+/// The main worktree on `main`, and a session in a linked one.
+fn session_in_a_linked_worktree() -> (TestRepo, TestRepo) {
+    let main = TestRepo::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n")]);
+    let place = main.root.with_file_name("linked");
+    main.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+    let linked = main.at(&place);
+    linked.overwrite("a.txt", "two\n");
+    (main, linked)
+}
+
+/// The landing changes the main worktree, where nobody calls edt. The agent's next call, in its own
+/// worktree, finishes it or rolls it back.
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn a_landing_into_another_worktree() {
+    if !has_strace() {
+        return;
+    }
+    let progress = Progress::start();
+    let run = |linked: &TestRepo, options: &[&str]| {
+        let log = linked.home.join("trace");
+        let mut command = linked.command("strace");
+        command.args(["-f", "-qq", "-o"]).arg(&log).args(options).args([EDT, "land"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+        std::fs::read_to_string(log).unwrap()
+    };
+    let (main, linked) = session_in_a_linked_worktree();
+    let trace = run(&linked, &["-e", &format!("trace={CALLS}")]);
+    assert_eq!((main.text("a.txt").as_str(), main.status().as_str()), ("two\n", ""));
+    let points = share(points(&trace), 3, 12);
+    for (call, number) in &points {
+        let (main, linked) = session_in_a_linked_worktree();
+        let before = main.rev("main");
+        let inject = format!("inject={call}:signal=KILL:when={number}");
+        let trace = run(&linked, &["-e", &format!("trace={call}"), "-e", &inject]);
+        let at = format!("{call} {number}: {}", trace.lines().last().unwrap_or_default());
+        let answer = linked.edt(&["status"]);
+        assert_eq!(answer.exit, 0, "{at}: {:#}", answer.json);
+        assert_eq!(main.locks(), Vec::<String>::new(), "{at}");
+        let text = if main.rev("main") == before { "one\n" } else { "two\n" };
+        let found = (main.text("a.txt"), main.status());
+        assert_eq!(found, (text.to_owned(), String::new()), "{at}");
+        main.is_sound();
+        if text == "one\n" {
+            linked.edt(&["land"]).landed();
+        }
+    }
+    progress.done("crash", "landing into another worktree", points.len());
+}
+
 #[test]
 #[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn calls_that_are_asked_to_end() {

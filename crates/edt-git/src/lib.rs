@@ -48,7 +48,7 @@ pub use convert::{Attributes, Forms};
 pub use diff::TreeItem;
 pub use merge::Merged;
 pub use object_writer::{NewCommit, ObjectWriter, TouchedTrees, TreeChange};
-pub use objects::Loose;
+pub use objects::{Loose, SpareObjects};
 pub use renames::{ChangedPath, RenamedFrom};
 pub use repo::{FileId, FileMode, Head, InHead, Repo, Tracked};
 pub use supported::common_dir_at;

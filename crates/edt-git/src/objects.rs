@@ -131,6 +131,13 @@ pub fn create_object_directories(objects_dir: &Path) {
     }
 }
 
+/// Objects that are kept elsewhere, too: `git gc --prune=now` may remove those of a commit that is
+/// being made.
+pub trait SpareObjects: std::fmt::Debug + std::marker::Sync {
+    /// All that are kept.
+    fn objects(&self, repo: &super::Repo) -> Vec<Loose>;
+}
+
 /// How [`write_missing`] checks existing objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectCheck {

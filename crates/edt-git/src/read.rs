@@ -28,12 +28,11 @@ impl Repo {
         if let Some(data) = self.read.borrow().get(&oid).filter(|_| kind != ObjectKind::Blob) {
             return Ok(data.clone());
         }
-        let (found, data) = if let Some(object) = self.small_loose_object(oid) {
-            object
-        } else {
-            let object = self.inner.find_object(oid);
-            let mut object = object.map_err(|error| self.not_read(oid, &causes(&error)))?.detach();
-            (object.kind, std::mem::take(&mut object.data))
+        let (found, data) = match self.object_or_error(oid) {
+            Err(found) if found.code == Code::ObjectMissing && self.write_spare_objects() => {
+                self.object_or_error(oid)?
+            }
+            object => object?,
         };
         if found != kind.gix() {
             return Err(missing(oid, &format!("it is a {found}, not a {}", kind.gix())).into());
@@ -48,10 +47,19 @@ impl Repo {
         Ok(data)
     }
 
+    fn object_or_error(&self, oid: Oid) -> std::result::Result<(Kind, Vec<u8>), Finding> {
+        if let Some(object) = self.small_loose_object(oid) {
+            return Ok(object);
+        }
+        let object = self.inner.find_object(oid);
+        let mut object = object.map_err(|error| self.not_read(oid, &causes(&error)))?.detach();
+        Ok((object.kind, std::mem::take(&mut object.data)))
+    }
+
     /// Why `oid` could not be read: it is too large, or missing.
     fn not_read(&self, oid: Oid, why: &str) -> Finding {
-        match self.size_of(oid) {
-            Ok(size) if size > MAX_OBJECT => Finding::new(
+        match self.inner.find_header(oid).map(|header| header.size()) {
+            Ok(size) if size > MAX_OBJECT as u64 => Finding::new(
                 Code::FileTooLarge,
                 format!(
                     "The object {oid} has {size} bytes, more than edt reads of one object \
@@ -72,7 +80,11 @@ impl Repo {
     /// # Errors
     /// `OBJECT_MISSING`.
     pub fn size_of(&self, oid: Oid) -> Result<usize> {
-        let header = self.inner.find_header(oid).map_err(|error| missing(oid, &causes(&error)))?;
+        let found = match self.inner.find_header(oid) {
+            Err(_) if self.write_spare_objects() => self.inner.find_header(oid),
+            found => found,
+        };
+        let header = found.map_err(|error| missing(oid, &causes(&error)))?;
         Ok(usize::try_from(header.size()).unwrap_or(usize::MAX))
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::confinement::Confinement;
+use super::objects::{self, ObjectCheck, SpareObjects};
 use super::supported::{check_in_place, check_outside_git_dir, check_supported, unsupported};
 use super::trust::{Configuration, TrustStore};
 use super::worktrees::has_operation;
@@ -28,6 +29,8 @@ pub struct Repo {
     git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
     /// The user's trust decisions for programs that this repository names.
     pub(super) trust: Option<Box<dyn TrustStore>>,
+    /// Where objects come from that this repository has lost; `None` once they were written.
+    spare_objects: Cell<Option<&'static dyn SpareObjects>>,
     pub(super) configuration: Configuration,
     pub(super) confinement: Option<Arc<dyn Confinement>>,
     pub(super) environment: Environment,
@@ -179,6 +182,7 @@ impl Repo {
             loose: super::loose::LooseReader::default(),
             git_dirs: OnceCell::new(),
             trust: None,
+            spare_objects: Cell::new(None),
             configuration: Configuration::Users,
             confinement: None,
             environment,
@@ -419,6 +423,19 @@ impl Repo {
     /// may.
     pub fn set_trust(&mut self, trust: Box<dyn TrustStore>) {
         self.trust = Some(trust);
+    }
+
+    /// Sets where objects come from that this repository has lost; without it they stay missing.
+    pub fn set_spare_objects(&mut self, objects: &'static dyn SpareObjects) {
+        self.spare_objects.set(Some(objects));
+    }
+
+    /// Writes the spare objects that are missing. Returns whether there may be some now.
+    pub(super) fn write_spare_objects(&self) -> bool {
+        let Some(spare) = self.spare_objects.take() else { return false };
+        let objects = spare.objects(self);
+        !objects.is_empty()
+            && objects::write_missing(self.objects_dir(), &objects, ObjectCheck::Size).is_ok()
     }
 
     /// Sets whose Git's configuration outside of the repository is; the user's by default.

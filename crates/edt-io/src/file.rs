@@ -17,6 +17,8 @@ pub struct File {
 /// How a file is opened. All modes but the last two also allow reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenMode {
+    /// The file must exist; nothing can be written.
+    ReadOnly,
     /// The file must exist.
     Existing,
     /// Creates the file if it is missing.
@@ -39,6 +41,7 @@ impl File {
     pub fn open(path: &Path, how: OpenMode) -> io::Result<File> {
         let mut options = std::fs::OpenOptions::new();
         match how {
+            OpenMode::ReadOnly => options.read(true),
             OpenMode::Existing => options.read(true).write(true),
             OpenMode::OrCreate => options.read(true).write(true).create(true).truncate(false),
             OpenMode::PrivateTruncated => {
@@ -49,8 +52,16 @@ impl File {
             OpenMode::CreateNew(mode) => options.write(true).create_new(true).mode(mode),
             OpenMode::WriteOnly => options.write(true).create(true).truncate(true),
         };
-        effect::step(SideEffect::Open, path)?;
+        if how != OpenMode::ReadOnly {
+            effect::step(SideEffect::Open, path)?;
+        }
         Ok(File { inner: options.open(path)?, path: path.to_owned() })
+    }
+
+    /// The path that the file was opened at.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The length in bytes.

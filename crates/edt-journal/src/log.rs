@@ -19,7 +19,10 @@ use edt_types::{Code, Durability, Finding, Result};
 
 const MAGIC: &[u8; 8] = b"edt-jrnl";
 const RECORD_MAGIC: u32 = 0xed7_0ec0;
-const PAGE: u64 = 4096;
+/// The offset of the first record.
+pub(super) const PAGE: u64 = 4096;
+/// The size of the header.
+const HEADER: usize = 64;
 /// The offset in the header of [`Journal::program_announced`].
 const PROGRAM_ANNOUNCED: usize = 56;
 const RECORD_HEAD: usize = 4 + 4 + 4 + 8 + 8;
@@ -82,7 +85,7 @@ impl Journal {
             }
             Err(error) => return Err(failed("open the journal", &path, &error).into()),
         };
-        let mut head = [0; 64];
+        let mut head = [0; HEADER];
         let read = file
             .read_at(&mut head, 0)
             .map_err(|error| failed("read the journal", &path, &error))?;
@@ -245,7 +248,7 @@ impl Journal {
     /// # Errors
     /// `IO_ERROR`: the next call recovers the transaction again, to the same state.
     pub fn close(&mut self) -> Result<()> {
-        let mut head = Vec::with_capacity(64);
+        let mut head = Vec::with_capacity(HEADER);
         head.extend_from_slice(MAGIC);
         head.extend_from_slice(&VERSION.to_le_bytes());
         head.extend_from_slice(&self.epoch.to_le_bytes());
@@ -255,7 +258,7 @@ impl Journal {
         head.extend_from_slice(&crc32fast::hash(&head).to_le_bytes());
         debug_assert_eq!(head.len(), PROGRAM_ANNOUNCED, "the header's parts have fixed places");
         head.push(u8::from(self.program_announced));
-        head.resize(64, 0);
+        head.resize(HEADER, 0);
         self.file
             .write_all_at(&head, 0)
             .map_err(|error| failed("write the journal", &self.path, &error))?;
@@ -356,31 +359,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// The complete record at `at`, and the offset of its end; `None` if there is none or a torn
-    /// one.
-    fn read(&self, at: u64) -> Result<Option<(u64, u64, Record, u64)>> {
-        let fail = |error: std::io::Error| failed("read the journal", &self.path, &error);
-        if at + RECORD_HEAD as u64 > self.size {
-            return Ok(None);
-        }
-        let mut head = [0; RECORD_HEAD];
-        self.file.read_exact_at(&mut head, at).map_err(fail)?;
-        let len = u32_at(&head, 4);
-        let end = at + RECORD_HEAD as u64 + u64::from(len);
-        if u32_at(&head, 0) != RECORD_MAGIC || end > self.size {
-            return Ok(None);
-        }
-        let mut payload = vec![0; len as usize];
-        self.file.read_exact_at(&mut payload, at + RECORD_HEAD as u64).map_err(fail)?;
-        let mut crc = crc32fast::Hasher::new();
-        crc.update(&head[12..]);
-        crc.update(&payload);
-        if crc.finalize() != u32_at(&head, 8) {
-            return Ok(None);
-        }
-        let record =
-            postcard::from_bytes(&payload).map_err(|error| internal(&error.to_string()))?;
-        Ok(Some((u64_at(&head, 12), u64_at(&head, 20), record, end)))
+    fn read(&self, at: u64) -> Result<Option<FoundRecord>> {
+        record_at(&self.file, at, self.size)
     }
 
     /// Every record of the current epoch, which is at least `epoch`.
@@ -398,6 +378,57 @@ impl Journal {
         }
         Ok((all, running))
     }
+}
+
+/// A record with its epoch, its number and the offset of its end.
+type FoundRecord = (u64, u64, Record, u64);
+
+/// The complete record at `at` of a journal with `size` bytes; `None` if there is none or a torn
+/// one.
+///
+/// # Errors
+/// `IO_ERROR`; `INTERNAL` if a complete record cannot be decoded.
+pub(super) fn record_at(file: &File, at: u64, size: u64) -> Result<Option<FoundRecord>> {
+    let fail = |error: std::io::Error| failed("read the journal", file.path(), &error);
+    if at + RECORD_HEAD as u64 > size {
+        return Ok(None);
+    }
+    let mut head = [0; RECORD_HEAD];
+    file.read_exact_at(&mut head, at).map_err(fail)?;
+    let len = u32_at(&head, 4);
+    let end = at + RECORD_HEAD as u64 + u64::from(len);
+    if u32_at(&head, 0) != RECORD_MAGIC || end > size {
+        return Ok(None);
+    }
+    let mut payload = vec![0; len as usize];
+    file.read_exact_at(&mut payload, at + RECORD_HEAD as u64).map_err(fail)?;
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&head[12..]);
+    crc.update(&payload);
+    if crc.finalize() != u32_at(&head, 8) {
+        return Ok(None);
+    }
+    let record = postcard::from_bytes(&payload).map_err(|error| internal(&error.to_string()))?;
+    Ok(Some((u64_at(&head, 12), u64_at(&head, 20), record, end)))
+}
+
+/// Whether the journal has a record that is not closed, or records of an earlier boot.
+pub(super) fn is_pending(file: &File) -> bool {
+    let (mut head, mut record) = ([0; HEADER], [0; RECORD_HEAD]);
+    if file.read_exact_at(&mut head, 0).is_err()
+        || &head[..8] != MAGIC
+        || u32_at(&head, 8) != VERSION
+    {
+        return false;
+    }
+    let intact = crc32fast::hash(&head[..52]) == u32_at(&head, 52);
+    let same_boot = boot_id().is_none_or(|boot| boot.as_slice() == &head[36..52]);
+    // The first record of an earlier boot, or the one that follows the last closed one.
+    let at = if intact && same_boot { u64_at(&head, 20) } else { PAGE };
+    file.read_exact_at(&mut record, at).is_ok()
+        && u32_at(&record, 0) == RECORD_MAGIC
+        && (!intact || u64_at(&record, 12) == u64_at(&head, 12))
+        && (at == PAGE || u64_at(&record, 20) == u64_at(&head, 28))
 }
 
 fn quarantine(path: &Path) -> Result<PathBuf> {

@@ -24,6 +24,7 @@ pub mod checkpoint;
 pub mod current;
 pub mod diff_report;
 pub mod edit_change;
+mod elsewhere;
 pub mod file_diff;
 pub mod follow;
 pub mod gc;

@@ -13,6 +13,7 @@ use edt_git::trust::Configuration;
 use edt_git::{FileId, Oid, Repo, Tracked};
 use edt_io::Environment;
 use edt_io::lock::{self, LockGuard};
+use edt_journal::peek::JournalObjects;
 use edt_journal::{Journal, open_recovered};
 use edt_lang::TreeCache;
 use edt_types::trace::names::{LOCK, RECOVER};
@@ -26,7 +27,7 @@ use crate::txn::request::Request;
 
 use super::Session;
 use super::current::POINTER;
-use super::kept;
+use super::{elsewhere, kept};
 
 /// How long a call waits for the worktree's lock by default.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -133,6 +134,7 @@ impl LockedWorkspace {
 
     fn of(repo: Repo, options: Options) -> Result<LockedWorkspace> {
         let (lock, mut journal, recovered) = lock_and_recover(&repo, &options)?;
+        let recovered = recovered.or_else(|| elsewhere::recover(&repo, &options));
         let durability = options.durability.or_else(|| repo.durability()).unwrap_or_default();
         journal.set_durability(durability);
         Ok(LockedWorkspace { repo, journal, recovered, options, lock: Some(lock) })
@@ -318,9 +320,10 @@ impl Cache {
     }
 }
 
-fn trusting(mut repo: Repo, options: &Options) -> Repo {
+pub(super) fn trusting(mut repo: Repo, options: &Options) -> Repo {
     repo.set_reap_orphans(options.reap_orphans);
     repo.set_configuration(options.configuration);
+    repo.set_spare_objects(&JournalObjects);
     if let Some(store) = &options.trust {
         repo.set_trust(Box::new(UserTrust(store.clone())));
     }

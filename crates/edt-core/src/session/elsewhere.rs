@@ -1,0 +1,50 @@
+//! Recovers what a call left in another worktree of the repository.
+//!
+//! A landing from a linked worktree changes the worktree of its target. If it is killed, nobody may
+//! call edt there for a long time, and the user's Git meets a lock and half of a change.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::current::POINTER;
+use super::workspace::{Options, trusting};
+use edt_git::Repo;
+use edt_io::lock;
+use edt_journal::{open_recovered, peek};
+use edt_types::Recovered;
+use edt_types::text::Shown as _;
+
+/// Recovers the other worktrees, except those in which a call runs. Returns what was done in the last
+/// of them. What cannot be recovered is left to a call there, which reports why.
+pub(super) fn recover(repo: &Repo, options: &Options) -> Option<Recovered> {
+    let mut done = None;
+    for (linked, state) in peek::state_directories(repo.common_dir()) {
+        if state == repo.state_path() || !peek::has_pending(&state) {
+            continue;
+        }
+        let held = lock::acquire(&state.join("lock"), &options.command, Duration::ZERO);
+        // Whoever held the lock until now may have closed the journal.
+        let Ok(_lock) = held else { continue };
+        let Some(root) = root_of(repo, linked.as_deref()).filter(|_| peek::has_pending(&state))
+        else {
+            continue;
+        };
+        let Ok(other) = Repo::open_worktree(options.environment, &root) else { continue };
+        let other = trusting(other, options);
+        if let Ok((_, Some(recovered))) = open_recovered(&other, POINTER) {
+            let detail = format!("In the worktree {}: {}", root.shown(), recovered.detail);
+            done = Some(Recovered { detail, ..recovered });
+        }
+    }
+    done
+}
+
+/// The root of the linked worktree with that name, or of the main one.
+fn root_of(repo: &Repo, linked: Option<&std::ffi::OsStr>) -> Option<PathBuf> {
+    let worktrees = repo.other_worktrees(POINTER);
+    let is_wanted = |one: &&edt_git::Worktree| match linked {
+        Some(name) => !one.is_main() && one.git_dir.file_name() == Some(name),
+        None => one.is_main(),
+    };
+    repo.worktree_root(worktrees.iter().find(is_wanted)?)
+}

@@ -1,0 +1,55 @@
+//! Looks into the journals of all worktrees of a repository, without opening them for writing.
+
+use std::path::{Path, PathBuf};
+
+use super::log::{PAGE, is_pending, record_at};
+use super::record::Record;
+use edt_git::{Loose, Repo, SpareObjects};
+use edt_io::file::{File, OpenMode};
+use edt_io::fs;
+
+/// The directories of the worktrees in which edt was used, and the names of the linked ones.
+#[must_use]
+pub fn state_directories(common: &Path) -> Vec<(Option<std::ffi::OsString>, PathBuf)> {
+    let edt = common.join("edt");
+    let linked = edt.join("linked");
+    let mut all: Vec<_> = fs::names_in(&linked)
+        .into_iter()
+        .map(|name| (Some(name.clone()), linked.join(name)))
+        .collect();
+    all.push((None, edt.join("main")));
+    all
+}
+
+/// Whether a call in the worktree of `state` was interrupted, or the machine was restarted since
+/// its last one. A call that runs there looks the same.
+#[must_use]
+pub fn has_pending(state: &Path) -> bool {
+    File::open(&state.join("journal"), OpenMode::ReadOnly).is_ok_and(|file| is_pending(&file))
+}
+
+/// The objects in the journals of a repository.
+#[derive(Debug)]
+pub struct JournalObjects;
+
+impl SpareObjects for JournalObjects {
+    fn objects(&self, repo: &Repo) -> Vec<Loose> {
+        let directories = state_directories(repo.common_dir()).into_iter();
+        directories.flat_map(|(_, state)| recorded_objects(&state)).collect()
+    }
+}
+
+/// The objects of the records since the last checkpoint.
+fn recorded_objects(state: &Path) -> Vec<Loose> {
+    let mut objects = Vec::new();
+    let Ok(file) = File::open(&state.join("journal"), OpenMode::ReadOnly) else { return objects };
+    let size = file.len().unwrap_or(0);
+    let mut at = PAGE;
+    while let Ok(Some((.., record, end))) = record_at(&file, at, size) {
+        if let Record::ChangeSet(record) = record {
+            objects.extend(record.loose());
+        }
+        at = end;
+    }
+    objects
+}
