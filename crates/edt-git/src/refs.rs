@@ -33,6 +33,34 @@ impl Repo {
         Ok(None)
     }
 
+    /// The ref that a change of `name` changes: `name`, or the last one of the symbolic refs that it
+    /// begins, whether that exists or not.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if a ref exists and cannot be read.
+    pub fn referent(&self, name: &str) -> Result<String> {
+        let mut name = name.to_owned();
+        for _ in 0..5 {
+            match self.symbolic_ref(&name)? {
+                Some(next) => name = next,
+                None => break,
+            }
+        }
+        Ok(name)
+    }
+
+    /// Whether HEAD is on the branch `name`, also through other symbolic refs.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if HEAD cannot be read.
+    pub fn head_is_on(&self, name: &str) -> Result<bool> {
+        match self.head_target()? {
+            Some(target) if target == name => Ok(true),
+            Some(target) if target.starts_with("refs/") => Ok(self.referent(&target)? == name),
+            _ => Ok(false),
+        }
+    }
+
     /// What the ref `name` itself has.
     ///
     /// The loose file is read before the packed refs, as Git does. `gix` reads the packed refs

@@ -154,7 +154,8 @@ impl BranchUpdate {
             let log = format!("checkout: moving from {} to {}", short(from), short(to));
             ("HEAD", (at, at, Cow::Owned(log)))
         });
-        let in_head = self.head == InHead::Yes && head_to.is_none();
+        let is_alias = |to| repo.referent(to).is_ok_and(|referent| referent == self.name);
+        let in_head = self.head == InHead::Yes && head_to.is_none_or(is_alias);
         let swapped = [Some(self.name.as_str()), in_head.then_some("HEAD")]
             .into_iter()
             .flatten()

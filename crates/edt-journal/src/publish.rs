@@ -195,10 +195,9 @@ fn until_commit_point(
 /// Checks that HEAD is where it was when the change was planned, because the index follows HEAD.
 /// `git switch` needs the lock of the index, so HEAD cannot move from here on.
 fn check_head(repo: &Repo, branch: &BranchUpdate) -> Result<()> {
-    let names = repo.head_target()?;
     let as_planned = match &branch.head_from {
-        Some(from) => names.as_ref() == Some(from),
-        None => (names.as_ref() == Some(&branch.name)) == (branch.head == InHead::Yes),
+        Some(from) => repo.head_target()?.as_ref() == Some(from),
+        None => repo.head_is_on(&branch.name)? == (branch.head == InHead::Yes),
     };
     if as_planned {
         return Ok(());

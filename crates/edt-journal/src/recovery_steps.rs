@@ -93,7 +93,10 @@ pub(super) fn is_in_head(
     branch: &BranchUpdate,
 ) -> Result<bool> {
     Ok(branch.head == InHead::Yes
-        && repo.head_target()?.as_ref() == Some(record.head_to.as_ref().unwrap_or(&branch.name)))
+        && match &record.head_to {
+            Some(to) => repo.head_target()?.as_ref() == Some(to),
+            None => repo.head_is_on(&branch.name)?,
+        })
 }
 
 pub(super) fn report(

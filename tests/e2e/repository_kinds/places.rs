@@ -375,3 +375,34 @@ fn a_partial_clone_never_takes_a_missing_object_for_an_absent_file() {
             && !clone.try_git(&["rev-parse", "--quiet", "--verify", "edt/side"]).status.success()
     );
 }
+
+/// `git symbolic-ref refs/heads/main refs/heads/trunk`, as after a branch got another name.
+#[test]
+fn a_branch_that_is_a_symbolic_ref() {
+    for flags in [&[][..], &["--no-switch"]] {
+        let workspace = TestRepo::with(&files());
+        workspace.git(&["branch", "--quiet", "-m", "main", "trunk"]);
+        workspace.git(&["symbolic-ref", "refs/heads/main", "refs/heads/trunk"]);
+        workspace.git(&["switch", "--quiet", "main"]);
+        let before = workspace.rev("trunk");
+        workspace.edt(&[&["begin", "s"], flags].concat()).landed();
+        workspace.edt(&["apply", "a.txt", "--mode", "append", "--content", "three\n"]).landed();
+        workspace.edt(&["undo"]).landed();
+        workspace.edt(&["redo"]).landed();
+        let landed = workspace.edt(&["land"]).landed();
+        let link = workspace.git(&["symbolic-ref", "refs/heads/main"]);
+        assert_eq!(link, "refs/heads/trunk\n", "{flags:?}");
+        assert_eq!(
+            workspace.git(&["symbolic-ref", "--no-recurse", "HEAD"]),
+            "refs/heads/main\n",
+            "{flags:?}"
+        );
+        assert_eq!(workspace.rev("trunk"), landed.commit(), "{flags:?}");
+        assert_eq!(workspace.rev("HEAD@{0}"), landed.commit(), "{flags:?}: HEAD's log");
+        workspace.is_clean();
+        workspace.edt(&["land", "--undo"]).landed();
+        assert_eq!(workspace.rev("main"), before, "{flags:?}");
+        assert_eq!(workspace.git(&["symbolic-ref", "refs/heads/main"]), link, "{flags:?}");
+        workspace.is_sound();
+    }
+}

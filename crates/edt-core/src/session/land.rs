@@ -204,6 +204,7 @@ fn land_once(
             (next_numbered_ref(repo, &session.name, "onto")?, onto),
         ],
         drop: pointer.into_iter().collect(),
+        head_to: branch.head_from.as_ref().and(target.alias.clone()),
         ..update.steps.change_set(branch, update.index)
     };
     workspace.require_durability(session.base);
@@ -291,7 +292,7 @@ impl Following {
             Following { head: InHead::No, head_from: None, update, warning }
         };
         let switch = elsewhere.is_none() && session.head == InHead::Yes;
-        let here = place.head_target()?.as_ref() == Some(&target.branch);
+        let here = place.head_is_on(&target.branch)?;
         if !switch && !here {
             return Ok(no_update(None));
         }

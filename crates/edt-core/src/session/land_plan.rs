@@ -18,6 +18,8 @@ use edt_types::{Code, Finding, RepoPath, Result};
 pub struct LandTarget {
     /// The branch's full name.
     pub branch: String,
+    /// The symbolic ref by which the branch was named, if it was. HEAD returns to it.
+    pub alias: Option<String>,
     /// Its commit; `None` if it is unborn.
     pub tip: Option<Oid>,
 }
@@ -341,7 +343,11 @@ mod tests {
     }
 
     fn main_of(scratch: &Scratch) -> LandTarget {
-        LandTarget { branch: "refs/heads/main".into(), tip: scratch.ref_value("refs/heads/main") }
+        LandTarget {
+            branch: "refs/heads/main".into(),
+            alias: None,
+            tip: scratch.ref_value("refs/heads/main"),
+        }
     }
 
     /// The subjects of the planned commits; a user's in parentheses.
@@ -498,7 +504,7 @@ mod tests {
         let scratch = Scratch::unborn();
         scratch.apply(&crate::Request::new("new").create("a.txt", "one\n")).unwrap();
         let (repo, session) = (scratch.repo(), scratch.session());
-        let target = LandTarget { branch: "refs/heads/main".into(), tip: None };
+        let target = LandTarget { branch: "refs/heads/main".into(), alias: None, tip: None };
         let mut writer = ObjectWriter::new(&repo);
         let plan = LandPlan::of(&repo, &mut writer, &session, &target).unwrap();
         assert_eq!(plan.tree, repo.tree_of(session.tip).unwrap());
@@ -507,7 +513,7 @@ mod tests {
 
     #[test]
     fn a_target_is_shown_by_its_short_name() {
-        let target = LandTarget { branch: "refs/heads/team/x".into(), tip: None };
+        let target = LandTarget { branch: "refs/heads/team/x".into(), alias: None, tip: None };
         assert_eq!(target.short(), "team/x");
     }
 }

@@ -47,7 +47,9 @@ pub(super) fn target(repo: &Repo, session: &Session, options: &LandOptions) -> R
         ))
         .into());
     }
-    Ok(LandTarget { branch, tip })
+    let referent = repo.referent(&branch)?;
+    let alias = (referent != branch).then_some(branch);
+    Ok(LandTarget { branch: referent, alias, tip })
 }
 
 /// The file that landings lock, one after the other.
@@ -78,7 +80,8 @@ pub(super) fn other_worktree(
             .into());
         }
         let is_own = session.is_some_and(|session| other.head == Some(session.branch()));
-        if other.head.as_ref() != Some(&target.branch) || is_own {
+        let Some(head) = other.head.as_ref().filter(|_| !is_own) else { continue };
+        if workspace.repo.referent(head)? != target.branch {
             continue;
         }
         if let Some(root) = workspace.repo.worktree_root(&other) {

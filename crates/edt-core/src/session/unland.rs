@@ -169,6 +169,7 @@ impl Landing {
             .into_iter()
             .filter(|(name, _)| name.contains("/landing/"))
             .collect();
+        let branch = head.branch.map(|branch| repo.referent(&branch)).transpose()?;
         let mut next = head.commit.filter(|_| !landings.is_empty());
         for _ in 0..MAX_COMMITS {
             let Some(commit) = next else { break };
@@ -176,7 +177,7 @@ impl Landing {
                 let session = name.trim_start_matches(REFS).split("/landing/").next();
                 let all = Landing::all(repo, session.unwrap_or_default())?;
                 let on_head = all.into_iter().rev().find(|landing| {
-                    landing.commit == commit && Some(&landing.branch) == head.branch.as_ref()
+                    landing.commit == commit && Some(&landing.branch) == branch.as_ref()
                 });
                 if let Some(landing) = on_head {
                     return Ok(landing);
@@ -301,12 +302,13 @@ pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Resul
         Refusal::check(found)?;
     }
     // The session's own branch does not count as its target.
-    let target = LandTarget { branch: landing.branch.clone(), tip: Some(undoing.from) };
+    let target =
+        LandTarget { branch: landing.branch.clone(), alias: None, tip: Some(undoing.from) };
     let mut elsewhere = other_worktree(workspace, None, &target)?;
     let place = elsewhere.as_ref().map_or(repo, |(workspace, _)| &workspace.repo);
     place.check_idle()?;
     let root = elsewhere.as_ref().map(|(_, root)| root.clone());
-    let here = place.head_target()?.as_ref() == Some(&landing.branch);
+    let here = place.head_is_on(&landing.branch)?;
     let mut objects = writer.loose_objects();
     let mut update = WorktreeUpdate::default();
     if here {
