@@ -624,3 +624,42 @@ fn a_text_that_overlaps_itself_is_ambiguous_at_once() {
         (vec!["OLD_TEXT_AMBIGUOUS"], &json!(true))
     );
 }
+
+/// `core.sharedRepository`: what one member of the group makes, the next one can change.
+#[test]
+fn a_repository_that_a_group_shares() {
+    if !is_root() {
+        return;
+    }
+    const GROUP: &str = "60000";
+    let workspace = workspace();
+    workspace.git(&["config", "core.sharedRepository", "group"]);
+    std::fs::write(workspace.home.join(".gitconfig"), "[safe]\n\tdirectory = *\n").unwrap();
+    let dir = workspace.root.parent().unwrap();
+    let share = "chgrp -R \"$1\" \"$0\" && chmod -R g+rwX \"$0\" && \
+                 find \"$0\" -type d -exec chmod g+s {} +";
+    let mut command = workspace.command("sh");
+    assert!(command.args(["-c", share]).arg(dir).arg(GROUP).status().unwrap().success());
+    let as_member = |user: &str, call: &str| {
+        let mut command = workspace.command("setpriv");
+        command.args([&format!("--reuid={user}"), "--regid", GROUP, "--clear-groups"]);
+        let done = command
+            .args(["sh", "-ec", &format!("umask 077; {call}")])
+            .env("EDT", EDT)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+        assert!(done.status.success(), "{user}: {call}: {said}");
+    };
+    let edit = "\"$EDT\" apply a.txt --mode append --content 'more\n'";
+    as_member("60001", &format!("\"$EDT\" begin s && {edit}"));
+    as_member("60002", &format!("git commit --quiet --allow-empty -m mine && {edit}"));
+    as_member("60001", &format!("\"$EDT\" undo && \"$EDT\" land && {edit}"));
+    as_member(
+        "60002",
+        "umask 027 && git switch --quiet main && echo x > new && git add new && git commit -qm new",
+    );
+    as_member("60003", "\"$EDT\" begin t && git gc --quiet && \"$EDT\" status");
+    workspace.is_sound();
+    assert_eq!(workspace.locks(), Vec::<String>::new());
+}

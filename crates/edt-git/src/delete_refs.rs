@@ -103,6 +103,7 @@ impl Repo {
             // Torn packed refs would lose refs that edt never touched.
             .and_then(|()| file::sync(&staging));
         written.map_err(|error| failed("write", &staging, &error))?;
+        self.share(&staging)?;
         fs::rename(&staging, path).map_err(|error| failed("write", path, &error).into())
     }
 }

@@ -560,7 +560,7 @@ mod tests {
         let top = writer.write_blob(b"*.txt\n").unwrap();
         let below = writer.write_blob(b"!b.txt\n").unwrap();
         crate::objects::write_missing(
-            repo.objects_dir(),
+            &repo,
             &writer.loose_objects(),
             crate::objects::ObjectCheck::Bytes,
         )

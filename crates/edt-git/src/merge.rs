@@ -360,7 +360,7 @@ mod tests {
         let middle = commit(Some(root), "middle");
         let (left, right) = (commit(Some(middle), "left"), commit(Some(middle), "right"));
         let apart = commit(None, "apart");
-        objects::write_synced(repo.objects_dir(), &writer.loose_objects()).unwrap();
+        objects::write_synced(&repo, &writer.loose_objects()).unwrap();
         assert_eq!(repo.merge_base(left, right).unwrap(), Some(middle));
         assert_eq!(repo.merge_base(left, apart).unwrap(), None);
         let new = repo.commits_not_in(left, &[right]).unwrap();

@@ -1,12 +1,14 @@
 //! Writes loose objects. An existing object is always written again: it may have been torn by a
 //! power failure.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 use gix::objs::Kind;
 
-use super::{Oid, causes};
+use super::{Oid, Repo, causes};
 use edt_io::clock::process_id;
 use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode};
 use edt_io::failed;
@@ -111,13 +113,14 @@ pub(super) fn id_of(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<Oi
 ///
 /// # Errors
 /// `IO_ERROR` or `GIT_DIR_READ_ONLY`; objects already written stay and are unreferenced.
-pub fn write(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
+pub fn write(repo: &Repo, objects: &[Loose]) -> Result<()> {
     if objects.is_empty() {
         return Ok(());
     }
+    let objects_dir = repo.objects_dir();
     let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
     for object in objects {
-        write_one(&open, object, Sync::Never)
+        write_one(repo, &open, object, Sync::Never)
             .map_err(|error| failed("write an object to", objects_dir, &error))?;
     }
     Ok(())
@@ -125,17 +128,24 @@ pub fn write(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
 
 /// Creates the 256 directories of loose objects, which speeds up the first edits of a session. A
 /// failure is ignored: a missing directory is created on use.
-pub fn create_object_directories(objects_dir: &Path) {
-    if let Ok(open) = Dir::open(objects_dir) {
-        (0..=0xff_u8).for_each(|first| drop(open.make(format!("{first:02x}").as_bytes())));
+pub fn create_object_directories(repo: &Repo) {
+    if let Ok(open) = Dir::open(repo.objects_dir()) {
+        let make = |first: u8| make_directory(repo, &open, format!("{first:02x}").as_bytes());
+        (0..=0xff_u8).for_each(|first| drop(make(first)));
     }
+}
+
+/// Creates the directory `name` of loose objects.
+fn make_directory(repo: &Repo, objects: &Dir, name: &[u8]) -> std::io::Result<()> {
+    objects.make(name)?;
+    repo.sharing().apply(&repo.objects_dir().join(OsStr::from_bytes(name)))
 }
 
 /// Objects that are kept elsewhere, too: `git gc --prune=now` may remove those of a commit that is
 /// being made.
 pub trait SpareObjects: std::fmt::Debug + std::marker::Sync {
     /// All that are kept.
-    fn objects(&self, repo: &super::Repo) -> Vec<Loose>;
+    fn objects(&self, repo: &Repo) -> Vec<Loose>;
 }
 
 /// How [`write_missing`] checks existing objects.
@@ -151,10 +161,11 @@ pub enum ObjectCheck {
 ///
 /// # Errors
 /// As [`write`].
-pub fn write_missing(objects_dir: &Path, objects: &[Loose], check: ObjectCheck) -> Result<()> {
+pub fn write_missing(repo: &Repo, objects: &[Loose], check: ObjectCheck) -> Result<()> {
     if objects.is_empty() {
         return Ok(());
     }
+    let objects_dir = repo.objects_dir();
     let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
     for object in objects {
         let name = name_of(object.oid);
@@ -167,7 +178,7 @@ pub fn write_missing(objects_dir: &Path, objects: &[Loose], check: ObjectCheck) 
             }
         };
         if !there {
-            write_one(&open, object, Sync::Never)
+            write_one(repo, &open, object, Sync::Never)
                 .map_err(|error| failed("write an object to", objects_dir, &error))?;
         }
     }
@@ -179,13 +190,15 @@ pub fn write_missing(objects_dir: &Path, objects: &[Loose], check: ObjectCheck) 
 ///
 /// # Errors
 /// As [`write`].
-pub fn write_synced(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
+pub fn write_synced(repo: &Repo, objects: &[Loose]) -> Result<()> {
     if objects.is_empty() {
         return Ok(());
     }
+    let objects_dir = repo.objects_dir();
     let wrap = |error: std::io::Error| failed("write an object to", objects_dir, &error);
     let open = Dir::open(objects_dir).map_err(wrap)?;
-    objects.iter().try_for_each(|object| write_one(&open, object, Sync::Before).map_err(wrap))?;
+    let write = |object| write_one(repo, &open, object, Sync::Before).map_err(wrap);
+    objects.iter().try_for_each(write)?;
     let mut directories: Vec<_> =
         objects.iter().map(|object| object.oid.to_hex_with_len(2).to_string()).collect();
     directories.sort();
@@ -212,20 +225,22 @@ fn name_of(oid: Oid) -> Vec<u8> {
     name
 }
 
-fn write_one(objects: &Dir, object: &Loose, sync: Sync) -> std::io::Result<()> {
+fn write_one(repo: &Repo, objects: &Dir, object: &Loose, sync: Sync) -> std::io::Result<()> {
     let name = name_of(object.oid);
     // `git gc` removes empty directories at any time: create the directory and retry, a bounded
     // number of times.
     for attempt in 0.. {
         // Named as Git's temporary files, so that `git gc` deletes what a crash leaves.
         let tmp = [&name[..3], format!("tmp_obj_{:x}_{attempt}", process_id()).as_bytes()].concat();
-        let written = objects.write_new(&tmp, &object.bytes, Perms::Exactly(0o444));
+        let written = objects
+            .write_new(&tmp, &object.bytes, Perms::Exactly(0o444))
+            .and_then(|()| repo.sharing().apply(&repo.objects_dir().join(OsStr::from_bytes(&tmp))));
         let synced =
             written.and_then(|()| if sync == Sync::Before { objects.sync(&tmp) } else { Ok(()) });
         match synced.and_then(|()| objects.rename(&tmp, objects, &name, RenameMode::Replace)) {
             Ok(()) => return Ok(()),
             Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::NotFound => {
-                objects.make(&name[..2])?;
+                make_directory(repo, objects, &name[..2])?;
             }
             Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => {
@@ -237,7 +252,7 @@ fn write_one(objects: &Dir, object: &Loose, sync: Sync) -> std::io::Result<()> {
     Ok(())
 }
 
-impl super::Repo {
+impl Repo {
     /// The directory of loose objects.
     #[must_use]
     pub fn objects_dir(&self) -> &Path {

@@ -374,7 +374,7 @@ mod tests {
         let tree = repo.tree_of(head(repo)).unwrap();
         let mut writer = ObjectWriter::new(repo);
         let oid = writer.write_commit(&NewCommit { tree, parent, message }).unwrap();
-        objects::write_synced(repo.objects_dir(), &writer.loose_objects()).unwrap();
+        objects::write_synced(repo, &writer.loose_objects()).unwrap();
         oid
     }
 

@@ -61,18 +61,23 @@ impl Repo {
     /// The log at `path` to append to; `None` if Git would write none.
     fn open_log(&self, path: &Path) -> Result<Option<File>> {
         let create = self.creates_logs();
+        let is_new = self.is_shared() && !path.exists();
         let how = if create { OpenMode::AppendOrCreate } else { OpenMode::Append };
-        match File::open(path, how) {
-            Ok(file) => Ok(Some(file)),
+        let file = match File::open(path, how) {
+            Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && create => {
                 let directory = path.parent().unwrap_or(path);
                 fs::make_dir(directory).map_err(|error| failed("make", directory, &error))?;
                 let open = File::open(path, OpenMode::AppendOrCreate);
-                Ok(Some(open.map_err(|error| failed("open the log", path, &error))?))
+                open.map_err(|error| failed("open the log", path, &error))?
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed("open the log", path, &error).into()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed("open the log", path, &error).into()),
+        };
+        if is_new {
+            self.share(path)?;
         }
+        Ok(Some(file))
     }
 
     /// Appends one line to the log of `name`, if Git would write one. The log is one of `open`, or

@@ -12,6 +12,7 @@ use super::trust::{Configuration, TrustStore};
 use super::worktrees::has_operation;
 use super::{Oid, causes};
 use edt_io::disk::{Dir, MAX_FILE, Stat};
+use edt_io::sharing::Sharing;
 use edt_io::{Environment, failed};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Durability, Finding, Result};
@@ -34,6 +35,7 @@ pub struct Repo {
     pub(super) configuration: Configuration,
     pub(super) confinement: Option<Arc<dyn Confinement>>,
     pub(super) environment: Environment,
+    sharing: OnceCell<Sharing>,
     pub(super) reap_orphans: bool,
     /// The size limit of files that are read, in bytes.
     max_file_size: Cell<u64>,
@@ -186,6 +188,7 @@ impl Repo {
             configuration: Configuration::Users,
             confinement: None,
             environment,
+            sharing: OnceCell::new(),
             reap_orphans: false,
             max_file_size: Cell::new(MAX_FILE),
             root,
@@ -259,6 +262,37 @@ impl Repo {
         let branch = self.symbolic_ref("HEAD")?;
         let commit = self.ref_value(branch.as_deref().unwrap_or("HEAD"))?;
         Ok(Head { branch, commit })
+    }
+
+    /// The permissions of what is created in the Git directory (`core.sharedRepository`).
+    #[must_use]
+    pub fn sharing(&self) -> Sharing {
+        *self.sharing.get_or_init(|| {
+            let value = self.inner.config_snapshot().string("core.sharedRepository");
+            value.and_then(|value| Sharing::parse(&value.to_string())).unwrap_or(Sharing::Umask)
+        })
+    }
+
+    /// Whether several users share the repository.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.sharing() != Sharing::Umask
+    }
+
+    /// Gives the new file or directory at `path`, and the directories between it and the common
+    /// directory, the permissions of a shared repository.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn share(&self, path: &Path) -> Result<()> {
+        if !self.is_shared() {
+            return Ok(());
+        }
+        let inside = path.ancestors().take_while(|above| *above != self.common_dir());
+        for one in inside {
+            self.sharing().apply(one).map_err(|error| failed("share", one, &error))?;
+        }
+        Ok(())
     }
 
     /// Whether other repositories may borrow any object of this one (`extensions.preciousObjects`),
@@ -434,8 +468,7 @@ impl Repo {
     pub(super) fn write_spare_objects(&self) -> bool {
         let Some(spare) = self.spare_objects.take() else { return false };
         let objects = spare.objects(self);
-        !objects.is_empty()
-            && objects::write_missing(self.objects_dir(), &objects, ObjectCheck::Size).is_ok()
+        !objects.is_empty() && objects::write_missing(self, &objects, ObjectCheck::Size).is_ok()
     }
 
     /// Sets whose Git's configuration outside of the repository is; the user's by default.

@@ -311,7 +311,8 @@ impl Repo {
         let _ = fs::remove_file(&staging);
         let written = File::open(&staging, OpenMode::CreateNew(0o666))
             .and_then(|file| file.write_all(content.as_bytes()));
-        written.map_err(|error| failed("write", &staging, &error).into())
+        written.map_err(|error| failed("write", &staging, &error))?;
+        self.share(&staging)
     }
 
     /// Links the staging file to `path`; `false` if that exists already. Missing directories are
@@ -329,6 +330,7 @@ impl Repo {
                     tries += 1;
                     let directory = path.parent().unwrap_or(path);
                     fs::make_dir(directory).map_err(|error| failed("make", directory, &error))?;
+                    self.share(directory)?;
                 }
                 Err(error) => return Err(failed("make a ref at", path, &error).into()),
             }

@@ -20,6 +20,7 @@ pub mod processes;
 pub mod programs;
 pub mod purpose;
 pub mod scratch;
+pub mod sharing;
 pub mod signals;
 pub mod spawn;
 pub mod ssh_keygen;

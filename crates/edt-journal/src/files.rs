@@ -123,6 +123,7 @@ impl<'r> StagingArea<'r> {
         } else {
             // A file that its directory protects is staged here, too.
             make_private_dir(&path).map_err(|error| failed("make", &path, &error))?;
+            repo.share(&path)?;
             Dir::open(&path).map_err(|error| failed("open", &path, &error))?
         };
         let mount = dir.mount(b"").map_err(|error| failed("read", &path, &error))?;

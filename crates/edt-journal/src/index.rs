@@ -170,6 +170,7 @@ impl IndexView {
         let perms = self.stat.map_or(Perms::Exactly(0o666), |like| Perms::Of(like, false));
         let bytes = index.finish(|_| None);
         stage.dir().write_staged(STAGED, bytes, perms).map_err(wrap)?;
+        stage.repo.share(&stage.repo.state_path().join("stage/index"))?;
         Ok(IndexPlan::Patch(PreparedIndex { index, seen: self.stat }))
     }
 }

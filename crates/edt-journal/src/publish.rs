@@ -132,7 +132,7 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
             let mut warnings: Vec<Warning> =
                 records.iter().filter_map(|record| stage.discard_unless_written(record)).collect();
             if let BranchOrigin::Created(_) = change.branch.from {
-                objects::create_object_directories(repo.objects_dir());
+                objects::create_object_directories(repo);
             }
             let finished = if !delegated && new_session::sync(repo, &change) {
                 journal.finish_synced()
@@ -171,7 +171,7 @@ fn until_commit_point(
     plan: &mut Option<IndexPlan>,
     swapped: &mut usize,
 ) -> Result<HeldPointers> {
-    objects::write(repo.objects_dir(), &change.objects)?;
+    objects::write(repo, &change.objects)?;
     change.create.iter().try_for_each(|(name, to)| repo.create_ref(name, *to))?;
     lock_index(repo, staged.stage, moves, &change.touched_trees, plan)?;
     check_head(repo, &change.branch)?;
@@ -244,7 +244,7 @@ fn after_commit_point(
     // Git would show the edit as a staged reversal.
     let steps = [
         // `git gc --prune=now` may have run between the writing of the objects and that of the ref.
-        objects::write_missing(repo.objects_dir(), &change.objects, ObjectCheck::Size),
+        objects::write_missing(repo, &change.objects, ObjectCheck::Size),
         branch.move_symbolic(repo, &mut held, head_to),
         match plan {
             Some(IndexPlan::Patch(prepared)) => prepared.rename_in(repo, stage),
@@ -356,7 +356,7 @@ fn roll_back(
 fn sync_large(repo: &Repo, all: &[Loose]) -> Result<()> {
     let large: Vec<Loose> =
         all.iter().filter(|object| object.bytes.len() > JOURNAL_MAX).cloned().collect();
-    objects::write_synced(repo.objects_dir(), &large)
+    objects::write_synced(repo, &large)
 }
 
 fn is_small(record: &PrivateRecord) -> bool {

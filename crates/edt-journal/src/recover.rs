@@ -31,7 +31,11 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
         edt_io::fs::make_dir(directory)
             .map_err(|error| edt_io::failed("make", directory, &error))?;
     }
+    let is_new = repo.is_shared() && !directory.join("journal").exists();
     let (mut journal, pending) = Journal::open(directory, repo.root_path(), pointer)?;
+    if is_new {
+        repo.share(&directory.join("journal"))?;
+    }
     let recovered = match pending {
         Pending::Nothing => None,
         Pending::Interrupted(_, Record::RolledBack(_)) => {
@@ -154,7 +158,7 @@ fn finish(
     branch: &BranchUpdate,
     journal: &Journal,
 ) -> Result<Recovered> {
-    objects::write_missing(repo.objects_dir(), &record.loose(), ObjectCheck::Bytes)?;
+    objects::write_missing(repo, &record.loose(), ObjectCheck::Bytes)?;
     record.private.iter().try_for_each(|record| private::recover(repo, record))?;
     // If the branch does not move, the transaction counts as committed from the start. Its refs may
     // still be missing.

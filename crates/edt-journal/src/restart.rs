@@ -48,7 +48,7 @@ pub(super) fn recover_all(
     let (changes, rolled_back) = split_by_outcome(records);
     let stage = StagingArea::open(repo)?;
     for (record, ..) in changes.iter().chain(&rolled_back) {
-        objects::write_missing(repo.objects_dir(), &record.loose(), ObjectCheck::Bytes)?;
+        objects::write_missing(repo, &record.loose(), ObjectCheck::Bytes)?;
         record.private.iter().try_for_each(|record| private::recover(repo, record))?;
     }
     unlock(repo, &stage, &changes, &rolled_back)?;

@@ -187,7 +187,7 @@ impl Scratch {
         };
         let mut journal = self.journal(repo);
         journal.append(&Record::ChangeSet(Box::new(record))).unwrap();
-        objects::write(repo.objects_dir(), &change.objects).unwrap();
+        objects::write(repo, &change.objects).unwrap();
         files
     }
 

@@ -280,7 +280,11 @@ fn lock_and_recover(
             .map_err(|error| edt_io::failed("make", directory, &error))?;
     }
     let file = directory.join("lock");
+    let is_new = repo.is_shared() && !file.exists();
     let held = stage!(LOCK, lock::acquire(&file, &options.command, options.lock_wait))?;
+    if is_new {
+        repo.share(&file)?;
+    }
     let (journal, recovered) = stage!(RECOVER, open_recovered(repo, POINTER))?;
     Ok((held, journal, recovered))
 }
