@@ -1,16 +1,17 @@
 //! False alarms and recall of the guards, on a corpus that `benches/guards/run.py` builds.
 //!
-//! `cargo bench --bench guards -- OUT [--language L]... [--list] [--misses]`
+//! `cargo bench --bench guards -- OUT [--language L]... [--list] [--misses] [--far]`
 //!
 //! Every human change and every damaged text in OUT is examined as a transaction of that file
 //! alone. A finding on a human change is a false alarm (`--list` prints each). Recall counts any
 //! finding on a damaged text. Syntax damage counts only if the language's own parser refuses the
-//! text; other damage always counts (`--misses` prints what passed).
+//! text; other damage always counts (`--misses` prints what passed, `--far` the refusals by `syntax`
+//! whose line is far from the damage).
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -81,6 +82,8 @@ struct Row {
     before: Option<String>,
     after: String,
     verdict: Option<String>,
+    /// The first and the last damaged line.
+    lines: Option<[u64; 2]>,
     /// The other files of the commit, if this file shrinks much.
     #[serde(default)]
     others: Vec<Other>,
@@ -124,6 +127,10 @@ struct Examined {
     found: Vec<(&'static str, String)>,
     warned: Vec<(&'static str, String)>,
     unchecked: Vec<(&'static str, String)>,
+    /// How many lines are between the damage and the line that `syntax` names.
+    distance: Option<u64>,
+    /// How many texts were parsed.
+    parses: usize,
     took: Duration,
 }
 
@@ -135,12 +142,18 @@ struct Args {
     languages: Vec<String>,
     list: bool,
     misses: bool,
+    far: bool,
 }
 
 impl Args {
     fn read() -> Option<Args> {
-        let mut args =
-            Args { out: PathBuf::new(), languages: Vec::new(), list: false, misses: false };
+        let mut args = Args {
+            out: PathBuf::new(),
+            languages: Vec::new(),
+            list: false,
+            misses: false,
+            far: false,
+        };
         let mut given = std::env::args().skip(1);
         while let Some(arg) = given.next() {
             match arg.as_str() {
@@ -148,6 +161,7 @@ impl Args {
                 "--language" => args.languages.push(given.next()?),
                 "--list" => args.list = true,
                 "--misses" => args.misses = true,
+                "--far" => args.far = true,
                 _ => args.out = PathBuf::from(arg),
             }
         }
@@ -161,7 +175,7 @@ impl Args {
 fn main() {
     let Some(args) = Args::read() else {
         println!(
-            "usage: cargo bench --bench guards -- OUT [--language L]... [--list] [--misses]; OUT: see benches/guards/README.md"
+            "usage: cargo bench --bench guards -- OUT [--language L]... [--list] [--misses] [--far]; OUT: see benches/guards/README.md"
         );
         return;
     };
@@ -183,6 +197,7 @@ fn main() {
     }
     unchecked(&changes);
     time(&changes);
+    parses(&changes);
     for language in &args.languages {
         recall(language, &mutants[language.as_str()], &peers[language.as_str()]);
     }
@@ -190,6 +205,7 @@ fn main() {
         misses(&mutants);
     }
     summary(&mutants);
+    distances(&mutants, args.far);
     whole_commits(&args, &policy);
 }
 
@@ -233,7 +249,9 @@ fn examine_row(row: Row, policy: &Policy) -> Option<Examined> {
         .map(|guard| (guard.name(), guard.check(&subject, &context)))
         .collect();
     let took = begun.elapsed();
+    let parses = subject.parses();
     let (mut found, mut warned, mut unchecked) = (Vec::new(), Vec::new(), Vec::new());
+    let mut distance = None;
     for (guard, output) in outputs
         .into_iter()
         .flat_map(|(guard, outputs)| outputs.into_iter().map(move |output| (guard, output)))
@@ -247,6 +265,9 @@ fn examine_row(row: Row, policy: &Policy) -> Option<Examined> {
                 warned.extend(findings.iter().map(|one| (guard, said(one))));
             }
             GuardOutput::Found { findings, .. } => {
+                if guard == "syntax" {
+                    distance = row.lines.and_then(|lines| distance_to(lines, findings.first()?));
+                }
                 found.extend(findings.iter().map(|one| (guard, said(one))));
             }
             GuardOutput::Unchecked { reason, .. } => unchecked.push((guard, reason)),
@@ -254,7 +275,13 @@ fn examine_row(row: Row, policy: &Policy) -> Option<Examined> {
     }
     let kind = row.class.or(row.kind).unwrap_or_default();
     let verdict = row.verdict.unwrap_or_default();
-    Some(Examined { id: row.id, kind, verdict, found, warned, unchecked, took })
+    Some(Examined { id: row.id, kind, verdict, found, warned, unchecked, distance, parses, took })
+}
+
+/// How many lines are between the damaged ones and the line that a finding names.
+fn distance_to([first, last]: [u64; 2], finding: &edt_types::Finding) -> Option<u64> {
+    let line = finding.evidence.get("line")?.as_u64()?;
+    Some(first.saturating_sub(line).max(line.saturating_sub(last)))
 }
 
 fn said(finding: &edt_types::Finding) -> String {
@@ -371,6 +398,52 @@ fn time(changes: &BTreeMap<&str, Vec<Examined>>) {
         let Some((longest, id)) = times.last() else { continue };
         let at = |part: usize| millis(times[(times.len() * part / 100).min(times.len() - 1)].0);
         line(language, [at(50), at(99), millis(*longest), format!("`{id}`")]);
+    }
+}
+
+/// The number of texts that all guards together parse for one change.
+fn parses(changes: &BTreeMap<&str, Vec<Examined>>) {
+    println!("\n## Parses a change, mean (most)\n");
+    header("", changes.keys().map(ToString::to_string));
+    for kind in ["modified", "added"] {
+        let cells = changes.values().map(|rows| {
+            let counts: Vec<_> =
+                rows.iter().filter(|row| row.kind == kind).map(|row| row.parses).collect();
+            let most = counts.iter().max().copied().unwrap_or_default();
+            format!("{} ({most})", mean(counts.iter().sum(), counts.len()))
+        });
+        line(kind, cells);
+    }
+}
+
+/// How near to the damage the line is that `syntax` names, where the language's parser rejects the
+/// text, too.
+fn distances(mutants: &BTreeMap<&str, Vec<Examined>>, list: bool) {
+    const NEAR: u64 = 5;
+    println!("\n## `syntax` names a line within {NEAR} lines of the damage (%)\n");
+    header("", mutants.keys().map(ToString::to_string));
+    let measured = |rows: &[Examined], class: &str| {
+        let of_class = rows.iter().filter(|row| class.is_empty() || row.kind == class);
+        let rejected = of_class.filter(|row| row.verdict == "rejected");
+        let distances: Vec<u64> = rejected.filter_map(|row| row.distance).collect();
+        let near = distances.iter().filter(|distance| **distance <= NEAR).count();
+        format!("{} ({})", percent(near, distances.len()), distances.len())
+    };
+    line("all", mutants.values().map(|rows| measured(rows, "")));
+    let classes: BTreeSet<&str> = mutants.values().flatten().map(|row| &*row.kind).collect();
+    for class in classes {
+        line(class, mutants.values().map(|rows| measured(rows, class)));
+    }
+    if !list {
+        return;
+    }
+    for (language, rows) in mutants {
+        for row in rows.iter().filter(|row| row.verdict == "rejected") {
+            let said = row.found.iter().find(|(guard, _)| *guard == "syntax").map(|(_, said)| said);
+            if let (Some(distance), Some(said)) = (row.distance.filter(|far| *far > NEAR), said) {
+                println!("* {language} `{}` {distance}: {}", row.id, said.replace('\n', " "));
+            }
+        }
     }
 }
 
@@ -538,6 +611,11 @@ fn per_thousand(part: usize, whole: usize) -> String {
 #[expect(clippy::cast_precision_loss, reason = "counts of a corpus")]
 fn percent(part: usize, whole: usize) -> String {
     if whole == 0 { "–".to_owned() } else { format!("{:.0}", part as f64 * 100.0 / whole as f64) }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a corpus")]
+fn mean(sum: usize, count: usize) -> String {
+    if count == 0 { "–".to_owned() } else { format!("{:.2}", sum as f64 / count as f64) }
 }
 
 fn millis(time: Duration) -> String {

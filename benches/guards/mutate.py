@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """mutate.py OUT: damage typical of models, made from the human changes in OUT and judged by each language's own parser.
 
-Writes OUT/<language>/mutants.ndjson ({"id", "class", "path", "before", "after", "verdict", "said"}); the same corpus gives the same mutants.
+Writes OUT/<language>/mutants.ndjson ({"id", "class", "path", "before", "after", "lines", "verdict", "said"}); the same corpus gives the
+same mutants. "lines" are the first and the last damaged line of "after".
 """
 
 import argparse
@@ -95,9 +96,20 @@ def mutants(out, language, judge, per_class, tally):
                 "path": source.path,
                 "before": source.before,
                 "after": text,
+                "lines": damaged(source.after, text),
                 "verdict": verdict,
                 "said": said,
             }
+
+
+def damaged(human, text):
+    """The first and the last line of `text`, from 1, that differ from the human text; where lines are only missing, those around the gap."""
+    human, text = human.split("\n"), text.split("\n")
+    most = min(len(human), len(text))
+    first = next((n for n in range(most) if human[n] != text[n]), most)
+    same = next((n for n in range(most - first) if human[-1 - n] != text[-1 - n]), most - first)
+    last = len(text) - same
+    return [max(first, 1), min(first + 1, len(text))] if last <= first else [first + 1, last]
 
 
 def sources(out, language):

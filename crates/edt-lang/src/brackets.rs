@@ -296,6 +296,32 @@ pub fn likely_unclosed(text: &[u8], brackets: &[Bracket]) -> Option<Bracket> {
     open.pop().map(|(bracket, _)| bracket)
 }
 
+/// The brackets that begin a line with another indentation than the line of their partner, each
+/// after that partner.
+#[must_use]
+pub fn misindented(text: &[u8], brackets: &[Bracket]) -> Vec<Bracket> {
+    let (mut open, mut found): (Vec<(Bracket, usize)>, Vec<Bracket>) = (Vec::new(), Vec::new());
+    let (mut line, mut seen) = (0, 0);
+    for &bracket in brackets {
+        line = memchr::memrchr(b'\n', &text[seen..bracket.at]).map_or(line, |end| seen + end + 1);
+        seen = bracket.at;
+        let indent = text[line..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let Some(opening) = opening(bracket.byte) else {
+            open.push((bracket, indent));
+            continue;
+        };
+        // A closing bracket of another kind does not close the last one that is open.
+        if open.last().is_some_and(|(other, _)| other.byte == opening)
+            && let Some((other, outer)) = open.pop()
+            && outer != indent
+            && line + indent == bracket.at
+        {
+            found.extend([other, bracket]);
+        }
+    }
+    found
+}
+
 fn opening(closing: u8) -> Option<u8> {
     match closing {
         b')' => Some(b'('),
@@ -358,6 +384,18 @@ mod tests {
     fn a_macro_body_is_checked_separately() {
         let bodies = c_macro_brackets(b"#define A(x) do { f(x); \\\n } while (0\nint x;\n");
         assert_eq!(bodies.iter().map(|body| unmatched(body).len()).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn a_bracket_that_does_not_fit_the_indentation_is_found_with_its_partner() {
+        let text = b"f {\n    g(\n        h }\n    )\n}\n";
+        let text = [&text[..], b"k {\n    if {\n        x }\n    }\n}\n"].concat();
+        let rows = |text: &[u8]| {
+            let row = |bracket: &Bracket| memchr::memchr_iter(b'\n', &text[..bracket.at]).count();
+            misindented(text, &c_brackets(text)).iter().map(row).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(&text), [5, 8]);
+        assert_eq!(rows(b"f(a,\n  b)\n{\n}\n"), [0_usize; 0]);
     }
 
     #[test]

@@ -216,9 +216,10 @@ codes! {
         "The edit would leave a file empty that had some lines. Send the complete content, or remove \
          the file with mode \"delete\"; if it really should be empty, allow lost_content.";
     SyntaxError "SYNTAX_ERROR" Refused Some("syntax_error"),
-        "The edit would add a syntax error to the file. The answer names its place in the new text \
-         and the bracket without a partner. Correct the content, and send edits that only make \
-         sense together in one request. Or allow syntax_error.";
+        "The edit would add a syntax error to the file. The answer names the changed line that \
+         leads to it, its place in the new text and the bracket without a partner. Correct the \
+         content, and send edits that only make sense together in one request. Or allow \
+         syntax_error.";
     DuplicateCode "DUPLICATE_CODE" Refused Some("duplicate_code"),
         "The edit would put the same statement, lines or definition into the file twice. The \
          answer names both places. Send only what is new, send the removal of the original in the \

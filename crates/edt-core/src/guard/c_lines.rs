@@ -33,7 +33,7 @@ pub(super) fn first(subject: &Subject<'_>) -> Option<SyntaxBreak> {
         (!is_idiom(broken_directive)).then_some((at, BreakKind::Unexpected))
     };
     let (at, what) = commas().or_else(semicolon).or_else(directive)?;
-    Some(SyntaxBreak { at, what, bracket: None, certain: true })
+    Some(SyntaxBreak { at, what, bracket: None, certain: true, cause: None })
 }
 
 type Rule = fn(&Lines<'_, '_>, usize) -> Option<usize>;

@@ -27,6 +27,8 @@ pub mod size_reduction;
 pub mod subject;
 pub mod syntax;
 mod syntax_branches;
+mod syntax_cause;
+mod syntax_report;
 mod test_lines;
 pub mod validator;
 pub mod weakened;

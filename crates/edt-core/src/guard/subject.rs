@@ -1,7 +1,7 @@
 //! One planned file, as guards see it. The line difference and the trees, which several guards
 //! need, are computed once, when the first guard asks for them.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::Duration;
@@ -38,6 +38,7 @@ pub struct Subject<'a> {
     trees: Option<&'a TreeCache>,
     limit: Duration,
     deadline: OnceCell<CpuLimit>,
+    parses: Cell<usize>,
     language: OnceCell<Option<&'static Language>>,
     hunks: OnceCell<Vec<LineChange>>,
     lines: OnceCell<LineDiff<'a>>,
@@ -109,6 +110,7 @@ impl<'a> Subject<'a> {
             trees: None,
             limit,
             deadline: OnceCell::new(),
+            parses: Cell::new(0),
             language: OnceCell::new(),
             hunks: OnceCell::new(),
             lines: OnceCell::new(),
@@ -341,7 +343,14 @@ impl<'a> Subject<'a> {
         text: &'t [u8],
     ) -> Result<Parsed<'t>, Unparsed> {
         let deadline = self.deadline();
+        self.parses.set(self.parses.get() + 1);
         edt_lang::parse(language, text, &|| deadline.is_over())
+    }
+
+    /// How many texts of this file the guards have parsed.
+    #[must_use]
+    pub fn parses(&self) -> usize {
+        self.parses.get()
     }
 
     /// The faults of a tree of this file, found within the time limit of the file.
@@ -373,10 +382,23 @@ impl<'a> Subject<'a> {
         text: &'t [u8],
     ) -> Result<Parsed<'t>, Unparsed> {
         let deadline = self.deadline();
+        self.parses.set(self.parses.get() + 1);
         match self.trees {
             Some(trees) => trees.parse(language, text, &|| deadline.is_over()),
             None => edt_lang::parse(language, text, &|| deadline.is_over()),
         }
+    }
+
+    /// Whether the time limit of the file is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.deadline().is_over()
+    }
+
+    /// The same file with another new text, within the same time limit.
+    pub(super) fn with_text<'t>(&'t self, after: &'t [u8]) -> Subject<'t> {
+        let other =
+            Subject::new(self.path, self.from, self.before, Some(after), Vec::new(), self.limit);
+        Subject { deadline: OnceCell::from(self.deadline()), ..other }
     }
 
     fn deadline(&self) -> CpuLimit {

@@ -4,18 +4,17 @@
 //! text never refuse an edit.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
 use super::syntax_branches::in_branches;
+use super::syntax_cause;
+use super::syntax_report::{explain, row_of};
 use edt_lang::brackets::{self, Bracket};
 use edt_lang::faults::{SyntaxFault, SyntaxFaultKind};
 use edt_lang::outline::touches;
 use edt_lang::{Language, Unparsed};
-use edt_types::text::{cut, escape_controls, line_of, lines, visible};
-use edt_types::{Code, Finding};
 
 /// The guard `syntax`.
 #[derive(Debug)]
@@ -32,6 +31,8 @@ pub struct SyntaxBreak {
     pub bracket: Option<Bracket>,
     /// Whether every dialect of the language rejects it. Otherwise it is a warning.
     pub certain: bool,
+    /// The byte offset of the change that leads to it, if the error itself is elsewhere.
+    pub cause: Option<usize>,
 }
 
 /// The kind of a syntax error.
@@ -45,6 +46,10 @@ pub enum BreakKind {
     Misaligned,
     /// This bracket has no partner.
     Unmatched(u8),
+    /// The text is valid up to this line, and not with it.
+    Misfit,
+    /// These rows do not parse together (0-based, end excluded).
+    Region(Range<usize>),
     /// What the language's own reader rejects, as a noun phrase.
     Rule(&'static str),
 }
@@ -56,6 +61,7 @@ impl SyntaxBreak {
             what: BreakKind::Unmatched(bracket.byte),
             bracket: Some(bracket),
             certain: true,
+            cause: None,
         }
     }
 }
@@ -99,6 +105,15 @@ pub fn detect(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     let Some(language) = subject.language().filter(|_| subject.text().is_some()) else {
         return Ok(None);
     };
+    let found = first(subject, language)?;
+    Ok(found.map(|found| syntax_cause::located(subject, language, found)))
+}
+
+/// As [`detect`]; the place is where the parser finds the error.
+pub(super) fn first(
+    subject: &Subject<'_>,
+    language: &'static Language,
+) -> Result<Option<SyntaxBreak>, Unparsed> {
     if language.preprocessor { in_branches(subject, language) } else { in_tree(subject) }
 }
 
@@ -284,7 +299,11 @@ pub(super) fn pick(
     let small = |fault: &&&SyntaxFault| fault.rows.len() <= 3 && on_touched(fault);
     let fault =
         fresh.iter().find(small).or_else(|| fresh.iter().find(on_touched)).or(fresh.first())?;
-    let bracket = unmatched_bracket(text, found, &touched);
+    // In a shell, a pattern of `case` ends with a parenthesis.
+    let shell = subject.language().is_some_and(|language| language.name == "bash");
+    let exceeds =
+        |bracket: &Bracket| exceeds(text, bracket.byte) && !(shell && bracket.byte == b')');
+    let bracket = unmatched_bracket(text, found, &touched).filter(exceeds);
     let what = match &fault.kind {
         SyntaxFaultKind::Missing(kind) => BreakKind::Missing(kind.clone()),
         SyntaxFaultKind::Unexpected => BreakKind::Unexpected,
@@ -296,13 +315,26 @@ pub(super) fn pick(
                 what: BreakKind::Rule(problem),
                 bracket: None,
                 certain: true,
+                cause: None,
             });
         }
     };
     match bracket {
         Some(bracket) if fault.rows.len() > 3 => Some(SyntaxBreak::unmatched(bracket)),
-        _ => Some(SyntaxBreak { at: first_word(text, &fault.bytes), what, bracket, certain: true }),
+        _ => {
+            let at = first_word(text, &fault.bytes);
+            let large = fault.rows.len() > 3 && what == BreakKind::Unexpected;
+            let what = if large { BreakKind::Region(fault.rows.clone()) } else { what };
+            Some(SyntaxBreak { at, what, bracket, certain: true, cause: None })
+        }
     }
+}
+
+/// Whether a text has more brackets of a kind than of its partner. In a tree with errors, a bracket
+/// may look alone that is not.
+fn exceeds(text: &[u8], byte: u8) -> bool {
+    let count = |byte| memchr::memchr_iter(byte, text).count();
+    count(byte) > count(brackets::partner(byte))
 }
 
 /// The start of an error node, without the white space that it may begin with.
@@ -330,127 +362,6 @@ pub(super) fn unmatched_bracket(
         .or_else(|| alone.first().copied())
 }
 
-fn row_of(text: &[u8], at: usize) -> usize {
-    usize::try_from(line_of(text, at) - 1).unwrap_or_default()
-}
-
-fn explain(subject: &Subject<'_>, found: &SyntaxBreak) -> Finding {
-    let text = subject.after.unwrap_or_default();
-    let (line, column) = place(text, found.at);
-    let what = match &found.what {
-        BreakKind::Unexpected => format!("unexpected {}", quoted(text, found.at)),
-        BreakKind::Misaligned => {
-            "a statement that is indented differently from its neighbours".to_owned()
-        }
-        BreakKind::Missing(kind) if kind.chars().all(char::is_alphanumeric) => {
-            format!("missing {kind}")
-        }
-        BreakKind::Missing(kind) => format!("missing `{kind}`"),
-        BreakKind::Rule(problem) => (*problem).to_owned(),
-        BreakKind::Unmatched(byte) => {
-            format!(
-                "`{}` has no partner `{}`",
-                char::from(*byte),
-                char::from(brackets::partner(*byte))
-            )
-        }
-    };
-    let bracket = found.bracket.filter(|bracket| bracket.at != found.at);
-    let also = bracket.map_or_else(String::new, |bracket| {
-        let (line, column) = place(text, bracket.at);
-        format!(
-            "; the `{}` at {line}:{column} may be the one without a partner",
-            char::from(bracket.byte)
-        )
-    });
-    let path = subject.path;
-    let remedy = if found.bracket.is_some() || matches!(found.what, BreakKind::Missing(_)) {
-        "If other edits open or close what has no partner here, send all edits that belong together \
-         in one request (`edits`). Else correct the content and send it again."
-    } else {
-        "Correct the content and send it again. Send all edits that belong together in one request."
-    };
-    let frame = frame(text, found.at);
-    let mut finding = Finding::new(
-        Code::SyntaxError,
-        format!("{path}:{line}:{column}: SYNTAX_ERROR {what}{also}.\n{frame}\n"),
-        remedy,
-    )
-    .nothing_changed()
-    .or_override("If the text is right, repeat with allow: [\"syntax_error\"].")
-    .at(path)
-    .with("line", line)
-    .with("column", column)
-    .with("frame", frame);
-    if let Some(bracket) = found.bracket {
-        let (line, column) = place(text, bracket.at);
-        let text = char::from(bracket.byte).to_string();
-        finding = finding
-            .with("bracket", serde_json::json!({"text": text, "line": line, "column": column}));
-    }
-    finding
-}
-
-/// The 1-based line, and the 1-based column in characters.
-fn place(text: &[u8], at: usize) -> (u64, u64) {
-    let start = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-    let column = String::from_utf8_lossy(&text[start..at]).chars().count() as u64 + 1;
-    (row_of(text, at) as u64 + 1, column)
-}
-
-/// The word or sign at a place, quoted.
-fn quoted(text: &[u8], at: usize) -> String {
-    let rest = &text[at..];
-    let word =
-        rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-    let end = if word > 0 {
-        word
-    } else {
-        std::str::from_utf8(rest).map_or(1, |s| s.chars().next().map_or(0, char::len_utf8))
-    };
-    match rest.get(..end) {
-        None | Some([]) => "end of the file".to_owned(),
-        Some(b"\n" | b"\r") => "end of the line".to_owned(),
-        Some(word) => format!("`{}`", cut(&visible(word), 40)),
-    }
-}
-
-/// The numbered lines around a place, with a caret below it. Long lines are cut to a window around
-/// the place, marked with `…`.
-fn frame(text: &[u8], at: usize) -> String {
-    const WIDTH: usize = 120;
-    let row = row_of(text, at);
-    let (_, column) = place(text, at);
-    let column = usize::try_from(column).unwrap_or(1) - 1;
-    let from = if column < WIDTH { 0 } else { column - WIDTH / 2 };
-    let first = row.saturating_sub(2);
-    let number = (row + 2).to_string().len();
-    let mut out = Vec::new();
-    for (i, line) in lines(text).enumerate().skip(first).take(row + 2 - first) {
-        let line = String::from_utf8_lossy(line);
-        let line = line.trim_end_matches(['\n', '\r']);
-        let window = |count: usize| {
-            escape_controls(&line.chars().skip(from).take(count).collect::<String>()).0
-        };
-        let mut shown = window(WIDTH);
-        let left = if from > 0 && !shown.is_empty() { "…" } else { "" };
-        let count = line.chars().count();
-        if count > from + WIDTH {
-            let _ = write!(shown, "… ({WIDTH} of {count} characters)");
-        } else if !left.is_empty() {
-            let _ = write!(shown, " (the last {} of {count} characters)", count - from);
-        }
-        out.push(format!("{:>number$} | {left}{shown}", i + 1).trim_end().to_owned());
-        if i == row {
-            let before = window(column - from);
-            let pad: String = before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-            let left = if from > 0 { " " } else { "" };
-            out.push(format!("{:>number$} | {left}{pad}^", ""));
-        }
-    }
-    out.join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -462,50 +373,5 @@ mod tests {
         assert!(!is_json_template(b"{{ \"a\": {\"b\": 1}}"));
         assert!(!is_json_template(b"[{{a\n}}]"));
         assert!(!is_json_template(b"{\"legend\": \"{{ instance }}\"}"));
-    }
-
-    #[test]
-    fn a_place_counts_lines_and_characters_from_one() {
-        let text = "ä\nöü x".as_bytes();
-        assert_eq!(place(text, 0), (1, 1));
-        assert_eq!(place(text, text.len() - 1), (2, 4));
-    }
-
-    #[test]
-    fn a_word_is_quoted_whole_and_a_sign_alone() {
-        assert_eq!(quoted(b"let my_name = 1;", 4), "`my_name`");
-        assert_eq!(quoted(b"a) {", 1), "`)`");
-        assert_eq!(quoted("→x".as_bytes(), 0), "`→`");
-    }
-
-    #[test]
-    fn the_end_of_a_line_and_of_a_file_are_named() {
-        assert_eq!(quoted(b"a\nb", 1), "end of the line");
-        assert_eq!(quoted(b"a", 1), "end of the file");
-    }
-
-    #[test]
-    fn a_frame_has_two_lines_above_and_one_below() {
-        let text = b"1\n2\n3\n4 x\n5\n6\n";
-        assert_eq!(frame(text, 8), "2 | 2\n3 | 3\n4 | 4 x\n  |   ^\n5 | 5");
-    }
-
-    #[test]
-    fn a_caret_stays_below_its_sign_behind_tabs() {
-        assert_eq!(frame(b"\tx)\n", 2), "1 | \tx)\n  | \t ^");
-    }
-
-    #[test]
-    fn a_caret_stays_below_its_sign_behind_invisible_characters() {
-        let text = "a\u{200b})\n".as_bytes();
-        assert_eq!(frame(text, 4), format!("1 | a\\u{{200b}})\n  | {}^", " ".repeat(9)));
-    }
-
-    #[test]
-    fn a_long_line_is_cut_around_the_place() {
-        let text = format!("{}!{}", "a".repeat(200), "b".repeat(200));
-        let frame = frame(text.as_bytes(), 200);
-        let shown = format!("1 | …{}!{}… (120 of 401 characters)", "a".repeat(60), "b".repeat(59));
-        assert_eq!(frame, format!("{shown}\n  | {}^", " ".repeat(61)));
     }
 }

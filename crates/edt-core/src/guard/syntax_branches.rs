@@ -28,6 +28,7 @@ pub(super) fn in_branches(
             what: BreakKind::Missing("#endif".to_owned()),
             bracket: None,
             certain: true,
+            cause: None,
         }));
     }
     let plain = old_branches.is_plain() && new_branches.is_plain();
