@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::parse::{Parsed, rows};
+use super::parse::{Parsed, Stop, rows};
 use super::visit::visit;
 
 /// The body of a function.
@@ -34,10 +34,13 @@ pub enum Does {
 impl Parsed<'_> {
     /// The functions with a body: those in the rows `changed`, or all if there are no rows.
     #[must_use]
-    pub fn bodies(&self, changed: Option<&[Range<usize>]>) -> Vec<Body> {
+    pub fn bodies(&self, changed: Option<&[Range<usize>]>, stop: &Stop<'_>) -> Vec<Body> {
         let mut found = Vec::new();
         let mut add = |node: Node<'_>, parent: Option<Node<'_>>| {
-            if let Some(body) = self.body(node, parent) {
+            if stop.is_over() {
+                return false;
+            }
+            if let Some(body) = self.body(node, parent, stop) {
                 found.push(body);
             }
             true
@@ -49,11 +52,11 @@ impl Parsed<'_> {
         found
     }
 
-    fn body(&self, node: Node<'_>, parent: Option<Node<'_>>) -> Option<Body> {
+    fn body(&self, node: Node<'_>, parent: Option<Node<'_>>, stop: &Stop<'_>) -> Option<Body> {
         let kind = node.kind();
         // A constructor may do nothing, and is often required.
         let is_function = ["function", "method"].iter().any(|word| kind.contains(word));
-        if !is_function || !node.is_named() || node.has_error() {
+        if !is_function || !node.is_named() || node.has_error() || stop.is_over_now() {
             return None;
         }
         let body = node.child_by_field_name("body")?;
@@ -73,6 +76,10 @@ impl Parsed<'_> {
             ["name", "key", "left"].iter().find_map(|field| parent.child_by_field_name(field))
         })?;
         let name = String::from_utf8_lossy(self.text_of(name)).into_owned();
+        // Members may do the work of a destructor.
+        if name.contains('~') {
+            return None;
+        }
         Some(Body { name, begins: rows(node).start, rows: rows(body), does: self.does(body) })
     }
 
@@ -174,7 +181,11 @@ mod tests {
     fn bodies(language: &str, text: &str) -> Vec<(String, Does)> {
         let language = LANGUAGES.iter().find(|one| one.name == language).unwrap();
         let parsed = crate::parse(language, text.as_bytes(), &|| false).unwrap();
-        parsed.bodies(None).into_iter().map(|body| (body.name, body.does)).collect()
+        parsed
+            .bodies(None, &Stop::when(&|| false))
+            .into_iter()
+            .map(|body| (body.name, body.does))
+            .collect()
     }
 
     #[test]

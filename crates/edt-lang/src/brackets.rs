@@ -120,6 +120,16 @@ fn is_lone_argument(text: &[u8], at: usize) -> bool {
     word > 1 && inner.starts_with(b"(") && !inner[1..].iter().any(other)
 }
 
+/// Where the comment begins that the end of a line leaves open.
+fn open_comment(line: &[u8]) -> Option<usize> {
+    let open = memchr::memmem::rfind(line, b"/*")?;
+    let before = &line[..open];
+    let quotes = memchr::memchr_iter(b'"', before).count();
+    let closed = memchr::memmem::find(&line[open + 2..], b"*/").is_some();
+    let lines = memchr::memmem::find(before, b"//").is_some();
+    (!closed && !lines && quotes % 2 == 0).then_some(open)
+}
+
 impl Scan<'_> {
     fn step(&mut self, byte: u8) {
         let next = self.text.get(self.at + 1).copied();
@@ -173,10 +183,16 @@ impl Scan<'_> {
         self.at = self.at.min(self.text.len());
     }
 
-    /// Moves past the end of a `#` line and its continuations.
+    /// Moves past the end of a `#` line, its continuations, and a comment that goes on below.
     fn skip_directive(&mut self) {
         loop {
+            let from = self.at;
             self.skip_to(b"\n");
+            if let Some(open) = open_comment(&self.text[from..self.at]) {
+                self.at = from + open + 2;
+                self.skip_past(b"*/");
+                continue;
+            }
             let mut line = self.text[..self.at].iter().rev();
             let last = line.find(|byte| !b" \t\r".contains(byte));
             if self.at >= self.text.len() || last != Some(&b'\\') {
@@ -361,6 +377,13 @@ mod tests {
         assert_eq!(alone("auto s = R\"x()\")x\"; int i = 0x1'000;"), "");
         assert_eq!(alone("puts(\"unterminated ((\n);"), "\"", "a string ends with its line");
         assert_eq!(alone("char a = 0';\n#error don't\n/* don't */\n"), "'");
+    }
+
+    #[test]
+    fn a_comment_of_a_directive_may_go_on_below() {
+        assert_eq!(alone("#define A 1 /* it doesn't\n * matter ( */\nint x;\n"), "");
+        assert_eq!(alone("#define A \"/*\"\nint x[;\n"), "[");
+        assert_eq!(alone("#define A 1 // a/*\nint x[;\n"), "[");
     }
 
     #[test]

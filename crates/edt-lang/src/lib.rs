@@ -20,6 +20,6 @@ pub mod trees;
 pub mod uses;
 mod visit;
 
-pub use parse::{Parsed, Unparsed, parse};
+pub use parse::{Parsed, Stop, Unparsed, parse};
 pub use table::{LANGUAGES, Language, language_of};
 pub use trees::TreeCache;

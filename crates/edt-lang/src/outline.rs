@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, QueryCursor, StreamingIterator as _};
 
-use super::parse::{Parsed, rows};
+use super::parse::{Parsed, Stop, rows};
 use super::visit::visit;
 use edt_types::text;
 
@@ -88,11 +88,14 @@ impl Parsed<'_> {
     /// Equal neighbours, at least one of them in the rows `changed`, as the language's queries
     /// define them.
     #[must_use]
-    pub fn repeated_blocks(&self, changed: &[Range<usize>]) -> Vec<RepeatedBlock> {
+    pub fn repeated_blocks(&self, changed: &[Range<usize>], stop: &Stop<'_>) -> Vec<RepeatedBlock> {
         let mut pairs: Vec<(Node<'_>, Node<'_>, usize)> = Vec::new();
         let mut last: HashMap<usize, Node<'_>> = HashMap::new();
         let comments = self.kinds(self.language.comments);
         self.visit_near(changed, |node, parent| {
+            if stop.is_over() {
+                return false;
+            }
             let near = touches(changed, &rows(node));
             let Some(parent) = parent else { return near };
             if !node.is_named() || comments.has(node) {
@@ -100,6 +103,7 @@ impl Parsed<'_> {
             }
             let before = last.insert(parent.id(), node);
             if let Some(before) = before.filter(|before| same_shape(*before, node))
+                && !stop.is_over_now()
                 && (near || touches(changed, &rows(before)))
                 && let Some(tokens) = self.same_tokens(before, node)
             {
@@ -107,11 +111,15 @@ impl Parsed<'_> {
             }
             near && node.child_count() > 0
         });
-        self.confirmed(&pairs)
+        self.confirmed(&pairs, stop)
     }
 
     /// The `pairs` that the language's `blocks.scm` matches.
-    fn confirmed(&self, pairs: &[(Node<'_>, Node<'_>, usize)]) -> Vec<RepeatedBlock> {
+    fn confirmed(
+        &self,
+        pairs: &[(Node<'_>, Node<'_>, usize)],
+        stop: &Stop<'_>,
+    ) -> Vec<RepeatedBlock> {
         let starts = pairs.iter().map(|(first, ..)| first.start_byte()).min();
         let ends = pairs.iter().map(|(_, second, _)| second.end_byte()).max();
         let (Some(start), Some(end)) = (starts, ends) else { return Vec::new() };
@@ -121,6 +129,9 @@ impl Parsed<'_> {
         cursor.set_byte_range(start..end);
         let mut matches = cursor.matches(query, self.tree.root_node(), self.text);
         while let Some(found) = matches.next() {
+            if stop.is_over() {
+                break;
+            }
             for capture in found.captures() {
                 match query.capture_names()[capture.index as usize] {
                     "compound" => {
@@ -180,7 +191,7 @@ impl Parsed<'_> {
     /// Names with several definitions in one scope, where the name of at least one definition is in
     /// the rows `changed`.
     #[must_use]
-    pub fn redefinitions(&self, changed: &[Range<usize>]) -> Vec<Redefinition> {
+    pub fn redefinitions(&self, changed: &[Range<usize>], stop: &Stop<'_>) -> Vec<Redefinition> {
         let definitions = self.kinds(self.language.defining);
         let scopes = self.kinds(self.language.scopes);
         // The scopes with a definition in the changed rows.
@@ -189,7 +200,7 @@ impl Parsed<'_> {
         let mut path: Vec<Node<'_>> = Vec::new();
         self.visit_near(changed, |node, parent| {
             let near = touches(changed, &rows(node));
-            if !near || node.is_error() {
+            if !near || node.is_error() || stop.is_over() {
                 return false;
             }
             while path.last().is_some_and(|scope| scope.end_byte() <= node.start_byte()) {
@@ -211,14 +222,16 @@ impl Parsed<'_> {
         });
         wanted
             .iter()
-            .flat_map(|scope| self.redefinitions_in(*scope, &definitions, &scopes, Some(changed)))
+            .flat_map(|scope| {
+                self.redefinitions_in(*scope, &definitions, &scopes, Some(changed), stop)
+            })
             .collect()
     }
 
     /// The maximum number of definitions of `name` in one scope, without repetitions that the
     /// language allows.
     #[must_use]
-    pub fn max_definitions(&self, name: &str) -> usize {
+    pub fn max_definitions(&self, name: &str, stop: &Stop<'_>) -> usize {
         let definitions = self.kinds(self.language.defining);
         let scopes = self.kinds(self.language.scopes);
         let mut all: Vec<Node<'_>> = vec![self.tree.root_node()];
@@ -226,10 +239,11 @@ impl Parsed<'_> {
             if scopes.has(node) {
                 all.push(node);
             }
-            true
+            !stop.is_over()
         });
-        let redefinitions =
-            all.iter().flat_map(|scope| self.redefinitions_in(*scope, &definitions, &scopes, None));
+        let redefinitions = all
+            .iter()
+            .flat_map(|scope| self.redefinitions_in(*scope, &definitions, &scopes, None, stop));
         redefinitions
             .filter(|redefinition| redefinition.name == name)
             .map(|redefinition| redefinition.count)
@@ -243,10 +257,15 @@ impl Parsed<'_> {
         definitions: &Kinds,
         scopes: &Kinds,
         changed: Option<&[Range<usize>]>,
+        stop: &Stop<'_>,
     ) -> Vec<Redefinition> {
+        if stop.is_over() {
+            return Vec::new();
+        }
         let mut groups: BTreeMap<&[u8], Vec<Definition<'_>>> = BTreeMap::new();
         visit(&mut scope.walk(), |node, parent| {
-            if node.is_error() {
+            // Finding the sibling of a node takes as long as there are siblings before it.
+            if node.is_error() || definitions.has(node) && stop.is_over_now() || stop.is_over() {
                 return false;
             }
             // What is next to an error may be a part of something else.
@@ -273,7 +292,7 @@ impl Parsed<'_> {
         if groups.is_empty() {
             return Vec::new();
         }
-        let known = self.identities(scope);
+        let known = self.identities(scope, stop);
         let local = std::iter::successors(Some(scope), Node::parent)
             .any(|outer| outer.kind().contains("function"));
         let redefinitions =
@@ -328,13 +347,16 @@ impl Parsed<'_> {
     /// A hash for each definition of a scope, by node id; definitions with equal hashes are
     /// redefinitions. Definitions that the language allows beside others of the same name are left
     /// out.
-    fn identities(&self, scope: Node<'_>) -> HashMap<usize, u64> {
+    fn identities(&self, scope: Node<'_>, stop: &Stop<'_>) -> HashMap<usize, u64> {
         let Some(query) = self.language.definitions() else { return HashMap::new() };
         let mut cursor = QueryCursor::new();
         let mut matches = cursor.matches(query, scope, self.text);
         let mut exempt: HashSet<usize> = HashSet::new();
         let mut found: HashMap<usize, (usize, u64)> = HashMap::new();
         while let Some(one) = matches.next() {
+            if stop.is_over() {
+                break;
+            }
             let of = |word: &'static str| {
                 let named = move |capture: &&tree_sitter::QueryCapture<'_>| {
                     query.capture_names()[capture.index as usize] == word

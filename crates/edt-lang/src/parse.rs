@@ -1,6 +1,7 @@
 //! Parses texts within limits. A text that a parser might not survive, or not finish in time, is
 //! not parsed, and the reason is returned.
 
+use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
@@ -21,6 +22,44 @@ pub const MAX_BLOCK_DEPTH: usize = 240;
 /// The maximum number of lines, and the maximum length of a line, for a block-indented grammar. The
 /// scanner of tree-sitter-yaml counts both in 16 bits.
 pub const MAX_BLOCK_SPAN: usize = 32_000;
+
+/// Ends a search in a tree when its time is over. What was found until then is not complete.
+pub struct Stop<'a> {
+    expired: &'a dyn Fn() -> bool,
+    steps: Cell<u32>,
+    over: Cell<bool>,
+}
+
+impl std::fmt::Debug for Stop<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stop").field("over", &self.over).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Stop<'a> {
+    #[must_use]
+    pub fn when(expired: &'a dyn Fn() -> bool) -> Stop<'a> {
+        Stop { expired, steps: Cell::new(0), over: Cell::new(false) }
+    }
+
+    /// Whether the time is over; asks in every 64th step.
+    pub(super) fn is_over(&self) -> bool {
+        let step = self.steps.get();
+        self.steps.set(step.wrapping_add(1));
+        if step % 64 == 0 && (self.expired)() {
+            self.over.set(true);
+        }
+        self.over.get()
+    }
+
+    /// As [`Stop::is_over`], before a step that takes long.
+    pub(super) fn is_over_now(&self) -> bool {
+        if (self.expired)() {
+            self.over.set(true);
+        }
+        self.over.get()
+    }
+}
 
 /// A text and its tree.
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! Leftovers of a chat must not get into a file: a Markdown fence, prefixes of a listing, escaped
 //! characters, escaped line ends, a sentence of the chat, a tag of a tool call.
 
+use std::cell::OnceCell;
+
 use super::chat;
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
@@ -56,7 +58,15 @@ impl Guard for ChatArtifact {
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
-        GuardOutput::of(self.name(), detect(file).map(|(what, row)| explain(file, what, row)))
+        match file.within_limit(|| detect(file)) {
+            Ok(found) => {
+                GuardOutput::of(self.name(), found.map(|(what, row)| explain(file, what, row)))
+            }
+            Err(why) => vec![GuardOutput::Unchecked {
+                word: self.name(),
+                reason: format!("{} was not searched for leftovers: {why}.", file.path),
+            }],
+        }
     }
 }
 
@@ -126,6 +136,18 @@ fn is_fence(line: &[u8]) -> bool {
 fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     let (old, new) = subject.lines().texts();
     let code = subject.language().is_some();
+    let is_broken = OnceCell::new();
+    let broken = || {
+        *is_broken.get_or_init(|| {
+            matches!(subject.new_tree(), Some(Ok(tree))
+                if subject.faults(tree).is_ok_and(|all| !all.is_empty()))
+        })
+    };
+    let had_plus = OnceCell::new();
+    let had_plus = || *had_plus.get_or_init(|| old.iter().any(|line| line.starts_with(b"+")));
+    let had_numbers = OnceCell::new();
+    let had_numbers =
+        || *had_numbers.get_or_init(|| old.iter().any(|line| numbered(line, code).is_some()));
     for rows in subject.added() {
         let lines: Vec<(usize, &[u8])> = rows
             .map(|row| (row, new[row]))
@@ -140,27 +162,19 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
         let set_off = |line: &[u8]| {
             line.starts_with(b"+ ") && line.get(2).is_some_and(|byte| !byte.is_ascii_whitespace())
         };
-        let broken = || {
-            matches!(subject.new_tree(), Some(Ok(tree))
-                if subject.faults(tree).is_ok_and(|all| !all.is_empty()))
-        };
         let enough = enough
             && (lines.len() >= MIN_BLOCK
                 || !lines.iter().any(|(_, line)| set_off(line))
                 || broken());
         let all_plus = lines.iter().all(|(_, line)| is_plus(line) || line.trim_ascii() == b"+");
-        if enough
-            && all_plus
-            && !old.iter().any(|line| line.starts_with(b"+"))
-            && !subject.is_prose(first)
-        {
+        if enough && all_plus && !had_plus() && !subject.is_prose(first) {
             return Some((Leftover::Plus, first));
-        }
-        if old.iter().any(|line| numbered(line, code).is_some()) {
-            continue;
         }
         let numbers: Option<Vec<usize>> =
             lines.iter().map(|(_, line)| numbered(line, code)).collect();
+        if numbers.is_none() || had_numbers() {
+            continue;
+        }
         let rising = |numbers: &Vec<usize>| {
             numbers.windows(2).all(|pair| pair[0] < pair[1] && pair[1] <= pair[0] + 3)
         };
@@ -207,18 +221,22 @@ fn escapes(line: &[u8]) -> impl Iterator<Item = usize> + '_ {
 fn in_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize) -> bool {
     let blank = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let start = subject.start_of(row) - blank;
+    if subject.is_over() {
+        return false;
+    }
     matches!(subject.new_tree(), Some(Ok(tree)) if !tree.is_prose(start + at))
 }
 
 /// Escaped line ends in code, outside strings and comments, where no language has them.
 fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftover, usize)> {
     let ends = |line: &[u8]| memchr::memmem::find_iter(line, b"\\n").collect::<Vec<_>>();
+    let faults = OnceCell::new();
     let found = |(row, line): &&(usize, &[u8])| {
         let all = ends(line);
         match subject.new_tree() {
             Some(Ok(tree)) => {
                 let broken = || {
-                    let faults = subject.faults(tree).unwrap_or_default();
+                    let faults = faults.get_or_init(|| subject.faults(tree).unwrap_or_default());
                     faults.iter().any(|fault| fault.rows.contains(row))
                 };
                 all.iter().any(|at| in_code(subject, *row, line, *at)) && broken()

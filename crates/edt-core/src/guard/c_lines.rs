@@ -10,26 +10,27 @@ pub(super) fn first(subject: &Subject<'_>) -> Option<SyntaxBreak> {
     let Some(Ok(tree)) = subject.new_tree() else { return None };
     let text = subject.after.unwrap_or_default();
     let (old, new) = subject.lines().texts();
-    let added: Vec<usize> = subject.added().into_iter().flatten().collect();
+    let added = subject.added();
+    let added = || added.iter().cloned().flatten().take_while(|_| !subject.is_over());
     let is_idiom = |rule: Rule| {
         let Some(Ok(tree)) = subject.old_tree() else { return false };
         let lines = Lines::of(old, tree, subject.old_text());
-        (0..old.len()).any(|row| rule(&lines, row).is_some())
+        (0..old.len()).take_while(|_| !subject.is_over()).any(|row| rule(&lines, row).is_some())
     };
     let lines = Lines::of(new, tree, text);
     let commas = || {
-        let at = added.iter().find_map(|row| doubled_comma(&lines, *row))?;
+        let at = added().find_map(|row| doubled_comma(&lines, row))?;
         (!is_idiom(doubled_comma)).then_some((at, BreakKind::Unexpected))
     };
     let semicolon = || {
         // A line above an added one may lack its end, too: the edit may have replaced it.
-        let at = added.iter().find_map(|row| lost_semicolon(&lines, *row));
+        let at = added().find_map(|row| lost_semicolon(&lines, row));
         let rule: Rule = if at.is_some() { lost_semicolon } else { open_initializer };
-        let at = at.or_else(|| added.iter().find_map(|row| open_initializer(&lines, *row)))?;
+        let at = at.or_else(|| added().find_map(|row| open_initializer(&lines, row)))?;
         (!is_idiom(rule)).then_some((at, BreakKind::Missing(";".to_owned())))
     };
     let directive = || {
-        let at = added.iter().find_map(|row| broken_directive(&lines, *row))?;
+        let at = added().find_map(|row| broken_directive(&lines, row))?;
         (!is_idiom(broken_directive)).then_some((at, BreakKind::Unexpected))
     };
     let (at, what) = commas().or_else(semicolon).or_else(directive)?;
@@ -151,7 +152,7 @@ fn broken_directive(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
     if lines.tree.is_prose(start + hash) || row > 0 && continues(row - 1) || continues(row) {
         return None;
     }
-    let length = word.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+    let length = word.iter().take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_').count();
     let rest = word[length..].trim_ascii();
     let whole = match &word[..length] {
         b"include" => match rest.first()? {
@@ -159,13 +160,23 @@ fn broken_directive(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
             b'<' => rest.contains(&b'>'),
             _ => !rest.contains(&b'"') && !rest.contains(&b'>'),
         },
-        b"if" | b"elif" => {
-            let code = memchr::memmem::find(rest, b"/*").or(memchr::memmem::find(rest, b"//"));
-            is_balanced(&rest[..code.unwrap_or(rest.len())]) || rest.contains(&b'\'')
-        }
+        b"if" | b"elif" => is_balanced(&without_comments(rest)) || rest.contains(&b'\''),
         _ => true,
     };
     (!whole).then_some(start + hash)
+}
+
+/// A line without its comments. One that goes on in the next line ends it.
+fn without_comments(line: &[u8]) -> Vec<u8> {
+    let end = memchr::memmem::find(line, b"//").unwrap_or(line.len());
+    let (mut code, mut rest) = (Vec::new(), &line[..end]);
+    while let Some(open) = memchr::memmem::find(rest, b"/*") {
+        code.extend(&rest[..open]);
+        let close = memchr::memmem::find(&rest[open..], b"*/");
+        rest = close.map_or(&[], |close| &rest[open + close + 2..]);
+    }
+    code.extend(rest);
+    code
 }
 
 /// The end of a statement that lacks its semicolon.
@@ -445,6 +456,8 @@ mod tests {
         for line in [
             "#include \"a.h\" /* ) */",
             "#include A_H",
+            "#include_next <a.h>",
+            "#if !defined(A) && (defined(B) /* ( */)",
             "# include <a.h> // (",
             "#if defined(A) && \\\n  (B)",
             "#if A == ')'",

@@ -8,8 +8,8 @@ use std::ops::Range;
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::runs;
 use super::subject::Subject;
-use edt_lang::Parsed;
 use edt_lang::outline::{BlockKind, Redefinition, RepeatedBlock, touches};
+use edt_lang::{Parsed, Stop};
 use edt_types::{Code, Finding};
 
 /// The guard `duplicate_code`.
@@ -64,18 +64,20 @@ impl Guard for DuplicateCode {
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
-        match file.new_tree() {
-            Some(Err(why)) => vec![GuardOutput::Unchecked {
+        let found = match file.new_tree() {
+            Some(Err(why)) => Err(*why),
+            _ => file.within_limit(|| detect(file)),
+        };
+        match found {
+            Err(why) => vec![GuardOutput::Unchecked {
                 word: self.name(),
                 reason: format!("{} was not searched for duplicates: {why}.", file.path),
             }],
-            _ => match detect(file) {
-                Some(found) if file.before.is_none() && !found.is_long() => {
-                    let message = explain(file, &found).summary;
-                    vec![GuardOutput::Noted { word: self.name(), message }]
-                }
-                found => GuardOutput::of(self.name(), found.map(|found| explain(file, &found))),
-            },
+            Ok(Some(found)) if file.before.is_none() && !found.is_long() => {
+                let message = explain(file, &found).summary;
+                vec![GuardOutput::Noted { word: self.name(), message }]
+            }
+            Ok(found) => GuardOutput::of(self.name(), found.map(|found| explain(file, &found))),
         }
     }
 }
@@ -93,11 +95,13 @@ pub fn detect(subject: &Subject<'_>) -> Option<Duplicate> {
         _ => None,
     };
     if let Some(tree) = tree {
+        let expired = || subject.is_over();
+        let stop = &Stop::when(&expired);
         let old = || subject.old_tree().and_then(|old| old.as_ref().ok());
-        if let Some(repeated_block) = repeated_block(tree, &added, old) {
+        if let Some(repeated_block) = repeated_block(tree, &added, old, stop) {
             return Some(Duplicate::RepeatedBlock(repeated_block));
         }
-        if let Some(redefinition) = redefinition(tree, &added, old) {
+        if let Some(redefinition) = redefinition(tree, &added, old, stop) {
             return Some(Duplicate::Redefinition(redefinition));
         }
     }
@@ -108,14 +112,16 @@ fn repeated_block<'p, 't: 'p>(
     tree: &Parsed<'_>,
     added: &[Range<usize>],
     old: impl Fn() -> Option<&'p Parsed<'t>>,
+    stop: &Stop<'_>,
 ) -> Option<RepeatedBlock> {
     let counts =
         |block: &RepeatedBlock| block.what == BlockKind::Compound || block.tokens >= MIN_TOKENS;
-    let mut found = tree.repeated_blocks(added).into_iter().filter(counts).peekable();
+    let mut found = tree.repeated_blocks(added, stop).into_iter().filter(counts).peekable();
     found.peek()?;
     let everywhere = std::slice::from_ref(&(0..usize::MAX));
-    let all =
-        |tree: &Parsed<'_>| tree.repeated_blocks(everywhere).into_iter().filter(counts).count();
+    let all = |tree: &Parsed<'_>| {
+        tree.repeated_blocks(everywhere, stop).into_iter().filter(counts).count()
+    };
     let before = old().map_or(0, &all);
     if all(tree) > before { found.next() } else { None }
 }
@@ -124,11 +130,12 @@ fn redefinition<'p, 't: 'p>(
     tree: &Parsed<'_>,
     added: &[Range<usize>],
     old: impl Fn() -> Option<&'p Parsed<'t>>,
+    stop: &Stop<'_>,
 ) -> Option<Redefinition> {
     // Where the old text defines the name more often than once, the file does so on purpose.
     let once_before =
-        |found: &Redefinition| old().map_or(1, |old| old.max_definitions(&found.name)) == 1;
-    tree.redefinitions(added).into_iter().find(once_before)
+        |found: &Redefinition| old().map_or(1, |old| old.max_definitions(&found.name, stop)) == 1;
+    tree.redefinitions(added, stop).into_iter().find(once_before)
 }
 
 fn explain(subject: &Subject<'_>, found: &Duplicate) -> Finding {

@@ -54,7 +54,13 @@ impl Guard for ElidedCode {
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
-        GuardOutput::of(self.name(), detect(file).map(|found| explain(file, &found)))
+        match file.within_limit(|| detect(file)) {
+            Ok(found) => GuardOutput::of(self.name(), found.map(|found| explain(file, &found))),
+            Err(why) => vec![GuardOutput::Unchecked {
+                word: self.name(),
+                reason: format!("{} was not searched for placeholders: {why}.", file.path),
+            }],
+        }
     }
 }
 
@@ -67,6 +73,12 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
     let removed: OnceCell<HashMap<&[u8], i64>> = OnceCell::new();
     for (row, line) in subject.fresh_lines() {
         let Some(placeholder) = placeholder(line, language) else { continue };
+        if subject.is_over() {
+            return None;
+        }
+        if is_in_example(subject, row) {
+            continue;
+        }
         let removed = removed.get_or_init(|| {
             let mut removed = HashMap::new();
             count(&mut removed, subject.old_text(), 1);
@@ -97,6 +109,14 @@ fn is_statement(subject: &Subject<'_>, row: usize) -> bool {
     let fills_body =
         |tree: &Parsed<'_>| !tree.has_error() && !tree.is_prose(at) && tree.is_only_statement(at);
     matches!(subject.new_tree(), Some(Ok(tree)) if fills_body(tree))
+}
+
+/// Whether the line continues an example of Python: `... ` below `>>> `.
+fn is_in_example(subject: &Subject<'_>, row: usize) -> bool {
+    let lines = subject.lines().texts().1;
+    let has = |row: usize, sign: &[u8]| lines[row].trim_ascii_start().starts_with(sign);
+    let first = (0..row).rev().find(|row| !has(*row, b"..."));
+    has(row, b"... ") && first.is_some_and(|row| has(row, b">>> "))
 }
 
 /// Whether the dots are within a comment of several lines: then they are a part of an example.
@@ -386,6 +406,8 @@ mod tests {
         };
         let code = "a = f(1)\nb = f(2)\nc = f(3)\nd = f(4)\n";
         assert!(found("a.py", code, "...\ng = 1\n"));
+        let example = "\"\"\"\n>>> @a\n... class C(object):\n\"\"\"\n";
+        assert!(!found("a.py", &example.replace("(object)", ""), example));
         assert!(!found("a.py", code, "t = \"\"\"\n{% if a %}\n    ...\n\"\"\"\n"));
         let code = "package a\n// x [command]\nvar a = 1\n";
         assert!(found("a.go", code, "package a\n// existing code...\n"));

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
+use edt_lang::Stop;
 use edt_lang::bodies::{Body, Does};
 use edt_types::text::counted;
 use edt_types::{Code, Finding};
@@ -44,7 +45,13 @@ impl Guard for HollowBody {
         if file.before.is_none() || file.language().is_none() {
             return Vec::new();
         }
-        GuardOutput::of(self.name(), detect(file).map(|found| explain(file, &found)))
+        match file.within_limit(|| detect(file)) {
+            Ok(found) => GuardOutput::of(self.name(), found.map(|found| explain(file, &found))),
+            Err(why) => vec![GuardOutput::Unchecked {
+                word: self.name(),
+                reason: format!("The bodies of {} were not checked: {why}.", file.path),
+            }],
+        }
     }
 }
 
@@ -62,17 +69,19 @@ pub fn detect(subject: &Subject<'_>) -> Option<Hollow> {
     {
         return None;
     }
+    let expired = || subject.is_over();
+    let stop = Stop::when(&expired);
     let Some(Ok(new)) = subject.new_tree() else { return None };
-    let stubs: Vec<Body> = { new.bodies(Some(&subject.touched())).into_iter() }
+    let stubs: Vec<Body> = { new.bodies(Some(&subject.touched()), &stop).into_iter() }
         .filter(|body| body.does == Does::Nothing)
         .collect();
     if stubs.is_empty() {
         return None;
     }
     let Some(Ok(old)) = subject.old_tree() else { return None };
-    let (before, after) = (old.bodies(None), new.bodies(None));
+    let (before, after) = (old.bodies(None, &stop), new.bodies(None, &stop));
     let lost = subject.lost_lines();
-    stubs.into_iter().find_map(|stub| {
+    stubs.into_iter().take_while(|_| !subject.is_over()).find_map(|stub| {
         let first = earlier(subject, &stub, &before, &after)?;
         let works = matches!(first.does, Does::Something(tokens) if tokens >= MIN_TOKENS);
         works.then(|| hollowed(subject, &stub, first, &lost)).flatten()
@@ -180,6 +189,13 @@ mod tests {
             let after = format!("int f(int a)\n{{\n{body}}}\n");
             assert_eq!(found("a.c", C, &after), Some(("f".to_owned(), false)), "{body}");
         }
+    }
+
+    #[test]
+    fn the_members_may_do_the_work_of_a_destructor() {
+        let text = |body: &str| format!("A::~A() {{\n{body}}}\n");
+        let body = "  delete b(1, 2);\n  delete c(3, 4);\n  delete d(5, 6);\n  delete e(7);\n";
+        assert_eq!(found("a.cpp", &text(body), &text("")), None);
     }
 
     #[test]

@@ -54,8 +54,17 @@ impl Guard for LookalikeCharacters {
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
-        if let Some(found) = detect(file) {
-            return GuardOutput::of(self.name(), Some(explain(file, found)));
+        match file.within_limit(|| detect(file)) {
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                return GuardOutput::of(self.name(), Some(explain(file, found)));
+            }
+            Err(why) => {
+                return vec![GuardOutput::Unchecked {
+                    word: self.name(),
+                    reason: format!("The characters of {} were not checked: {why}.", file.path),
+                }];
+            }
         }
         match flipped_indentation(file) {
             Some(row) => vec![GuardOutput::Noted { word: self.name(), message: warn(file, row) }],
@@ -71,6 +80,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<Lookalike> {
         return None;
     }
     let had = std::cell::OnceCell::new();
+    let before = std::cell::OnceCell::new();
     let had = |like| {
         had.get_or_init(|| {
             let old = String::from_utf8_lossy(subject.old_text());
@@ -83,15 +93,26 @@ pub fn detect(subject: &Subject<'_>) -> Option<Lookalike> {
     for (row, line) in subject.fresh_lines().filter(|(_, line)| !line.is_ascii()) {
         let Ok(text) = std::str::from_utf8(line) else { continue };
         for (at, character, like) in lookalikes(text) {
+            if is_apostrophe(subject, text, at) {
+                continue;
+            }
             if (like == Like::Letter || is_code(subject, row, line, at))
                 && !had(like)
-                && !lines_before(subject).contains(inner(line))
+                && !before.get_or_init(|| lines_before(subject)).contains(inner(line))
             {
                 return Some(Lookalike { row, character, like });
             }
         }
     }
     None
+}
+
+/// Whether the character is an apostrophe within a word of a shell script, whose arguments need no
+/// quotes: `echo It’s done`.
+fn is_apostrophe(subject: &Subject<'_>, line: &str, at: usize) -> bool {
+    let shell = subject.language().is_some_and(|language| language.name == "bash");
+    let Some(rest) = line[at..].strip_prefix('\u{2019}').filter(|_| shell) else { return false };
+    rest.starts_with(char::is_alphabetic) && line[..at].ends_with(char::is_alphabetic)
 }
 
 /// The characters of a line that look like others, with their bytes.
@@ -126,6 +147,9 @@ fn is_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize) -> bool {
     // These languages have bare words.
     const BARE: [&str; 3] = ["html", "make", "yaml"];
     if subject.language().is_none_or(|language| BARE.contains(&language.name)) {
+        return false;
+    }
+    if subject.is_over() {
         return false;
     }
     let blank = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -217,6 +241,13 @@ mod tests {
 
     fn found(path: &str, before: &str, after: &str) -> Option<(usize, char)> {
         with(path, before, after, |file| detect(file).map(|found| (found.row, found.character)))
+    }
+
+    #[test]
+    fn an_apostrophe_in_a_word_of_a_shell_script_is_text() {
+        assert_eq!(found("a.sh", "a\n", "a\necho It\u{2019}s done\n"), None);
+        assert_eq!(found("a.sh", "a\n", "a\necho \u{2019}b\u{2019}\n"), Some((1, '\u{2019}')));
+        assert_eq!(found("a.c", "a\n", "a\nint It\u{2019}s;\n"), Some((1, '\u{2019}')));
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub mod evaluate;
 pub mod hollow;
 mod imports;
 pub mod invisible;
+#[cfg(test)]
+mod limits;
 pub mod lookalike;
 pub mod lost;
 pub mod marker;

@@ -136,7 +136,7 @@ impl<'s> Window<'s> {
                         continue;
                     }
                     checked += 1;
-                    if checked > MAX_CHECKED {
+                    if checked > MAX_CHECKED || subject.is_over() {
                         return None;
                     }
                     if !self.is_suspicious(pair, subject, tree, test) {

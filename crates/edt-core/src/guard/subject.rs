@@ -39,6 +39,7 @@ pub struct Subject<'a> {
     limit: Duration,
     deadline: OnceCell<CpuLimit>,
     parses: Cell<usize>,
+    interrupted: Cell<bool>,
     language: OnceCell<Option<&'static Language>>,
     hunks: OnceCell<Vec<LineChange>>,
     lines: OnceCell<LineDiff<'a>>,
@@ -111,6 +112,7 @@ impl<'a> Subject<'a> {
             limit,
             deadline: OnceCell::new(),
             parses: Cell::new(0),
+            interrupted: Cell::new(false),
             language: OnceCell::new(),
             hunks: OnceCell::new(),
             lines: OnceCell::new(),
@@ -297,9 +299,13 @@ impl<'a> Subject<'a> {
         starts.get(row).copied().unwrap_or_default() + blank
     }
 
-    /// Whether row `row` is in a string or a comment that began above it; `false` without a tree.
+    /// Whether row `row` is in a string or a comment that began above it; `false` without a tree,
+    /// or when the time limit is over.
     #[must_use]
     pub fn is_prose(&self, row: usize) -> bool {
+        if self.is_over() {
+            return false;
+        }
         let at = self.start_of(row);
         let began_above = |tree: &Parsed<'_>| tree.prose_from(at).is_some_and(|from| from < at);
         matches!(self.new_tree(), Some(Ok(tree)) if began_above(tree))
@@ -389,9 +395,23 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Whether the time limit of the file is over.
+    /// Whether the time limit of the file is over. A search asks this, and ends.
     pub(super) fn is_over(&self) -> bool {
-        self.deadline().is_over()
+        let over = self.deadline().is_over();
+        if over {
+            self.interrupted.set(true);
+        }
+        over
+    }
+
+    /// The result of a search that ends when the time limit of the file is over.
+    ///
+    /// # Errors
+    /// The search did not end by itself, so its result means nothing.
+    pub(super) fn within_limit<T>(&self, search: impl FnOnce() -> T) -> Result<T, Unparsed> {
+        self.interrupted.set(false);
+        let found = search();
+        if self.interrupted.get() { Err(Unparsed::OutOfTime) } else { Ok(found) }
     }
 
     /// The same file with another new text, within the same time limit.

@@ -124,7 +124,10 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     let after = subject.after.unwrap_or_default();
     let language = new.language();
     let faults = without_idioms(subject, language, after, subject.faults(new)?)?;
-    if faults.is_empty() {
+    // A `>` or `&` in running text is what it is.
+    let free = language.markup && !language.exact;
+    let is_free = |fault: &SyntaxFault| free && !after[fault.bytes.clone()].contains(&b'<');
+    if faults.iter().all(is_free) {
         return Ok(None);
     }
     let old = match subject.old_tree() {
@@ -147,9 +150,6 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     if fresh.iter().all(is_idiom) {
         return Ok(None);
     }
-    // A `>` or `&` in running text is what it is.
-    let free = language.markup && !language.exact;
-    let is_free = |fault: &SyntaxFault| free && !after[fault.bytes.clone()].contains(&b'<');
     let counts = |fault: &&SyntaxFault| !is_idiom(fault) && !is_free(fault);
     let fresh: Vec<&SyntaxFault> = fresh.into_iter().filter(counts).collect();
     if fresh.is_empty() {
@@ -193,7 +193,8 @@ fn without_idioms(
     if faults.is_empty() {
         return Ok(faults);
     }
-    let Some(rewritten) = subject.without_idioms(language, text)? else { return Ok(faults) };
+    let rewritten = subject.without_idioms(language, text)?.filter(|other| other != text);
+    let Some(rewritten) = rewritten else { return Ok(faults) };
     let others = subject.faults(&subject.parse(language, &rewritten)?)?;
     Ok(if others.len() < faults.len() { others } else { faults })
 }
@@ -365,6 +366,47 @@ pub(super) fn unmatched_bracket(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whether the edit is refused, and how many texts that takes.
+    fn refused(path: &str, before: &str, after: &str) -> (bool, usize) {
+        let path = edt_types::RepoPath::parse(path.as_bytes()).unwrap();
+        let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
+        let limit = std::time::Duration::from_secs(5);
+        let subject = Subject::new(&path, None, before, after, Vec::new(), limit);
+        let found = detect(&subject).unwrap();
+        (found.is_some_and(|found| found.certain), subject.parses())
+    }
+
+    #[test]
+    fn an_edit_without_errors_takes_one_parse() {
+        for (path, before, after) in [
+            ("a.c", "int a;\n", "int b;\n"),
+            ("a.go", "package a\n", "package b\n"),
+            ("a.py", "if\n", "a = 1\n"),
+            ("a.json", "[1]\n", "[2]\n"),
+            ("a.html", "<p>a</p>\n", "<p>a &</p>\n"),
+            ("a.sh", "a\n", "b\n"),
+        ] {
+            assert_eq!(refused(path, before, after), (false, 1), "{path}");
+        }
+    }
+
+    #[test]
+    fn idioms_that_a_grammar_does_not_know_are_no_errors() {
+        for (path, before, after) in [
+            ("a.sh", "a\n", "a\ncoproc B { cat; }\ncoproc cat c\n"),
+            ("a.html", "<p>a</p>\n", "<?xml version=\"1.0\"?>\n<p>a</p>\n"),
+            ("a.html", "<p>a</p>\n", "<p><![CDATA[ a < b && <c ]]></p>\n"),
+            ("a.js", "a()\n", "import defer * as a from 'b';\n"),
+            ("a.ts", "let a;\n", "let a;\ninterface A {\n  /** B */\n  in(a: B): C\n}\n"),
+            ("a.cpp", "int a;\n", "int a;\nint b = c ?\n  WIDE(d) :\n  WIDE(e);\n"),
+            ("a.cpp", "int a;\n", "int a;\nF(x) A::~A() NOEXCEPT = default;\n"),
+            ("typedoc.json", "{}\n", "{\"a\": true, }\n"),
+        ] {
+            assert!(!refused(path, before, after).0, "{after}");
+        }
+        assert!(refused("a.sh", "a\n", "coproc B { cat; }\nif b; then\n").0);
+    }
 
     #[test]
     fn a_template_of_json_is_told_from_brackets() {

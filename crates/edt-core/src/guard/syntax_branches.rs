@@ -52,7 +52,7 @@ pub(super) fn in_branches(
     let Some(tree) = subject.new_tree() else { return Ok(None) };
     let tree = tree.as_ref().map_err(|why| *why)?;
     let is_new = subject.old_code().is_none();
-    if let Some(found) = c_lines::first(subject) {
+    if let Some(found) = subject.within_limit(|| c_lines::first(subject))? {
         return Ok(Some(SyntaxBreak { certain: !is_new, ..found }));
     }
     let touched = subject.touched();

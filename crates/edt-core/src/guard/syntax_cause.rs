@@ -12,7 +12,7 @@ use super::syntax_report::row_of;
 use edt_lang::outline::touches;
 use edt_lang::{Language, TreeCache, brackets};
 
-/// An error this close to a changed line is reported where it is.
+/// An error this close to the only change is reported where it is.
 const NEAR: usize = 2;
 /// A change of so few lines is reported at its first line.
 const SHORT: usize = 4;
@@ -32,7 +32,9 @@ pub(super) fn located(
     }
     let text = subject.after.unwrap_or_default();
     let row = row_of(text, found.at);
-    let near = row.saturating_sub(NEAR)..row + NEAR + 1;
+    // Of several changes, one that is near need not be the one that leads to it.
+    let distance = if subject.hunks().len() > 1 { 0 } else { NEAR };
+    let near = row.saturating_sub(distance)..row + distance + 1;
     let exact = !matches!(found.what, BreakKind::Region(_)) && touches(&subject.touched(), &near);
     if subject.old_code().is_none() || exact {
         return found;
@@ -161,7 +163,7 @@ mod tests {
     #[test]
     fn an_error_far_below_is_reported_at_the_change_that_leads_to_it() {
         let before = go(3);
-        let after = before.replace("return 1\n", "return 1 }\n").replace("a > 2", "a > 4");
+        let after = before.replace("return 1\n", "return 1 }\n");
         assert_eq!(lines("a.go", &before, &after), Some((15, 15)), "the error is next to it");
         let after = before.replace("if a > 1 {", "if a > 1 {{").replace("a > 2", "a > 4");
         let (reported, error) = lines("a.go", &before, &after).unwrap();

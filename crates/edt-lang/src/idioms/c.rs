@@ -225,7 +225,16 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
         if indent.starts_with(b"#") {
             continue;
         }
-        let alone = first && next.is_none_or(|&byte| byte == b'\n');
+        // An operand may be on a line of its own.
+        let operand =
+            text[..start].trim_ascii_end().last().is_some_and(|byte| b"?=|&+".contains(byte));
+        let alone = first && !operand && next.is_none_or(|&byte| byte == b'\n');
+        // `A::~A() NOEXCEPT = default;`
+        let defaulted = text[..start].trim_ascii_end().ends_with(b")")
+            && rest[blank..].strip_prefix(b"=").is_some_and(|value| {
+                let value = value.trim_ascii_start();
+                [&b"default"[..], b"delete", b"0;"].iter().any(|word| value.starts_with(word))
+            });
         let before_word = (blank > 0 || end > at)
             && next.is_some_and(|&byte| {
                 byte.is_ascii_alphabetic()
@@ -266,10 +275,19 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
             && !matches!(indent, b"class" | b"struct")
             && (next == Some(&b'{') || next == Some(&b':') && !rest[blank..].starts_with(b"::"));
         // `PRIVATE_UNLESS_TESTED:`
-        let label = first && rest[blank..].starts_with(b":\n");
-        if alone
+        let label = first && !operand && rest[blank..].starts_with(b":\n");
+        // `template <typename A, ENABLE_IF(sizeof(A) == 1)>`
+        let parameter = indent.starts_with(b"template")
+            && end > at
+            && matches!(last, Some(b',' | b'<'))
+            && matches!(next, Some(b',' | b'>'));
+        if parameter {
+            name_over(&mut out[start..end]);
+            at = end;
+        } else if alone
             || before_word
             || after_word
+            || defaulted
             || before_block
             || in_pointer
             || in_head
@@ -414,6 +432,16 @@ fn arguments_end(text: &[u8], at: usize) -> usize {
 mod tests {
     use super::*;
     use crate::idioms::tests::rewritten;
+
+    #[test]
+    fn a_macro_before_a_default_becomes_blank_and_an_operand_stays() {
+        assert_eq!(rewritten(macros, "A::~A() NOEXCEPT = default;"), "A::~A()          = default;");
+        let operand = "int a = b ?\n  WIDE(\"c\") :\n  d;\n";
+        assert_eq!(rewritten(macros, operand), operand);
+        let parameter = "template <typename A, ENABLE_IF(sizeof(A) == 1)>\nint f(A);\n";
+        let named = "template <typename A, AAAAAAAAAAAAAAAAAAAAAAAAA>\nint f(A);\n";
+        assert_eq!(rewritten(macros, parameter), named);
+    }
 
     #[test]
     fn macros_before_a_word_or_alone_become_blank() {

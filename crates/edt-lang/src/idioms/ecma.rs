@@ -83,9 +83,54 @@ pub(crate) fn types(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> 
             super::name_over(&mut out[at..=end]);
         }
     }
+    for at in memchr::memmem::find_iter(text, b"<<") {
+        if expired() {
+            return None;
+        }
+        // The type argument of a call is a function with type parameters: `f<<T>(a: T) => T>()`.
+        let name = word_length(&text[at + 2..]);
+        let end = at + 2 + name;
+        if at > 0 && is_word(text[at - 1]) && name > 0 && text[end..].starts_with(b">(") {
+            blank_out(&mut out[at + 1..=end]);
+        }
+    }
+    for name in [&b"in("[..], b"out("] {
+        for at in memchr::memmem::find_iter(text, name) {
+            if expired() {
+                return None;
+            }
+            // A member may have the name of an operator.
+            let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+            let close = super::closing(text, at + name.len() - 1);
+            if text[start..at].trim_ascii().is_empty()
+                && close.is_some_and(|close| text.get(close + 1) == Some(&b':'))
+            {
+                out[at..at + name.len() - 1].fill(b'A');
+            }
+        }
+    }
+    deferred(text, &mut out, expired)?;
     using(text, &mut out, expired)?;
     ampersands(text, &mut out, expired)?;
     Some(out)
+}
+
+/// Blanks the phase of an import: `import defer * as a from 'b'`, `import source a from 'b'`.
+fn deferred(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    for phase in [&b"import defer "[..], b"import source "] {
+        for at in memchr::memmem::find_iter(text, phase) {
+            if expired() {
+                return None;
+            }
+            let next = text[at + phase.len()..].trim_ascii_start();
+            let word = &next[..word_length(next)];
+            let named = next.starts_with(b"*") || !word.is_empty() && word != b"from";
+            if named && (at == 0 || !is_word(text[at - 1])) {
+                blank_out(&mut out[at + b"import ".len()..at + phase.len() - 1]);
+            }
+        }
+    }
+    Some(())
 }
 
 /// Whether the argument of an import is one whole string, perhaps with attributes behind it:
@@ -169,6 +214,7 @@ pub(crate) fn jsx_attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<
             blank_out(&mut out[at..at + 2]);
         }
     }
+    deferred(text, &mut out, expired)?;
     using(text, &mut out, expired)?;
     ampersands(text, &mut out, expired)?;
     Some(out)
@@ -236,6 +282,30 @@ mod tests {
             assert_eq!(rewritten(types, text), other);
             assert_eq!(rewritten(jsx_attributes, text), other);
         }
+    }
+
+    #[test]
+    fn an_import_may_have_a_phase() {
+        for (text, other) in [
+            ("import defer * as a from 'b'", "import       * as a from 'b'"),
+            ("import source a from 'b'", "import        a from 'b'"),
+            ("import defer from 'b'", "import defer from 'b'"),
+        ] {
+            assert_eq!(rewritten(jsx_attributes, text), other);
+            assert_eq!(rewritten(types, text), other);
+        }
+    }
+
+    #[test]
+    fn a_function_as_type_argument_loses_its_parameters() {
+        assert_eq!(rewritten(types, "f<<S>(s: S) => S>()"), "f<   (s: S) => S>()");
+        assert_eq!(rewritten(types, "a << b > (c)"), "a << b > (c)");
+    }
+
+    #[test]
+    fn a_member_may_be_called_in() {
+        assert_eq!(rewritten(types, "{\n  in(i: A): B\n}"), "{\n  AA(i: A): B\n}");
+        assert_eq!(rewritten(types, "for (a\n in(b)) {}"), "for (a\n in(b)) {}");
     }
 
     #[test]

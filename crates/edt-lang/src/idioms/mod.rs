@@ -6,6 +6,7 @@
 
 mod c;
 mod ecma;
+mod html;
 mod json;
 mod python;
 mod rust;
@@ -14,6 +15,7 @@ mod toml;
 
 pub(crate) use c::macros;
 pub(crate) use ecma::{jsx_attributes, types};
+pub(crate) use html::declarations;
 pub(crate) use json::{exponents, trailing_commas};
 pub(crate) use python::versions;
 pub(crate) use rust::editions;
@@ -76,7 +78,8 @@ fn blanks(text: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    const REWRITES: [Rewrite; 9] = [
+    const REWRITES: [Rewrite; 10] = [
+        declarations,
         macros,
         jsx_attributes,
         types,
@@ -94,7 +97,9 @@ mod tests {
 
     #[test]
     fn a_rewriting_ends_with_its_time() {
-        let text = "a = ${b} <in T> class=\"c\", } X_Y z; 1e+9\n, ] try!(a)".as_bytes();
+        let text =
+            "a = ${b} <in T> class=\"c\", } X_Y z; 1e+9\n, ] try!(a) <?xml ?> import defer a"
+                .as_bytes();
         for rewrite in REWRITES {
             assert_eq!(rewrite(text, &|| true), None);
         }
@@ -105,7 +110,7 @@ mod tests {
         let text = "a = ${b} <in T> class=\"c\", } X_Y z; 1e+9\n, ] for a do b | c /* d */ \
                     \"\\\" //\n <\n X(struct a *) decltype(a,\nb) ->operator+ (new T*[3]) export \
                     type * as if A_B (c) int A::*d = &A::d; EV_CPP(extern \"C\" {) <out Y, > \
-                    try! safe fn\nexec a\ntype A[B=c, D=[e]]\n{f=\"\\x41\",\n'g'.h={}, }";
+                    try! safe fn\nexec a\ntype A[B=c, D=[e]]\n{f=\"\\x41\",\n'g'.h={}, } <?xml a ?> <![CDATA[\nb]]> coproc a {\nimport defer * as b f<<S>(a)\n in(a): b /* c";
         let lines = |text: &[u8]| memchr::memchr_iter(b'\n', text).collect::<Vec<_>>();
         for (from, to) in
             (0..text.len()).flat_map(|from| (from..=text.len()).map(move |to| (from, to)))

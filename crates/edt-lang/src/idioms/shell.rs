@@ -15,6 +15,7 @@ const KEYWORDS: [&[u8]; 14] = [
 /// * `for NAME do` by `for NAME;do`.
 /// * the sign `<<<`, behind whose word further arguments may follow, by blanks.
 /// * escaped parentheses of `test` by blanks.
+/// * `coproc`, with the name of the coprocess, by blanks.
 /// * the bars of pipelines by blanks: many of them in nested conditions exceed what the parser
 ///   follows.
 pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
@@ -72,6 +73,9 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
         if expired() {
             return None;
         }
+        if let Some(words) = coprocess(line) {
+            out[start + words.start..start + words.end].fill(b' ');
+        }
         if let Some(blank) = before_do(line) {
             out[start + blank] = b';';
         }
@@ -110,6 +114,16 @@ fn is_whole(content: &[u8]) -> bool {
     let open = quotes.filter(|&at| !content[..at].ends_with(b"\\")).count() % 2 == 1;
     let runs = memchr::memmem::find(content, b"$(").is_some();
     !open && !content.contains(&b'\n') && (!runs || count(b'(') == count(b')'))
+}
+
+/// The word `coproc` at the start of a line, with the name of the coprocess.
+fn coprocess(line: &[u8]) -> Option<Range<usize>> {
+    let blank = blanks(line);
+    let rest = line[blank..].strip_prefix(b"coproc ")?.trim_ascii_start();
+    let name = word_length(rest);
+    let named = matches!(rest[name..].trim_ascii_start().first(), Some(b'{' | b'('));
+    let end = line.len() - rest.len() + if named { name } else { 0 };
+    Some(blank..end)
 }
 
 /// The place of the blank before `do` in the line `for NAME do`.
@@ -193,6 +207,13 @@ mod tests {
     #[test]
     fn escaped_parentheses_become_blank() {
         assert_eq!(rewritten(expansions, "[ a -a \\( b \\) ]\n"), "[ a -a    b    ]\n");
+    }
+
+    #[test]
+    fn a_coprocess_becomes_a_command() {
+        assert_eq!(rewritten(expansions, "coproc A { b; }\n"), "         { b; }\n");
+        assert_eq!(rewritten(expansions, "  coproc cat b\n"), "         cat b\n");
+        assert_eq!(rewritten(expansions, "a coproc b\n"), "a coproc b\n");
     }
 
     #[test]

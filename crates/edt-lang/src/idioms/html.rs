@@ -1,0 +1,38 @@
+//! Idioms of web pages.
+
+use super::blank_out;
+
+/// Blanks what browsers take for a comment: the declaration `<?xml …?>`, and `<![CDATA[ … ]]>`.
+pub(crate) fn declarations(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
+    let mut out = text.to_vec();
+    for (open, close) in [(&b"<?xml"[..], &b"?>"[..]), (b"<![CDATA[", b"]]>")] {
+        let mut from = 0;
+        while let Some(at) = memchr::memmem::find(&text[from..], open).map(|at| from + at) {
+            if expired() {
+                return None;
+            }
+            let Some(length) = memchr::memmem::find(&text[at..], close) else { break };
+            from = at + length + close.len();
+            blank_out(&mut out[at..from]);
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::idioms::tests::rewritten;
+
+    #[test]
+    fn what_browsers_take_for_a_comment_becomes_blank() {
+        let text = "<?xml version=\"1.0\"?>\n<p><![CDATA[ a < b\n ]]></p>\n<![CDATA[ <p>";
+        let blank = format!(
+            "{}\n<p>{}\n{}</p>\n<![CDATA[ <p>",
+            " ".repeat(21),
+            " ".repeat(15),
+            " ".repeat(4)
+        );
+        assert_eq!(rewritten(declarations, text), blank);
+    }
+}
