@@ -109,6 +109,18 @@ fn use_of(text: &[u8], node: Node<'_>, parent: Node<'_>) -> Use {
     if is_global {
         return Use::Shorthand;
     }
+    // An embedded type is a field of the same name.
+    let is_embedded = around == "field_declaration"
+        && is_field("type")
+        && field(parent, "name").is_none()
+        && field(parent, "declarator").is_none();
+    if is_embedded {
+        return Use::Shorthand;
+    }
+    if around == "typed_parameter" && parent.named_child(0).is_some_and(|one| one.id() == node.id())
+    {
+        return Use::Definition;
+    }
     let is_key = around == "keyword_argument" && is_field("name");
     // The key of a struct or of a map.
     let is_first = parent.named_child(0).is_some_and(|one| one.id() == node.id());
@@ -214,5 +226,12 @@ mod tests {
             uses("a.go", go, "f"),
             [Definition, Definition, Definition, member("g"), Plain, Shorthand, Plain]
         );
+        let typed = "class F: pass\ndef g(F: int, *F, a: F = F): return F\n";
+        assert_eq!(
+            uses("a.py", typed, "F"),
+            [Definition, Definition, Definition, Plain, Plain, Plain]
+        );
+        let embedded = "package p\ntype T struct { F; *F }\ntype U struct { a F }\n";
+        assert_eq!(uses("a.go", embedded, "F"), [Shorthand, Shorthand, Plain]);
     }
 }
