@@ -127,7 +127,7 @@ fn open_comment(line: &[u8]) -> Option<usize> {
     let quotes = memchr::memchr_iter(b'"', before).count();
     let closed = memchr::memmem::find(&line[open + 2..], b"*/").is_some();
     let lines = memchr::memmem::find(before, b"//").is_some();
-    (!closed && !lines && quotes % 2 == 0).then_some(open)
+    (!closed && !lines && quotes.is_multiple_of(2)).then_some(open)
 }
 
 impl Scan<'_> {

@@ -46,7 +46,7 @@ impl<'a> Stop<'a> {
     pub(super) fn is_over(&self) -> bool {
         let step = self.steps.get();
         self.steps.set(step.wrapping_add(1));
-        if step % 64 == 0 && (self.expired)() {
+        if step.is_multiple_of(64) && (self.expired)() {
             self.over.set(true);
         }
         self.over.get()
