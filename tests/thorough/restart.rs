@@ -191,6 +191,12 @@ fn an_entry_that_the_user_put_back_stays_after_a_restart() {
     cut.restart();
     assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
     assert_eq!(cut.workspace.git(&["ls-files", "--stage"]), staged);
+    cut.workspace.write("a.txt", "three\n");
+    cut.workspace.git(&["add", "a.txt"]);
+    let status = cut.workspace.status();
+    cut.restart();
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.status(), status);
 }
 
 #[test]

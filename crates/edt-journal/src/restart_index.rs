@@ -50,8 +50,8 @@ const LOST: &str = " The index was torn and was rebuilt from HEAD. Stage again w
      committed (`git fsck --lost-found` lists unreferenced blobs).";
 
 /// Brings each entry to the state after the last of the `committed` transactions, if it still has a
-/// state that any of `all` transactions found or left. An entry that the user put back since
-/// (`git reset -- PATH`) has no stat, and stays.
+/// state that any of `all` transactions found or left. An entry that the user put back since stays:
+/// it has no stat (`git reset -- PATH`), or the file has the same content (`git add`).
 ///
 /// # Errors
 /// `REPOSITORY_BUSY`, `IO_ERROR`.
@@ -101,14 +101,14 @@ pub(super) fn move_entries(
         let (mut moves, mut files): (Vec<EntryMove>, Vec<FileRecord>) = (Vec::new(), Vec::new());
         for Chain { held, without_stat, last, by, .. } in &moving {
             let staged = view.staged(repo, &last.path)?;
+            let file = by.files.iter().find(|file| file.path == last.path.as_bytes());
             if held.contains(&staged)
                 && (*without_stat || !view.has_no_stat(&last.path))
                 && staged != last.file.map_or(IndexState::Nothing, IndexState::File)
+                && !is_on_disk(stage, file, staged)?
             {
                 moves.push(EntryMove { seen: staged, ..last.clone() });
-                files.extend(
-                    by.files.iter().filter(|file| file.path == last.path.as_bytes()).cloned(),
-                );
+                files.extend(file.cloned());
             }
         }
         if moves.is_empty() {
@@ -143,6 +143,17 @@ struct Chain<'r> {
     last: EntryMove,
     by: &'r ChangeRecord,
     ended: bool,
+}
+
+/// Whether the file has what is staged. Files were recovered before: this one is the user's, and so
+/// is the entry.
+fn is_on_disk(
+    stage: &StagingArea<'_>,
+    file: Option<&FileRecord>,
+    staged: IndexState,
+) -> Result<bool> {
+    let Some(file) = file else { return Ok(false) };
+    Ok(matches!(staged, IndexState::File(staged) if stage.current(file)? == Some(staged)))
 }
 
 /// The `files` that still have the written content. Only their entries may have a stat.

@@ -176,7 +176,7 @@ mod tests {
         let mut writer = ObjectWriter::new(&repo);
         let tree = repo.tree_of(first).unwrap();
         let merge = writer.write_commit_with_parents(tree, &[first, second, third], "m\n").unwrap();
-        write_synced(repo, &writer.loose_objects()).unwrap();
+        write_synced(&repo, &writer.loose_objects()).unwrap();
         let merge = Commit::read(&repo, merge).unwrap();
         assert_eq!((merge.parent, merge.other_parents), (Some(first), vec![second, third]));
     }

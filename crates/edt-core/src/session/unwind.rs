@@ -377,7 +377,7 @@ mod tests {
         let commit = writer.write_commit(&new).unwrap();
         let check = edt_git::objects::ObjectCheck::Bytes;
         let objects = writer.loose_objects();
-        edt_git::objects::write_missing(repo, &objects, check).unwrap();
+        edt_git::objects::write_missing(&repo, &objects, check).unwrap();
         commit
     }
 
