@@ -8,7 +8,7 @@ use super::context::Context;
 use super::edit_name::ProposalName;
 use super::terminal_user::{is_stdin, require_readable};
 use super::value::one_of;
-use super::{note, render};
+use super::{gc, note, render};
 use edt_core::proposal;
 use edt_core::txn::patch::PatchText;
 use edt_core::txn::request::{CONTEXT, EditFields};
@@ -277,8 +277,15 @@ pub(super) fn apply(
     let mut workspace = context.workspace()?;
     note::agent(request.agent.as_deref());
     let outcome = proposal::propose::apply_or_propose(&mut workspace, &request, dry_run)?;
-    Ok(context.outcome(&outcome, render::applied))
+    let status = context.outcome(&outcome, render::applied);
+    if outcome.edit.is_some_and(|number| number.is_multiple_of(EDITS_BETWEEN_PACKS)) {
+        gc::pack_in_background(&workspace.repo);
+    }
+    Ok(status)
 }
+
+/// After how many edits of a session the loose objects are counted.
+const EDITS_BETWEEN_PACKS: u64 = 128;
 
 /// Applies the approved proposal `id`.
 pub(super) fn apply_proposal(context: &Context, id: u64, dry_run: DryRun) -> Result<Status> {

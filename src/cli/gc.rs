@@ -7,16 +7,23 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::render::{GOOD, NAME, paint, short};
-use edt_core::session::gc::{GcOptions, GcReport, ObjectStats, gc};
+use edt_core::session::gc::{
+    GcOptions, GcReport, ObjectStats, gc, has_many_loose_objects, object_stats, pack_loose_objects,
+};
 use edt_core::session::snapshot::Snapshot;
-use edt_io::clock;
+use edt_git::Repo;
+use edt_io::{background, clock, fs};
 use edt_types::text::counted;
 use edt_types::{Result, Status};
 
 /// How long sessions are kept by default, in days.
 const USUAL_DAYS: u32 = 30;
 
-/// Remove old sessions that have ended and pack loose objects. edt never does this by itself.
+/// Remove old sessions that have ended and pack loose objects.
+///
+/// edt removes nothing by itself. It packs loose objects in the background (`--auto`) after a
+/// landing and after each 128th edit, if there are about 2,000 of them, unless `gc.auto = 0` or
+/// `maintenance.auto = false`.
 ///
 /// A session has ended when it landed, was abandoned, or lost its branch. A session that some
 /// worktree uses is kept. Git keeps the objects of removed refs for two more weeks
@@ -32,6 +39,9 @@ pub(super) struct Args {
     /// Show what would be removed; change nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Remove nothing; pack loose objects if there are many.
+    #[arg(long, conflicts_with_all = ["dry_run", "older_than"])]
+    auto: bool,
 }
 
 /// The answer of `edt gc`.
@@ -88,6 +98,16 @@ impl From<ObjectStats> for Size {
     }
 }
 
+/// Starts `edt gc --auto` if there are many loose objects. A failure is ignored: the next landing tries
+/// again.
+pub(super) fn pack_in_background(repo: &Repo) {
+    if has_many_loose_objects(repo)
+        && let Ok(edt) = fs::current_program()
+    {
+        let _ = background::start(&edt, repo.root_path(), &["gc", "--auto", "--json"]);
+    }
+}
+
 impl Args {
     /// Whether it removes what is kept by default.
     pub(super) const fn shortens(&self) -> bool {
@@ -95,6 +115,16 @@ impl Args {
     }
 
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        if self.auto {
+            let (repo, _) = context.repo()?;
+            let before = object_stats(&repo)?;
+            if has_many_loose_objects(&repo) {
+                pack_loose_objects(&repo)?;
+            }
+            let after = object_stats(&repo)?;
+            let report = GcReport { sessions: Vec::new(), refs: Vec::new(), before, after };
+            return Ok(context.answer(&self.answer(report), render_human));
+        }
         let age = i64::from(self.older_than) * 24 * 60 * 60;
         let options = GcOptions { before: clock::seconds() - age, dry_run: self.dry_run };
         let freed = gc(context.quiet_workspace()?, options)?;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::context::Context;
+use super::gc;
 use super::render::details;
 use super::render::{self, DIM, GOOD, NAME, paint, short};
 use edt_agents::hook::who::Who;
@@ -92,6 +93,7 @@ impl Args {
         let (into, made) = (landed.target.short().to_owned(), landed.commits.len());
         let (edits, elsewhere) = (landed.edits, landed.elsewhere.clone());
         let outcome = landed.outcome(&workspace, &session)?;
+        gc::pack_in_background(&workspace.repo);
         Ok(context.outcome(&outcome, |outcome| {
             let mut out = render::recovered(outcome.recovered.as_ref());
             let (branch, commit) =

@@ -252,3 +252,37 @@ fn the_journal_of_a_removed_worktree_is_removed() {
     linked("two");
     workspace.is_clean();
 }
+
+#[test]
+fn many_loose_objects_are_packed_unasked() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    let count = |key: &str| {
+        let said = workspace.git(&["count-objects", "-v"]);
+        let line = said.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+        line.unwrap().parse::<usize>().unwrap()
+    };
+    // Blobs that no ref names are packed, too: their number is what counts.
+    let texts = (0..4000).map(|n| format!("blob\ndata {}\n{n}\n", n.to_string().len()));
+    let mut import = workspace.command("git");
+    import.args(["-c", "fastimport.unpackLimit=10000", "fast-import", "--quiet"]);
+    let mut import = import.stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = import.stdin.take().unwrap();
+    std::io::Write::write_all(&mut input, texts.collect::<String>().as_bytes()).unwrap();
+    drop(input);
+    assert!(import.wait().unwrap().success());
+    workspace.edt(&APPEND).landed();
+    let loose = count("count");
+    assert!(loose > 4000, "{loose}");
+    workspace.git(&["config", "gc.auto", "0"]);
+    workspace.edt(&["land"]).landed();
+    workspace.edt(&APPEND).landed();
+    workspace.git(&["config", "--unset", "gc.auto"]);
+    workspace.edt(&["land"]).landed();
+    let began = std::time::Instant::now();
+    while count("packs") == 0 || count("count") > 10 {
+        assert!(began.elapsed().as_secs() < 60, "{} loose objects", count("count"));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    workspace.edt(&APPEND).landed();
+    workspace.is_clean();
+}

@@ -295,6 +295,15 @@ impl Repo {
         Ok(())
     }
 
+    /// Whether Git's configuration allows to pack objects unasked (`gc.auto`, `maintenance.auto`).
+    #[must_use]
+    pub fn packs_automatically(&self) -> bool {
+        let config = self.inner.config_snapshot();
+        config.integer("gc.auto") != Some(0)
+            && config.boolean("maintenance.auto") != Some(false)
+            && !self.has_precious_objects()
+    }
+
     /// Whether other repositories may borrow any object of this one (`extensions.preciousObjects`),
     /// so that Git refuses to remove packs and objects.
     #[must_use]

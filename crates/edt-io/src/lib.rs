@@ -1,6 +1,7 @@
 //! Access to the operating system: files beneath a root, locks, the clock, programs.
 
 pub mod account;
+pub mod background;
 pub mod bounded;
 pub mod capabilities;
 pub mod clock;

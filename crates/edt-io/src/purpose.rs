@@ -64,6 +64,11 @@ pub const STARTS: &[Start] = &[
         ],
     },
     Start {
+        file: "crates/edt-io/src/background.rs",
+        line: "Command::new(edt)",
+        purposes: &[by_agent("edt itself, which packs loose objects", "it calls Git alone")],
+    },
+    Start {
         file: "crates/edt-run/src/sandbox/start.rs",
         line: "Command::new(&plan.edt)",
         purposes: &[by_agent("the supervisor of a sandbox: edt itself", "it starts the program")],

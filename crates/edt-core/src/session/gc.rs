@@ -1,4 +1,4 @@
-//! Removes old sessions and packs loose objects. Runs only when the user asks for it.
+//! Removes old sessions when the user asks for it, and packs loose objects.
 
 use std::time::Duration;
 
@@ -137,6 +137,46 @@ const DISPOSABLE: &[&str] = &[
     "stage/index.before",
 ];
 
+/// From how many loose objects on they are packed unasked, as an estimate.
+const MANY_LOOSE: usize = 2048;
+
+/// Whether there are so many loose objects that they should be packed. Looks at one of their 256
+/// directories, as `git gc --auto` does.
+#[must_use]
+pub fn has_many_loose_objects(repo: &Repo) -> bool {
+    repo.packs_automatically()
+        && fs::names_in(&repo.objects_dir().join("17")).len() > MANY_LOOSE / 256
+}
+
+/// Moves the loose objects into a pack, whether a ref names them or not. Takes time in proportion to
+/// their number, not to the history. Returns false if another garbage collection runs.
+///
+/// # Errors
+/// `IO_ERROR`, `PROGRAM_NOT_FOUND`: no object is lost.
+pub fn pack_loose_objects(repo: &Repo) -> Result<bool> {
+    let _lock = match GcLock::take(repo) {
+        Err(found) if found.any(|finding| finding.code == Code::SessionBusy) => return Ok(false),
+        lock => lock?,
+    };
+    let mut ids = String::new();
+    for first in (0..=0xff_u8).map(|first| format!("{first:02x}")) {
+        for rest in fs::names_in(&repo.objects_dir().join(&first)) {
+            let id = format!("{first}{}\n", rest.to_string_lossy());
+            if Oid::from_hex(id.trim_end().as_bytes()).is_ok() {
+                ids.push_str(&id);
+            }
+        }
+    }
+    if ids.is_empty() {
+        return Ok(true);
+    }
+    let base = repo.objects_dir().join("pack/pack");
+    let pack = ["pack-objects", "--quiet", "--threads=1", &base.to_string_lossy()];
+    git_fed(repo, &pack, ids.as_bytes())?;
+    git(repo, &["prune-packed", "-q"])?;
+    Ok(true)
+}
+
 /// Whether the session is abandoned, deleted, or landed on a branch that still contains the
 /// landing.
 fn has_ended(repo: &Repo, session: &SessionSummary) -> Result<bool> {
@@ -232,7 +272,11 @@ fn old_resolutions(repo: &Repo, before: i64) -> Result<Vec<(String, Oid)>> {
     Ok(old)
 }
 
-fn object_stats(repo: &Repo) -> Result<ObjectStats> {
+/// Counts the objects of the repository.
+///
+/// # Errors
+/// `IO_ERROR`, `PROGRAM_NOT_FOUND`.
+pub fn object_stats(repo: &Repo) -> Result<ObjectStats> {
     let said = git(repo, &["count-objects", "-v"])?;
     let field = |key: &str| {
         let line = said.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
@@ -246,7 +290,11 @@ fn object_stats(repo: &Repo) -> Result<ObjectStats> {
 }
 
 fn git(repo: &Repo, args: &[&str]) -> Result<String> {
-    let ran = spawn::git(repo.environment(), repo.root_path(), args, b"")?;
+    git_fed(repo, args, b"")
+}
+
+fn git_fed(repo: &Repo, args: &[&str], input: &[u8]) -> Result<String> {
+    let ran = spawn::git(repo.environment(), repo.root_path(), args, input)?;
     if ran.ok {
         return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
     }

@@ -1,0 +1,34 @@
+//! Starts edt itself for work that nobody waits for.
+
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, setpriority_process};
+
+use super::effect::{self, SideEffect};
+
+/// How much less important the process is than the one that starts it.
+const NICENESS: i32 = 10;
+
+/// Starts the program `edt` in `dir` with `args`. It has no terminal signals, no input and no output,
+/// and goes on after this process.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn start(edt: &Path, dir: &Path, args: &[&str]) -> io::Result<()> {
+    effect::step(SideEffect::Start, edt)?;
+    let mut child = Command::new(edt)
+        .args(args)
+        .current_dir(dir)
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let _ = setpriority_process(Some(Pid::from_child(&child)), NICENESS);
+    // A server would keep the ended process as a zombie.
+    std::thread::spawn(move || child.wait());
+    Ok(())
+}
