@@ -215,7 +215,7 @@ mod tests {
     }
 
     fn rendered(dry_run: bool) -> String {
-        plain(&render_human(&Args { older_than: 30, dry_run }.answer(report())))
+        plain(&render_human(&Args { older_than: 30, dry_run, auto: false }.answer(report())))
     }
 
     #[test]
@@ -240,6 +240,9 @@ mod tests {
     fn a_database_that_grew_frees_a_negative_amount() {
         let mut report = report();
         report.after.kib = 130;
-        assert_eq!(Args { older_than: 30, dry_run: false }.answer(report).freed_kib, -30);
+        assert_eq!(
+            Args { older_than: 30, dry_run: false, auto: false }.answer(report).freed_kib,
+            -30
+        );
     }
 }

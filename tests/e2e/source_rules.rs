@@ -15,7 +15,7 @@ const DEPENDENCIES: [(&str, &[&str]); 12] = [
     ("rustix", &["crates/edt-io", "crates/edt-run"]),
     ("landlock", &["crates/edt-run"]),
     ("seccompiler", &["crates/edt-run"]),
-    ("nix", &["crates/edt-run"]),
+    ("nix", &["crates/edt-io", "crates/edt-run"]),
     ("clap", &["", "crates/edt-bench"]),
     ("tokio", &[""]),
     ("rmcp", &[""]),

@@ -35,6 +35,7 @@ pub mod reflog;
 pub mod refs;
 pub mod renames;
 pub mod repo;
+mod settings;
 mod staged;
 pub mod status;
 mod supported;

@@ -35,7 +35,7 @@ pub struct Repo {
     pub(super) configuration: Configuration,
     pub(super) confinement: Option<Arc<dyn Confinement>>,
     pub(super) environment: Environment,
-    sharing: OnceCell<Sharing>,
+    pub(super) sharing: OnceCell<Sharing>,
     pub(super) reap_orphans: bool,
     /// The size limit of files that are read, in bytes.
     max_file_size: Cell<u64>,
@@ -262,53 +262,6 @@ impl Repo {
         let branch = self.symbolic_ref("HEAD")?;
         let commit = self.ref_value(branch.as_deref().unwrap_or("HEAD"))?;
         Ok(Head { branch, commit })
-    }
-
-    /// The permissions of what is created in the Git directory (`core.sharedRepository`).
-    #[must_use]
-    pub fn sharing(&self) -> Sharing {
-        *self.sharing.get_or_init(|| {
-            let value = self.inner.config_snapshot().string("core.sharedRepository");
-            value.and_then(|value| Sharing::parse(&value.to_string())).unwrap_or(Sharing::Umask)
-        })
-    }
-
-    /// Whether several users share the repository.
-    #[must_use]
-    pub fn is_shared(&self) -> bool {
-        self.sharing() != Sharing::Umask
-    }
-
-    /// Gives the new file or directory at `path`, and the directories between it and the common
-    /// directory, the permissions of a shared repository.
-    ///
-    /// # Errors
-    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn share(&self, path: &Path) -> Result<()> {
-        if !self.is_shared() {
-            return Ok(());
-        }
-        let inside = path.ancestors().take_while(|above| *above != self.common_dir());
-        for one in inside {
-            self.sharing().apply(one).map_err(|error| failed("share", one, &error))?;
-        }
-        Ok(())
-    }
-
-    /// Whether Git's configuration allows to pack objects unasked (`gc.auto`, `maintenance.auto`).
-    #[must_use]
-    pub fn packs_automatically(&self) -> bool {
-        let config = self.inner.config_snapshot();
-        config.integer("gc.auto") != Some(0)
-            && config.boolean("maintenance.auto") != Some(false)
-            && !self.has_precious_objects()
-    }
-
-    /// Whether other repositories may borrow any object of this one (`extensions.preciousObjects`),
-    /// so that Git refuses to remove packs and objects.
-    #[must_use]
-    pub fn has_precious_objects(&self) -> bool {
-        self.inner.config_snapshot().boolean("extensions.preciousObjects") == Some(true)
     }
 
     /// Whether a sparse checkout leaves files out.

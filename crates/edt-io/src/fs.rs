@@ -327,6 +327,15 @@ pub fn write_atomic_same_mode(path: &Path, bytes: &[u8]) -> io::Result<()> {
     std::fs::set_permissions(path, permissions)
 }
 
+/// Sets the permission bits of the file or directory at `path`.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    effect::step(SideEffect::Mode, path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+}
+
 /// The regular files in `directory`, sorted; empty if it does not exist.
 #[must_use]
 pub fn files_in(directory: &Path) -> Vec<PathBuf> {

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use super::effect::{self, SideEffect};
+use super::fs;
 
 /// Whom Git lets use a repository besides its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,8 +71,7 @@ impl Sharing {
         if wanted == mode || meta.is_symlink() {
             return Ok(());
         }
-        effect::step(SideEffect::Mode, path)?;
-        match std::fs::set_permissions(path, std::fs::Permissions::from_mode(wanted)) {
+        match fs::set_mode(path, wanted) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
             done => done,
         }

@@ -13,6 +13,7 @@ mod index_backup;
 mod index_file;
 pub mod log;
 mod new_session;
+mod path_history;
 pub mod peek;
 pub mod pointers;
 pub mod private;

@@ -13,6 +13,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::files::{StagedState, StagingArea, TargetState};
 use super::log::Journal;
+use super::path_history::{MAX_SWAP_SECONDS, PathHistory};
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::private::{self, PrivateRecord};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
@@ -20,7 +21,7 @@ use super::recovery_steps::{follow_refs, install, is_in_head, report, unless_den
 use super::{index, restart_index};
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, objects};
-use edt_io::disk::{Parent, Stat};
+use edt_io::disk::Parent;
 use edt_io::{failed, permanent_as_none};
 use edt_types::{Recovered, RepoPath, Result, text::Shown as _};
 
@@ -426,72 +427,6 @@ fn is_in_tip(
     Ok(repo.tracked(repo.tree_of(tip)?, path)? == repo.tracked(repo.tree_of(recorded_by)?, path)?)
 }
 
-/// What edt read and wrote at a path.
-#[derive(Default)]
-struct PathHistory {
-    /// Whether the path was empty at some time.
-    nothing: bool,
-    /// Files that records found there, with their bytes.
-    found: Vec<(Stat, Option<Oid>)>,
-    /// Files that records wrote there, with their bytes, and whether they were rolled back: such a
-    /// file must be removed, complete or torn.
-    put: Vec<(Stat, Option<Oid>, bool)>,
-}
-
-/// The maximum time in seconds between the staging of a file and its exchange: two locks may be
-/// waited for.
-const MAX_SWAP_SECONDS: i64 = 10;
-/// The maximum time in seconds for writing a staged file. After a power failure the inode may have
-/// any time in that span.
-const MAX_WRITE_SECONDS: i64 = 2;
-
-impl PathHistory {
-    fn add(&mut self, file: &FileRecord, rolled_back: bool) {
-        self.nothing |= if rolled_back { file.new.is_none() } else { file.old.is_none() };
-        // A rolled back transaction replaced nothing.
-        if !rolled_back {
-            self.found.extend(file.old.as_ref().map(|(id, _, stat)| (*stat, id.oid())));
-        }
-        self.put.extend(
-            file.staged.zip(file.new.as_ref()).map(|(stat, (id, _))| (stat, id.oid(), rolled_back)),
-        );
-    }
-
-    /// Whether `here`, at the path of `file`, is a file whose replacement was lost, or a file that
-    /// edt wrote and the power failure tore, and that nobody has changed since. The change time of
-    /// the inode (`ctime`) decides, which no program can set: writing, renaming, linking or
-    /// replacing the file makes it later.
-    fn holds(&self, repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord, here: &Stat) -> bool {
-        let complete = |bytes: Option<Oid>| bytes.and_then(|oid| private::bytes(repo, oid).ok());
-        let bytes = || stage.read(file).map(|(_, bytes)| bytes);
-        let found = |(stat, oid): &(Stat, Option<Oid>)| {
-            stat.inode() == here.inode()
-                && here.ctime <= stat.ctime
-                && complete(*oid)
-                    .zip(bytes())
-                    .map_or(stat.same_content_as(here), |(complete, left)| {
-                        is_torn_form(&left, &complete)
-                    })
-        };
-        let put = |(stat, oid, rolled_back): &(Stat, Option<Oid>, bool)| {
-            stat.inode() == here.inode()
-                && here.mtime <= stat.mtime
-                && here.mtime.0 >= stat.mtime.0 - MAX_WRITE_SECONDS
-                && here.ctime.0 <= stat.ctime.0 + MAX_SWAP_SECONDS
-                && complete(*oid).zip(bytes()).is_some_and(|(complete, left)| {
-                    (*rolled_back || left != complete) && is_torn_form(&left, &complete)
-                })
-        };
-        self.found.iter().any(found) || self.put.iter().any(put)
-    }
-}
-
-/// Whether `bytes` is what a power failure may leave of `complete`: shorter, zero in places, or both.
-fn is_torn_form(bytes: &[u8], complete: &[u8]) -> bool {
-    bytes.len() <= complete.len()
-        && bytes.iter().zip(complete).all(|(found, wrote)| found == wrote || *found == 0)
-}
-
 /// Whether the transaction created its branch and was closed: its refs and HEAD were synced before
 /// (`new_session`).
 fn is_synced((_, branch, number): &Recorded, closed: u64) -> bool {
@@ -529,16 +464,6 @@ mod tests {
     use super::*;
     use crate::publish::publish;
     use crate::tests::{MAIN, POINTER, Scratch};
-
-    #[test]
-    fn missing_and_zero_bytes_are_torn_and_other_bytes_are_a_users() {
-        for torn in [b"".as_slice(), b"ab", b"abcd", b"\0\0\0\0", b"ab\0\0", b"\0\0cd"] {
-            assert!(is_torn_form(torn, b"abcd"), "{torn:?}");
-        }
-        for other in [b"x".as_slice(), b"abcde", b"abcx", b"\0\0\0x"] {
-            assert!(!is_torn_form(other, b"abcd"), "{other:?}");
-        }
-    }
 
     const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
 

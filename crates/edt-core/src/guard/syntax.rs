@@ -47,7 +47,7 @@ pub enum BreakKind {
     /// This bracket has no partner.
     Unmatched(u8),
     /// The text is valid up to this line, and not with it.
-    Misfit,
+    WrongPlace,
     /// These rows do not parse together (0-based, end excluded).
     Region(Range<usize>),
     /// What the language's own reader rejects, as a noun phrase.

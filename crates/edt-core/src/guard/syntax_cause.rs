@@ -26,9 +26,9 @@ pub(super) fn located(
     found: SyntaxBreak,
 ) -> SyntaxBreak {
     if language.name == "yaml"
-        && let Some(row) = first_misfit(subject, language)
+        && let Some(row) = first_wrong_line(subject, language)
     {
-        return SyntaxBreak { at: subject.start_of(row), what: BreakKind::Misfit, ..found };
+        return SyntaxBreak { at: subject.start_of(row), what: BreakKind::WrongPlace, ..found };
     }
     let text = subject.after.unwrap_or_default();
     let row = row_of(text, found.at);
@@ -52,7 +52,7 @@ fn last_row(subject: &Subject<'_>) -> usize {
 
 /// The first row with which the text is not valid, in a language in which the beginning of a valid
 /// text is usually valid.
-fn first_misfit(subject: &Subject<'_>, language: &'static Language) -> Option<usize> {
+fn first_wrong_line(subject: &Subject<'_>, language: &'static Language) -> Option<usize> {
     let lines = subject.lines().texts().1;
     let text = subject.after?;
     let mut left = MAX_PROBES;
@@ -128,9 +128,9 @@ fn suspect(subject: &Subject<'_>, language: &'static Language, rows: &Range<usiz
         Some(Ok(tree)) => tree.brackets(),
         _ => Vec::new(),
     };
-    let misfits = brackets::misindented(text, &found).into_iter();
+    let misindented = brackets::misindented(text, &found).into_iter();
     let mut suspects =
-        misfits.chain(brackets::unmatched(&found)).map(|bracket| row_of(text, bracket.at));
+        misindented.chain(brackets::unmatched(&found)).map(|bracket| row_of(text, bracket.at));
     suspects.find(|row| rows.contains(row)).unwrap_or(rows.start)
 }
 

@@ -29,7 +29,7 @@ pub(super) fn explain(subject: &Subject<'_>, found: &SyntaxBreak) -> Finding {
         BreakKind::Region(rows) => {
             format!("lines {} to {} do not parse together", rows.start + 1, rows.end)
         }
-        BreakKind::Misfit => "a line that does not fit what is above it".to_owned(),
+        BreakKind::WrongPlace => "a line that does not fit what is above it".to_owned(),
         BreakKind::Unmatched(byte) => {
             format!(
                 "`{}` has no partner `{}`",

@@ -1,0 +1,94 @@
+//! What transactions read and wrote at a path: whether a file there is edt's own after a power failure.
+
+use super::files::StagingArea;
+use super::private;
+use super::record::FileRecord;
+use edt_git::{Oid, Repo};
+use edt_io::disk::Stat;
+
+/// What edt read and wrote at a path.
+#[derive(Default)]
+pub(super) struct PathHistory {
+    /// Whether the path was empty at some time.
+    pub(super) nothing: bool,
+    /// Files that records found there, with their bytes.
+    found: Vec<(Stat, Option<Oid>)>,
+    /// Files that records wrote there, with their bytes, and whether they were rolled back: such a
+    /// file must be removed, complete or torn.
+    put: Vec<(Stat, Option<Oid>, bool)>,
+}
+
+/// The maximum time in seconds between the staging of a file and its exchange: two locks may be
+/// waited for.
+pub(super) const MAX_SWAP_SECONDS: i64 = 10;
+/// The maximum time in seconds for writing a staged file. After a power failure the inode may have
+/// any time in that span.
+const MAX_WRITE_SECONDS: i64 = 2;
+
+impl PathHistory {
+    pub(super) fn add(&mut self, file: &FileRecord, rolled_back: bool) {
+        self.nothing |= if rolled_back { file.new.is_none() } else { file.old.is_none() };
+        // A rolled back transaction replaced nothing.
+        if !rolled_back {
+            self.found.extend(file.old.as_ref().map(|(id, _, stat)| (*stat, id.oid())));
+        }
+        self.put.extend(
+            file.staged.zip(file.new.as_ref()).map(|(stat, (id, _))| (stat, id.oid(), rolled_back)),
+        );
+    }
+
+    /// Whether `here`, at the path of `file`, is a file whose replacement was lost, or a file that
+    /// edt wrote and the power failure tore, and that nobody has changed since. The change time of
+    /// the inode (`ctime`) decides, which no program can set: writing, renaming, linking or
+    /// replacing the file makes it later.
+    pub(super) fn holds(
+        &self,
+        repo: &Repo,
+        stage: &StagingArea<'_>,
+        file: &FileRecord,
+        here: &Stat,
+    ) -> bool {
+        let complete = |bytes: Option<Oid>| bytes.and_then(|oid| private::bytes(repo, oid).ok());
+        let bytes = || stage.read(file).map(|(_, bytes)| bytes);
+        let found = |(stat, oid): &(Stat, Option<Oid>)| {
+            stat.inode() == here.inode()
+                && here.ctime <= stat.ctime
+                && complete(*oid)
+                    .zip(bytes())
+                    .map_or(stat.same_content_as(here), |(complete, left)| {
+                        is_torn_form(&left, &complete)
+                    })
+        };
+        let put = |(stat, oid, rolled_back): &(Stat, Option<Oid>, bool)| {
+            stat.inode() == here.inode()
+                && here.mtime <= stat.mtime
+                && here.mtime.0 >= stat.mtime.0 - MAX_WRITE_SECONDS
+                && here.ctime.0 <= stat.ctime.0 + MAX_SWAP_SECONDS
+                && complete(*oid).zip(bytes()).is_some_and(|(complete, left)| {
+                    (*rolled_back || left != complete) && is_torn_form(&left, &complete)
+                })
+        };
+        self.found.iter().any(found) || self.put.iter().any(put)
+    }
+}
+
+/// Whether `bytes` is what a power failure may leave of `complete`: shorter, zero in places, or both.
+fn is_torn_form(bytes: &[u8], complete: &[u8]) -> bool {
+    bytes.len() <= complete.len()
+        && bytes.iter().zip(complete).all(|(found, wrote)| found == wrote || *found == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_and_zero_bytes_are_torn_and_other_bytes_are_a_users() {
+        for torn in [b"".as_slice(), b"ab", b"abcd", b"\0\0\0\0", b"ab\0\0", b"\0\0cd"] {
+            assert!(is_torn_form(torn, b"abcd"), "{torn:?}");
+        }
+        for other in [b"x".as_slice(), b"abcde", b"abcx", b"\0\0\0x"] {
+            assert!(!is_torn_form(other, b"abcd"), "{other:?}");
+        }
+    }
+}
