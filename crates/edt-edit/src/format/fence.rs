@@ -51,11 +51,18 @@ pub(super) fn end(lines: &[&[u8]], at: usize) -> Option<usize> {
 }
 
 /// The file name that a line consists of, without decoration: `**src/a.c**`, `### a.c:`,
-/// `File: a.c`, a comment.
+/// `File: a.c`, a comment. In backticks or after `File:` it may contain spaces, or have neither an
+/// extension nor a directory.
 pub(super) fn name(line: &[u8]) -> Option<Vec<u8>> {
     let bare = undecorated(line);
-    (is_name(bare.text) && (has_extension(bare.text) || bare.text.contains(&b'/')))
-        .then(|| bare.text.to_vec())
+    let has_shape = has_extension(bare.text) || bare.text.contains(&b'/');
+    let fits = if is_name(bare.text) {
+        has_shape || bare.explicit
+    } else {
+        let words: Vec<u8> = bare.text.iter().filter(|b| **b != b' ').copied().collect();
+        has_shape && bare.explicit && is_name(&words)
+    };
+    fits.then(|| bare.text.to_vec())
 }
 
 /// The same for a file that may not exist yet. Stricter: words such as `Before/After` and
@@ -73,6 +80,8 @@ struct Undecorated<'a> {
     text: &'a [u8],
     /// Whether it was explicitly a name: in backticks, or after `File:`.
     quoted: bool,
+    /// Whether it is in backticks or after `File:`, and so can be nothing else than a name.
+    explicit: bool,
     /// Whether any decoration set it off from prose.
     marked: bool,
     /// Whether a colon followed it.
@@ -89,10 +98,12 @@ fn undecorated(line: &[u8]) -> Undecorated<'_> {
     }
     text = text.strip_suffix(b"-->").unwrap_or(text).trim_ascii();
     let (mut quoted, mut marked, mut colon) = (false, text.len() < trimmed.len(), false);
+    let mut explicit = false;
     for word in [&b"file:"[..], b"path:", b"filename:", b"file "] {
         if text.len() > word.len() && text[..word.len()].eq_ignore_ascii_case(word) {
             text = text[word.len()..].trim_ascii_start();
             (quoted, marked) = (true, true);
+            explicit |= word.ends_with(b":");
         }
     }
     loop {
@@ -104,13 +115,14 @@ fn undecorated(line: &[u8]) -> Undecorated<'_> {
             if text.len() > 2 && text.first() == Some(&mark) && text.last() == Some(&mark) {
                 text = &text[1..text.len() - 1];
                 (quoted, marked) = (quoted || mark == b'`', true);
+                explicit |= mark == b'`';
             }
         }
         if text.len() == before {
             break;
         }
     }
-    Undecorated { text, quoted, marked, colon }
+    Undecorated { text, quoted, explicit, marked, colon }
 }
 
 /// Whether the text can be a file name.
@@ -204,6 +216,20 @@ mod tests {
             assert_eq!(name(line.as_bytes()), None, "{line}");
         }
         assert_eq!(name(b"Makefile\n"), Some(b"Makefile".to_vec()));
+        for (line, wanted) in [
+            ("`dir with space/f.txt`", "dir with space/f.txt"),
+            ("**`my notes.md`**:", "my notes.md"),
+            ("File: dir with space/f.txt", "dir with space/f.txt"),
+            ("`configure`", "configure"),
+            ("`-rf`", "-rf"),
+            ("Path: gradlew", "gradlew"),
+        ] {
+            assert_eq!(name(line.as_bytes()), Some(wanted.as_bytes().to_vec()), "{line}");
+        }
+        for line in ["File contents below:", "`see the notes`", "configure", "in src/a.c", "`f(x)`"]
+        {
+            assert_eq!(name(line.as_bytes()), None, "{line}");
+        }
     }
 
     #[test]
