@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use nix::sys::resource::UsageWho;
 use rustix::fs::OFlags;
+
+use super::clock::processor_time;
 
 /// How often the watch checks whether the process is blocked.
 const TICK: Duration = Duration::from_millis(1500);
@@ -26,25 +29,20 @@ pub struct Watch(#[expect(dead_code, reason = "dropping it ends the watch")] Sen
 pub fn watch(root: &Path) -> Watch {
     let (alive, watched) = channel();
     let root = root.to_owned();
+    let used = || processor_time(UsageWho::RUSAGE_SELF);
     // If no thread can be started, there is no watch and FIFOs may block.
     let _ = std::thread::Builder::new().name("fifos".to_owned()).spawn(move || {
         // The first call waits for a tick: most watches end before it.
         let mut before = Duration::ZERO;
         while let Err(RecvTimeoutError::Timeout) = watched.recv_timeout(TICK) {
-            let now = processor_time();
+            let now = used();
             if now.saturating_sub(before) < IDLE {
                 release(&root);
             }
-            before = processor_time();
+            before = used();
         }
     });
     Watch(alive)
-}
-
-/// The processor time that this process has used.
-fn processor_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::try_from(time).unwrap_or_default()
 }
 
 /// Opens every FIFO below `root` that has a reader for writing, and closes it without writing. The
