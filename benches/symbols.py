@@ -4,8 +4,10 @@ Each sampled definition is replaced by itself, as in the file and without its in
 may change. A change, or a refusal, is counted and printed.
 
     python3 benches/symbols.py EDT OUT REPO... [--seed 7] [--files 12] [--symbols 6]
+        [--suffix .py] [--serena PYTHON --server python=PROGRAM]
 
-OUT is a new directory for clones. REPO is a local repository, bare or not.
+OUT is a new directory for clones. REPO is a local repository, bare or not. PYTHON is that of a
+virtual environment with serena-agent, which then replaces the same definitions.
 """
 
 import argparse
@@ -35,14 +37,26 @@ class Clone:
         source = "file://" + os.path.abspath(repo)
         subprocess.run(["git", "clone", "-q", "--depth", "1", source, self.root], check=True)
 
-    def files(self):
+    def serena(self, python, servers):
+        """Serena's editor for this clone: a process that answers row by row."""
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "serena_symbols.py")
+        return subprocess.Popen(
+            [python, script, self.root, *servers],
+            env=self.env,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def files(self, suffixes):
         listed = subprocess.run(
             ["git", "ls-files", "-z"], cwd=self.root, check=True, capture_output=True, text=True
         )
         for name in listed.stdout.split("\0"):
             full = os.path.join(self.root, name)
             is_file = os.path.isfile(full) and not os.path.islink(full)
-            if name.endswith(SUFFIXES) and is_file and os.path.getsize(full) < MAX_BYTES:
+            if name.endswith(suffixes) and is_file and os.path.getsize(full) < MAX_BYTES:
                 yield name
 
     def lines(self, name):
@@ -77,6 +91,12 @@ def judge(answer):
     return "changed" if answer["files"] else "same"
 
 
+def asked(process, row):
+    process.stdin.write(json.dumps(row) + "\n")
+    process.stdin.flush()
+    return json.loads(process.stdout.readline())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("edt")
@@ -85,13 +105,18 @@ def main():
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--files", type=int, default=12)
     parser.add_argument("--symbols", type=int, default=6)
+    parser.add_argument("--suffix", action="append", help="only such files; may be repeated")
+    parser.add_argument("--serena", metavar="PYTHON")
+    parser.add_argument("--server", action="append", default=[], metavar="LANGUAGE=PROGRAM")
     args = parser.parse_args()
+    suffixes = tuple(args.suffix or SUFFIXES)
     rng = random.Random(args.seed)
     counts = collections.Counter()
     for repo in args.repo:
         clone = Clone(os.path.abspath(args.edt), args.out, repo)
-        names = sorted(clone.files())
+        names = sorted(clone.files(suffixes))
         rng.shuffle(names)
+        serena = clone.serena(args.serena, args.server) if args.serena else None
         for name in names[: args.files]:
             outline = clone.call("outline", name)
             if outline.get("errors"):
@@ -113,8 +138,17 @@ def main():
                     counts[how, verdict] += 1
                     if verdict != "same":
                         print(f"{how}: {verdict}: {name} {symbol['name']}")
+                    if serena:
+                        row = {"path": name, "symbol": symbol["name"], "content": content}
+                        answer = asked(serena, row)
+                        counts[f"{how}, Serena", answer["how"]] += 1
+                        if answer["how"] != "same":
+                            print(f"{how}: Serena: {answer['how']}: {name} {symbol['name']}")
+        if serena:
+            serena.stdin.close()
+            serena.wait(60)
     for (how, verdict), count in sorted(counts.items()):
-        print(f"{how:10} {verdict:20} {count}")
+        print(f"{how:18} {verdict:20} {count}")
 
 
 if __name__ == "__main__":

@@ -89,6 +89,9 @@ def all_of(out, scratch):
     opencode = os.path.join(out, "node", "node_modules", "opencode-linux-x64", "bin", "opencode")
     if os.path.exists(opencode):
         found.append(Process("opencode", (BLOCKS,), ["node", os.path.join(HERE, "opencode.mjs"), opencode]))
+    gemini = os.path.join(out, "node", "node_modules", "@google", "gemini-cli-core")
+    if os.path.exists(gemini):
+        found.append(Process("gemini", (BLOCKS,), ["node", os.path.join(HERE, "gemini.mjs"), gemini]))
     return found
 
 

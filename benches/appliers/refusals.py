@@ -1,6 +1,7 @@
 """The classes that must be refused, like `noise.py`."""
 
 from case import UNIFIED, ends, places, sent
+from noise import altered, ctx_line_altered, ctx_line_missing
 
 NEAR = 3
 
@@ -54,6 +55,28 @@ def twin_block(case, chance, form):
     return must_refuse(sent(case, [hunk], lines, anchored=False))
 
 
+def resent_altered(case, chance, form):
+    """`resent`, and the patch lacks a line of context or has another one in its place."""
+    damage = chance.choice((ctx_line_altered, ctx_line_missing))
+    made = damage(case, chance, form) if is_visibly_applied(case, form) else None
+    return made and must_refuse(sent(case, made.hunks, lines=case.after))
+
+
+def twin_altered(case, chance, form):
+    """`twin_block`, and one word of a line of context is changed."""
+    made = twin_block(case, chance, form)
+    found = []
+    for n, line in enumerate(made.hunks[0].lines if made else []):
+        other = altered(line[1:], chance) if line[0] == " " else None
+        found += [(n, other)] if other and other + "\n" not in made.file.splitlines(True) else []
+    if not found:
+        return None
+    n, other = chance.choice(found)
+    lines = made.hunks[0].lines
+    made.hunks = [made.hunks[0].with_lines([*lines[:n], " " + other, *lines[n + 1 :]])]
+    return made
+
+
 def absent_block(case, chance, form):
     """The old side of one hunk is gone from the file, and nothing similar occurs elsewhere."""
     hunk = chance.choice(case.hunks)
@@ -62,6 +85,18 @@ def absent_block(case, chance, form):
     if len(rest) < 5 or any(places(bare, [line.strip() for line in core]) for core in cores(hunk)):
         return None
     return must_refuse(sent(case, lines=rest))
+
+
+def absent_similar(case, chance, form):
+    """The old side of one hunk is gone from the file; a change of it, with a line of context on either side, occurs elsewhere: in another
+    block, of which other lines differ."""
+    hunk = chance.choice(case.hunks)
+    rest = case.lines[: hunk.at] + case.lines[ends(hunk) :]
+    bare = [line.strip() for line in rest]
+    if len(rest) < 5 or places(bare, [line.strip() for line in hunk.old]):
+        return None
+    similar = any(any(core) and places(bare, [line.strip() for line in core]) for core in cores(hunk))
+    return must_refuse(sent(case, lines=rest)) if similar else None
 
 
 def cores(hunk):
@@ -78,4 +113,4 @@ def cores(hunk):
     return found
 
 
-REFUSALS = [resent, resent_open, twin_block, absent_block]
+REFUSALS = [resent, resent_open, resent_altered, twin_block, twin_altered, absent_block, absent_similar]

@@ -21,7 +21,7 @@ GROUPS = {
     "context": ["ctx1", "ctx0", "ctx_line_missing", "ctx_line_altered", "elided_ctx", "ctx_changed_in_file"],
     "white space": ["ws_trailing", "tabs_to_spaces_ctx", "tabs_to_spaces_all", "indent_lost"],
     "line ends": ["file_crlf", "patch_crlf", "no_eof_newline"],
-    "must be refused": ["resent", "twin_block", "absent_block"],
+    "must be refused": ["resent", "resent_altered", "twin_block", "twin_altered", "absent_block", "absent_similar"],
 }
 KINDS = [kind for kinds in GROUPS.values() for kind in kinds] + list(NOT_JUDGED)
 

@@ -131,7 +131,12 @@ fn differs_once(table: &LineTable<'_>, old: &[&HunkLine], alignment: &Alignment)
 fn distinctive(table: &LineTable<'_>, old: &[&HunkLine], alignment: &Alignment) -> f64 {
     let file_line = old.iter().zip(&alignment.lines).filter_map(|(line, at)| Some((line, (*at)?)));
     let exact = file_line.filter(|(line, at)| table.lines_equal(&line.text, table.line(*at)));
-    exact.map(|(line, _)| weight(line) / to_f64(table.frequency(&line.text))).sum()
+    rarity(table, exact.map(|(line, _)| *line))
+}
+
+/// The weights of the lines, each divided by the frequency of the line in the file.
+pub(super) fn rarity<'h>(table: &LineTable<'_>, lines: impl Iterator<Item = &'h HunkLine>) -> f64 {
+    lines.map(|line| weight(line) / to_f64(table.frequency(&line.text))).sum()
 }
 
 /// The lines where the old side may begin: its rare lines vote.

@@ -11,7 +11,8 @@ use super::table::LineTable;
 const MAX_LINES: usize = 100;
 
 /// Filters `places`, where a run of `len` lines was found: keeps those in the block that the last
-/// anchor of the chain heads, or around that block.
+/// anchor of the chain heads, or around that block. If the anchor occurs several times, a place
+/// below one whose block has no place is kept, too: that block may be another than assumed.
 ///
 /// # Errors
 /// [`PlaceError::Anchor`] if an anchor matches no line, or too many.
@@ -26,7 +27,15 @@ pub(super) fn narrow(
     }
     let blocks = blocks(table, anchors)?;
     let within = |at: &usize| blocks.iter().any(|block| at + len > block.start && *at < block.end);
-    Ok(places.into_iter().filter(within).collect())
+    let mut kept: Vec<usize> = places.iter().copied().filter(within).collect();
+    if blocks.len() > 1 && !kept.is_empty() {
+        let head = |at: usize| blocks.iter().rev().find(|block| block.start <= at);
+        let headed: Vec<_> = kept.iter().map(|&at| head(at)).collect();
+        let rival = |at: &&usize| head(**at).is_some() && !headed.contains(&head(**at));
+        kept.extend(places.iter().filter(|at| !within(at)).filter(rival));
+        kept.sort_unstable();
+    }
+    Ok(kept)
 }
 
 /// Whether line `at` follows the last anchor of the chain.
@@ -95,7 +104,7 @@ fn blocks(table: &LineTable<'_>, anchors: &[Vec<u8>]) -> Result<Vec<Range<usize>
 /// deeper. A line that heads no block represents the rest of its own block. Blank lines, lines with
 /// only brackets, labels, and lines that begin with `#` (comments, preprocessor) do not end a
 /// block.
-fn end_of_block(table: &LineTable<'_>, at: usize) -> usize {
+pub(super) fn end_of_block(table: &LineTable<'_>, at: usize) -> usize {
     let depth = |at: usize| indent_of(table.line(at)).len();
     let text = |at: usize| table.line(at).trim_ascii();
     let filled = |from: usize| (from..table.len()).filter(|&at| !text(at).is_empty());
@@ -117,4 +126,22 @@ fn end_of_block(table: &LineTable<'_>, at: usize) -> usize {
         out && !brackets && !label && !text.starts_with(b"#")
     };
     filled(at + 1).find(ends).unwrap_or(table.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::LineComparison;
+    use super::*;
+
+    #[test]
+    fn a_repeated_anchor_excludes_no_place_whose_block_may_end_elsewhere() {
+        // A line without indentation ends the block of the first anchor too early.
+        let text = b"run:\n  a\nlost\n  x\nrun:\n  x\n";
+        let table = LineTable::new(text, LineComparison::Exact);
+        let narrowed = |anchor: &[u8]| narrow(&table, &[anchor.to_vec()], vec![3, 5], 1).unwrap();
+        assert_eq!(narrowed(b"run:"), [3, 5]);
+        let text = b"run:\n  a\nlost\n  x\nend:\n  x\n";
+        let table = LineTable::new(text, LineComparison::Exact);
+        assert_eq!(narrow(&table, &[b"end:".to_vec()], vec![3, 5], 1).unwrap(), [5]);
+    }
 }

@@ -55,6 +55,9 @@ impl Indent {
         let rules: Vec<Indent> =
             units.chain(shift.filter(plain)).chain(scales).filter(holds).collect();
         let new: Vec<&[u8]> = new.collect();
+        if rules.iter().any(|rule| rule.is_doubtful(&indents, &new)) {
+            return None;
+        }
         let written =
             |rule: &Indent| new.iter().map(|line| rule.convert(line)).collect::<Option<Vec<_>>>();
         let first = rules.first().and_then(written)?;
@@ -68,14 +71,29 @@ impl Indent {
     #[must_use]
     pub fn convert(&self, line: &[u8]) -> Option<Vec<u8>> {
         if line.trim_ascii().is_empty() {
-            // A blank line shows no indentation that must be known.
-            let known = if line.is_empty() { None } else { self.of(line) };
-            return Some(known.unwrap_or_else(|| line.to_vec()));
+            // A blank line has no indentation: its white space stays as it was sent.
+            return Some(line.to_vec());
         }
         let indent = indent_of(line);
         let mut out = self.of(indent)?;
         out.extend_from_slice(&line[indent.len()..]);
         Some(out)
+    }
+
+    /// Whether some new lines may be written as in the file already, although `self` would change
+    /// one.
+    fn is_doubtful(&self, indents: &[(&[u8], &[u8])], new: &[&[u8]]) -> bool {
+        let Indent::Tabs(width) = self else { return false };
+        let is_mixed = indents.iter().any(|(patch, file)| patch == file && !patch.is_empty());
+        let filled = new.iter().filter(|line| !line.trim_ascii().is_empty());
+        let differs = |line: &&[u8]| {
+            let indent = indent_of(line);
+            let is_old = indents.iter().any(|(patch, _)| *patch == indent);
+            !is_old && (indent.contains(&b'\t') || !indent.len().is_multiple_of(*width))
+        };
+        let changes = |line: &&[u8]| self.convert(line).is_none_or(|converted| converted != *line);
+        filled.clone().any(|line| changes(line))
+            && (is_mixed || filled.clone().any(|line| differs(line)))
     }
 
     fn of(&self, indent: &[u8]) -> Option<Vec<u8>> {
@@ -144,6 +162,23 @@ mod tests {
         assert_eq!(between(&[("a", "    a"), ("  b", "      b"), ("", "")]), Some(shift.clone()));
         assert_eq!(shift.convert(b"  c"), Some(b"      c".to_vec()));
         assert_eq!(between(&[("a", "    a"), ("b", "  b")]), None);
+    }
+
+    #[test]
+    fn new_lines_in_the_style_of_the_file_are_not_converted() {
+        let tab = ("    a", "\ta");
+        assert_eq!(with(&[tab], &["    b"]), Some(Indent::Tabs(4)));
+        // Without a line that would change, it does not matter.
+        assert_eq!(with(&[tab], &["\tb"]), Some(Indent::Tabs(4)));
+        assert_eq!(with(&[tab], &["\tb", "    c"]), None);
+        assert_eq!(with(&[tab], &["  b", "    c"]), None);
+        assert_eq!(with(&[("        a", "\ta"), ("    b", "    b")], &["        c"]), None);
+    }
+
+    #[test]
+    fn the_white_space_of_a_blank_line_stays() {
+        let shift = Indent::Shift { patch: Vec::new(), file: b"    ".to_vec() };
+        assert_eq!(shift.convert(b"  "), Some(b"  ".to_vec()));
     }
 
     #[test]

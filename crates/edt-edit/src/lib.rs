@@ -8,6 +8,7 @@
 
 mod align;
 mod anchor;
+pub mod context;
 pub mod diff;
 mod flow;
 pub mod format;

@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use super::anchor;
+use super::context::{self, ContextDifference, Proven};
 use super::hunk::{FinalNewline, Hunk, HunkLine, Side};
 use super::place_error::{PlaceError, UnplacedHunk};
 use super::placement::{self, Placement};
@@ -26,6 +27,15 @@ pub enum Matching {
     Lenient,
 }
 
+/// Whether context that differs from the file may be accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Context {
+    /// No: all of it must match.
+    Complete,
+    /// If the rest of the hunk proves the place: see [`context`].
+    Proven,
+}
+
 /// The result of placing all hunks of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Placed {
@@ -35,6 +45,8 @@ pub struct Placed {
     pub matched_by: MatchedBy,
     /// The 1-based lines where text was inserted by line number alone.
     pub unchecked: Vec<usize>,
+    /// Where the context of a hunk differs from the file.
+    pub differences: Vec<ContextDifference>,
 }
 
 /// The most places that are reported for one hunk.
@@ -47,7 +59,12 @@ const MAX_NARROWED: usize = 1000;
 ///
 /// # Errors
 /// Every hunk that cannot be placed; then no hunk is applied.
-pub fn place(text: &[u8], hunks: &[Hunk], matching: Matching) -> Result<Placed, Vec<UnplacedHunk>> {
+pub fn place(
+    text: &[u8],
+    hunks: &[Hunk],
+    matching: Matching,
+    context: Context,
+) -> Result<Placed, Vec<UnplacedHunk>> {
     let table = LineTable::new(text, LineComparison::Exact);
     let mut placements = placements(&table, hunks, matching);
     let off = placements
@@ -58,6 +75,10 @@ pub fn place(text: &[u8], hunks: &[Hunk], matching: Matching) -> Result<Placed, 
         let hunks: Vec<Hunk> = hunks.iter().map(|hunk| Hunk { at: None, ..hunk.clone() }).collect();
         placements = self::placements(&table, &hunks, matching);
     }
+    let differences = match context {
+        Context::Complete => Vec::new(),
+        Context::Proven => prove(&table, hunks, &mut placements),
+    };
     let found = placements
         .iter()
         .filter_map(|placement| placement.as_ref().ok())
@@ -89,7 +110,50 @@ pub fn place(text: &[u8], hunks: &[Hunk], matching: Matching) -> Result<Placed, 
     let mut splices: Vec<Splice> =
         placements.iter().flat_map(|(_, placement)| placement.splices(&table)).collect();
     splices.sort_by_key(|splice| splice.at.start);
-    Ok(Placed { splices, matched_by, unchecked })
+    Ok(Placed { splices, matched_by, unchecked, differences })
+}
+
+/// Places the hunks that were not found and whose place is proven nevertheless. Each must be between
+/// the places of the hunks that the patch has before and after it.
+fn prove(
+    table: &LineTable<'_>,
+    hunks: &[Hunk],
+    placements: &mut [Result<Placement, PlaceError>],
+) -> Vec<ContextDifference> {
+    let is_absent = |placement: &Result<Placement, PlaceError>| matches!(placement, Err(PlaceError::NotFound(new)) if new.is_empty());
+    let absent: Vec<usize> = (0..hunks.len()).filter(|&i| is_absent(&placements[i])).collect();
+    // If another hunk is refused, so is the patch.
+    let others = |i: usize| absent.binary_search(&i).is_err();
+    if absent.is_empty() || !(0..hunks.len()).filter(|&i| others(i)).all(|i| placements[i].is_ok())
+    {
+        return Vec::new();
+    }
+    let loose = LineTable::new(table.text(), LineComparison::Trimmed);
+    let pairs = placements.iter().zip(hunks);
+    let is_reliable = pairs
+        .filter_map(|(placement, hunk)| Some((placement.as_ref().ok()?, hunk)))
+        .all(|(placement, hunk)| !is_off(placement, hunk));
+    let proven: Option<Vec<Proven>> = absent
+        .iter()
+        .map(|&i| {
+            let at = hunks[i].at.filter(|_| is_reliable);
+            context::proven(table, &loose, &Hunk { at, ..hunks[i].clone() })
+        })
+        .collect();
+    let Some(proven) = proven else { return Vec::new() };
+    let mut firsts: Vec<usize> =
+        placements.iter().map(|placement| placement.as_ref().map_or(0, |at| at.first)).collect();
+    for (&i, proven) in absent.iter().zip(&proven) {
+        firsts[i] = proven.placement.first;
+    }
+    if !firsts.is_sorted() {
+        return Vec::new();
+    }
+    let place = |(i, proven): (usize, Proven)| {
+        placements[i] = Ok(proven.placement);
+        proven.difference
+    };
+    absent.into_iter().zip(proven).map(place).collect()
 }
 
 /// Whether a hunk was found at another line than it states. Then no line number of the patch is
@@ -119,7 +183,7 @@ pub(super) fn placements(
     placements
 }
 
-fn placement_of(table: &LineTable<'_>, hunk: &Hunk) -> Result<Placement, PlaceError> {
+pub(super) fn placement_of(table: &LineTable<'_>, hunk: &Hunk) -> Result<Placement, PlaceError> {
     if hunk.lines.iter().all(|line| line.side == Side::New) {
         return inserted(table, hunk);
     }
@@ -276,9 +340,14 @@ fn lenient_placement(table: &LineTable<'_>, hunk: &Hunk) -> Result<Placement, Pl
     for reading in hunk.readings() {
         match choose(table, &reading) {
             Ok(first) => {
-                if let Some(placement) = placement::indented(table, reading, first) {
-                    return Ok(placement);
-                }
+                let removes = reading.lines.iter().any(|line| line.side == Side::Old);
+                let sure = removes || is_distinctive(&run(&reading.old_side()));
+                // With another indentation, a line or two may be those of another block.
+                let placement = placement::indented(table, reading, first);
+                let fits =
+                    |placement: &Placement| sure || placement.matched_by != MatchedBy::Indentation;
+                // Another reading has other white space, which another rule may seem to explain.
+                return placement.filter(fits).ok_or(absent);
             }
             Err(PlaceError::NotFound(new)) if new.is_empty() => {}
             Err(PlaceError::NotFound(new)) => absent = PlaceError::NotFound(new),

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::context::ContextDifference;
 use super::hunk::{Hunk, between};
 use super::line_anchor::{self, AnchoredLines};
 use super::locate::{self, Located};
 use super::op::{Edit, Expect, LineRange, Op};
-use super::place::{self, Matching};
+use super::place::{self, Context, Matching};
 use super::place_error::{PlaceError, UnplacedHunk};
 use super::range::{self, ChangedLines, RangeError, VerifiedBy};
 use super::splice::{self, Splice};
@@ -46,6 +47,8 @@ pub struct EditOutcome {
     pub matched_by: Option<MatchedBy>,
     /// The 1-based lines where text was inserted by line number alone.
     pub unchecked: Vec<usize>,
+    /// Where the context of a patch differs from the file.
+    pub differences: Vec<ContextDifference>,
 }
 
 impl EditOutcome {
@@ -53,7 +56,8 @@ impl EditOutcome {
     #[must_use]
     pub fn merge(mut self, next: EditOutcome) -> EditOutcome {
         self.unchecked.extend(next.unchecked);
-        EditOutcome { matched_by: self.matched_by.max(next.matched_by), unchecked: self.unchecked }
+        self.differences.extend(next.differences);
+        EditOutcome { matched_by: self.matched_by.max(next.matched_by), ..self }
     }
 }
 
@@ -192,12 +196,13 @@ impl<'a> EditedFiles<'a> {
                 file.change(&splices.map_err(EditError::Symbol)?);
             }
             (Op::Patch { hunks, matching }, Some(file)) => {
-                let placed =
-                    place::place(&file.text, hunks, *matching).map_err(EditError::UnplacedHunks)?;
+                let placed = place::place(&file.text, hunks, *matching, Context::Proven)
+                    .map_err(EditError::UnplacedHunks)?;
                 file.change(&placed.splices);
                 step = EditOutcome {
                     matched_by: Some(placed.matched_by),
                     unchecked: placed.unchecked,
+                    differences: placed.differences,
                 };
             }
             (Op::Chmod { executable }, Some(file)) => file.executable = *executable,
@@ -264,7 +269,7 @@ fn new<'a>(content: &[u8], executable: bool) -> EditedFile<'a> {
 fn leniently(text: &[u8], old: &[u8], new: &[u8]) -> Result<(Vec<Splice>, MatchedBy), EditError> {
     let hunk = Hunk::of(1, between(old, new));
     let lines = hunk.old_side().len();
-    let missed = match place::place(text, &[hunk], Matching::Lenient) {
+    let missed = match place::place(text, &[hunk], Matching::Lenient, Context::Complete) {
         Ok(placed) => return Ok((placed.splices, placed.matched_by)),
         Err(missed) => missed,
     };

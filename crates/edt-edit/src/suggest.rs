@@ -13,7 +13,7 @@ use super::diff::LineDiff;
 use super::format;
 use super::hunk::{Hunk, HunkLine, Side};
 use super::indent::{Indent, indent_of};
-use super::place::{self, Matching};
+use super::place::{self, Context, Matching};
 use super::place_error::PlaceError;
 use super::placement::{self, Placement};
 use super::splice::{self, Splice};
@@ -38,7 +38,7 @@ pub fn correction(path: &[u8], text: &[u8], edits: &[&[Hunk]]) -> Option<Vec<u8>
     else {
         return None;
     };
-    let placed = place::place(text, hunks, Matching::Strict).ok()?;
+    let placed = place::place(text, hunks, Matching::Strict, Context::Complete).ok()?;
     (named == path && splice::apply(text, &placed.splices) == *likely_placements).then_some(patch)
 }
 
@@ -202,7 +202,7 @@ fn names_another_block(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment
 }
 
 /// Whether a line may be an older form of another. Long ones are not compared: it takes too long.
-fn resembles(sent: &[u8], found: &[u8]) -> bool {
+pub(super) fn resembles(sent: &[u8], found: &[u8]) -> bool {
     if sent.len().max(found.len()) > 1_000 {
         return false;
     }
@@ -237,7 +237,11 @@ fn lacks_a_line(hunk: &Hunk, alignment: &Alignment) -> bool {
 }
 
 /// The hunk rebuilt from the lines of the file and the new lines of `hunk`.
-fn rebuilt(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment) -> Option<(usize, Hunk)> {
+pub(super) fn rebuilt(
+    table: &LineTable<'_>,
+    hunk: &Hunk,
+    alignment: &Alignment,
+) -> Option<(usize, Hunk)> {
     let matched: Vec<usize> = alignment.lines.iter().flatten().copied().collect();
     let (first, last) = (*matched.first()?, *matched.last()?);
     let style = Style::of(table, hunk, alignment);

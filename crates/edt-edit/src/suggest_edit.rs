@@ -10,7 +10,7 @@ use super::hunk::{Hunk, Side, between};
 use super::indent::Indent;
 use super::locate::{self, Located};
 use super::op::Occurrences;
-use super::place::{self, Matching};
+use super::place::{self, Context, Matching};
 use super::place_error::PlaceError;
 use super::reading::{Reading, partly_made, readings};
 use super::splice;
@@ -111,7 +111,7 @@ fn lenient(text: &[u8], readings: &[Reading]) -> Option<Option<Vec<u8>>> {
     let mut found: Option<Vec<u8>> = None;
     for reading in readings {
         let hunk = Hunk::of(1, between(&reading.old, &reading.new));
-        let edited = match place::place(text, &[hunk], Matching::Lenient) {
+        let edited = match place::place(text, &[hunk], Matching::Lenient, Context::Complete) {
             Ok(placed) => splice::apply(text, &placed.splices),
             Err(missed) => match &missed.first()?.why {
                 PlaceError::NotFound(new) if new.is_empty() => continue,
@@ -235,7 +235,7 @@ const MAX_AROUND: usize = 30;
 
 /// Whether a removed line is added elsewhere: then the same change could be described differently,
 /// and would mean something else where lines differ.
-fn moves_a_line(hunk: &Hunk) -> bool {
+pub(super) fn moves_a_line(hunk: &Hunk) -> bool {
     let of = |side: Side| hunk.lines.iter().filter(move |line| line.side == side);
     of(Side::Old)
         .any(|old| old.text.trim_ascii().len() > 2 && of(Side::New).any(|new| new.text == old.text))

@@ -257,6 +257,9 @@ pub enum MatchedBy {
     TrailingSpace,
     /// Everything matched except indentation, which differed by one rule for the entire hunk.
     Indentation,
+    /// Everything matched except lines of context in one place; the rest proves where the hunk
+    /// belongs.
+    Context,
 }
 
 /// The result of one guard on one file.

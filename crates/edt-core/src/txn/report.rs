@@ -5,6 +5,7 @@ use super::commit::RecordedFile;
 use super::guard::Cleared;
 use super::plan::{Content, FilePlan};
 use crate::session::{LockedWorkspace, OnDisk};
+use edt_edit::context::ContextDifference;
 use edt_edit::diff::DiffSummary;
 use edt_types::text::{Endings, numbered};
 use edt_types::{FileReport, Outcome, RecordedIn, RepoPath, Status, UserChanges, Warning};
@@ -96,6 +97,11 @@ fn warnings(cleared: &Cleared<'_>) -> Vec<Warning> {
                 message,
             });
         }
+        warnings.extend(file.step.differences.iter().map(|difference| Warning {
+            code: "context_differs",
+            path: Some(file.path.text()),
+            message: context_differs(difference),
+        }));
         let (Some(old), Some(new)) = (cleared.state.before(file), &file.after) else { continue };
         let warn = |code, message: &str| Warning {
             code,
@@ -110,6 +116,33 @@ fn warnings(cleared: &Cleared<'_>) -> Vec<Warning> {
         }
     }
     warnings
+}
+
+/// The longest part of a line that a warning quotes, in characters.
+const MAX_QUOTED: usize = 80;
+
+fn context_differs(difference: &ContextDifference) -> String {
+    let quoted = |line: &[u8]| {
+        let text = String::from_utf8_lossy(line.trim_ascii()).into_owned();
+        match text.char_indices().nth(MAX_QUOTED) {
+            Some((end, _)) => format!("`{}…`", &text[..end]),
+            None => format!("`{text}`"),
+        }
+    };
+    let (first, end) = (difference.lines.start + 1, difference.lines.end);
+    let lines = match end.saturating_sub(difference.lines.start) {
+        0 => format!("before line {first}"),
+        1 => format!("at line {first}: {} in the file", quoted(&difference.found)),
+        _ => format!("at lines {first} to {end}: {} in the file", quoted(&difference.found)),
+    };
+    let sent = match difference.sent.first() {
+        Some(line) => format!("{} in the patch", quoted(line)),
+        None => "nothing in the patch".to_owned(),
+    };
+    format!(
+        "The context differs {lines}, {sent}. The file's lines stay. The other lines of the hunk \
+         prove its place; copy context from `edt read` next time."
+    )
 }
 
 #[cfg(test)]
@@ -200,6 +233,24 @@ mod tests {
         let scratch = Scratch::with(&[("b.txt", "b")]);
         let request = Request::new("x").overwrite("b.txt", "b\nc\r\n");
         assert_eq!(scratch.apply(&request).unwrap().warnings, [expected]);
+    }
+
+    #[test]
+    fn context_that_differs_is_reported() {
+        let scratch = Scratch::with(&[("b.txt", "one();\ntwo(1);\nthree();\nfour();\nfive();\n")]);
+        let patch = "--- a/b.txt\n+++ b/b.txt\n@@ -1,5 +1,5 @@\n one();\n two(2);\n-three();\n\
+                     +3();\n four();\n five();\n";
+        let request = serde_json::json!({ "patch": patch }).to_string();
+        let outcome = scratch.apply(&Request::from_json(request.as_bytes()).unwrap()).unwrap();
+        assert_eq!(outcome.files[0].matched_by, Some(edt_types::MatchedBy::Context));
+        let expected = warning(
+            "context_differs",
+            "The context differs at line 2: `two(1);` in the file, `two(2);` in the patch. The \
+             file's lines stay. The other lines of the hunk prove its place; copy context from \
+             `edt read` next time.",
+        );
+        assert_eq!(outcome.warnings, [expected]);
+        assert_eq!(scratch.text("b.txt").unwrap(), "one();\ntwo(1);\n3();\nfour();\nfive();\n");
     }
 
     #[test]
