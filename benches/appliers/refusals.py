@@ -59,7 +59,9 @@ def resent_altered(case, chance, form):
     """`resent`, and the patch lacks a line of context or has another one in its place."""
     damage = chance.choice((ctx_line_altered, ctx_line_missing))
     made = damage(case, chance, form) if is_visibly_applied(case, form) else None
-    return made and must_refuse(sent(case, made.hunks, lines=case.after))
+    if not made or any(new.lines != old.lines and places(case.after, new.old) for old, new in zip(case.hunks, made.hunks)):
+        return None
+    return must_refuse(sent(case, made.hunks, lines=case.after))
 
 
 def twin_altered(case, chance, form):

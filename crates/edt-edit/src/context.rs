@@ -259,7 +259,7 @@ fn has_sure_changes(table: &LineTable<'_>, hunk: &Hunk, fit: &Fit) -> bool {
     let lines = &hunk.lines;
     // In a block, what is context follows from a comparison of its two texts.
     let is_compared = lines.iter().any(|line| is_context(line) && !line.marked);
-    if is_compared && (suggest_edit::moves_a_line(hunk) || is_between_changes(lines, fit)) {
+    if is_compared && (suggest_edit::moves_a_line(hunk) || is_beside_change(lines, fit)) {
         return false;
     }
     let (mut first, mut at) = (0, 0);
@@ -302,8 +302,8 @@ fn has_sure_changes(table: &LineTable<'_>, hunk: &Hunk, fit: &Fit) -> bool {
     true
 }
 
-/// Whether the difference is between two changes, without a distinctive line on either side.
-fn is_between_changes(lines: &[HunkLine], fit: &Fit) -> bool {
+/// Whether a change is beside the difference, without a distinctive line between them.
+fn is_beside_change(lines: &[HunkLine], fit: &Fit) -> bool {
     let mut old = (0..lines.len()).filter(|&at| lines[at].side != Side::New);
     let Some(from) = old.nth(fit.sent.start) else { return false };
     let (above, below) = (&lines[..from], &lines[from + fit.sent.len()..]);
@@ -311,7 +311,7 @@ fn is_between_changes(lines: &[HunkLine], fit: &Fit) -> bool {
     let is_distinctive = |line: &HunkLine| line.text.trim_ascii().len() > 2;
     let sure_above = above.iter().rev().take_while(|line| is_context(line)).any(is_distinctive);
     let sure_below = below.iter().take_while(|line| is_context(line)).any(is_distinctive);
-    has_change(above) && has_change(below) && !(sure_above && sure_below)
+    has_change(above) && !sure_above || has_change(below) && !sure_below
 }
 
 /// How many lines further up and down a run that only adds or only removes could be described.
@@ -323,7 +323,7 @@ fn slides(lines: &[HunkLine], run: Range<usize>) -> (usize, usize) {
         lines.get(context).is_some_and(|line| is_context(line) && line.text == lines[other].text)
     };
     let up = (1..=run.start).take_while(|by| same(run.start - by, run.end - by)).count();
-    let down = (0..).take_while(|by| same(run.end + by, run.start + by)).count();
+    let down = (0..lines.len()).take_while(|by| same(run.end + by, run.start + by)).count();
     (up, down)
 }
 
@@ -410,7 +410,7 @@ def save(path, data):
                 b'+' => Side::New,
                 _ => Side::Both,
             };
-            HunkLine::new(side, &line.as_bytes()[1..])
+            HunkLine { marked: side == Side::Both, ..HunkLine::new(side, &line.as_bytes()[1..]) }
         };
         Hunk { at: Some(8), ..Hunk::of(1, lines.iter().map(line).collect()) }
     }
@@ -629,6 +629,25 @@ def save(path, data):
         ];
         let (after, _) = landed(FILE, &hunk).unwrap();
         refused(&after, &hunk);
+    }
+
+    #[test]
+    fn in_a_block_the_difference_is_not_beside_a_change() {
+        let text =
+            FILE.replace("    return len(text)\n", "    close()\n\n\ndef last():\n    end()\n");
+        let lines = [
+            "     check(text)",
+            "-    write(path, text)",
+            "+    put(path, text)",
+            "     close()",
+            " ",
+            "-def last():",
+        ];
+        let lines = [&lines[..], &["+def final():", "     end()"]].concat();
+        let mut block = hunk(&lines);
+        assert!(placed(&text, std::slice::from_ref(&block)).is_ok());
+        block.lines.iter_mut().for_each(|line| line.marked = false);
+        assert!(placed(&text, &[block]).is_err());
     }
 
     #[test]

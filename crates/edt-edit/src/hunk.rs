@@ -3,6 +3,7 @@
 use edt_io::clock;
 use similar::{Algorithm, DiffTag};
 
+use super::indent::indent_of;
 use super::table::content;
 use edt_types::text;
 
@@ -135,6 +136,17 @@ impl Hunk {
         (lines != self.lines).then(|| Hunk { lines, ..self.clone() })
     }
 
+    /// Whether the context is indented by one space, and no new line is. Then the patch may have lost
+    /// its indentation, and not the markers of its context.
+    fn is_one_space_off(&self) -> bool {
+        let least = |new: bool| {
+            let lines = self.lines.iter().filter(|line| (line.side == Side::New) == new);
+            let filled = lines.filter(|line| !line.text.trim_ascii().is_empty());
+            filled.map(|line| indent_of(&line.text).len()).min()
+        };
+        least(false) == Some(1) && least(true) == Some(0)
+    }
+
     /// The possible readings, the likeliest first: with the markers as they are; with every context
     /// line as one that lost its marker; without the last lines that may be prose.
     #[must_use]
@@ -146,7 +158,9 @@ impl Hunk {
                 line.text.insert(0, b' ');
                 line.marked = false;
             }
-            readings.push(bare);
+            if !bare.is_one_space_off() {
+                readings.push(bare);
+            }
         }
         if self.tail > 0 {
             let mut cut = self.clone();
@@ -184,4 +198,19 @@ pub(crate) fn between(search: &[u8], replace: &[u8]) -> Vec<HunkLine> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn context_without_its_marker_is_a_reading_unless_the_indentation_may_be_lost() {
+        let hunk = |new: &str| {
+            let context = HunkLine::new(Side::Both, b"* a").marked();
+            Hunk::of(1, vec![context, HunkLine::new(Side::New, new.as_bytes())])
+        };
+        assert_eq!(hunk(" * b").readings().len(), 2);
+        assert_eq!(hunk("* b").readings().len(), 1);
+    }
 }

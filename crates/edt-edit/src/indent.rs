@@ -92,8 +92,7 @@ impl Indent {
             !is_old && (indent.contains(&b'\t') || !indent.len().is_multiple_of(*width))
         };
         let changes = |line: &&[u8]| self.convert(line).is_none_or(|converted| converted != *line);
-        filled.clone().any(|line| changes(line))
-            && (is_mixed || filled.clone().any(|line| differs(line)))
+        filled.clone().any(changes) && (is_mixed || filled.clone().any(differs))
     }
 
     fn of(&self, indent: &[u8]) -> Option<Vec<u8>> {
