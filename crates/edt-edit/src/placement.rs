@@ -173,12 +173,45 @@ pub(super) fn indented(table: &LineTable<'_>, hunk: Hunk, first: usize) -> Optio
         .collect();
     let new =
         hunk.lines.iter().filter(|line| line.side == Side::New).map(|line| line.text.as_slice());
+    // A new line that copies an old one with white space which the file does not have: in a block,
+    // the copy may be context.
+    let is_copy = |line: &[u8]| {
+        let copied =
+            |(old, found): &(&[u8], &[u8])| *old == line && space_after(found) != space_after(line);
+        !space_after(line).is_empty() && pairs.iter().any(copied)
+    };
+    if new.clone().any(is_copy) {
+        return None;
+    }
     let indent = Indent::for_lines(&pairs, new)?;
     let matched_by =
         if indent == Indent::Same { MatchedBy::TrailingSpace } else { MatchedBy::Indentation };
     Some(Placement { indent, matched_by, ..Placement::exact(table, hunk, first) })
 }
 
+/// The white space at the end of a line.
+fn space_after(line: &[u8]) -> &[u8] {
+    &line[line.trim_ascii_end().len()..]
+}
+
 fn end_of(line: &HunkLine) -> &'static [u8] {
     if line.cr { b"\r\n" } else { b"\n" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hunk::between;
+    use super::super::place::{Context, Matching, place};
+    use super::*;
+
+    #[test]
+    fn a_new_line_does_not_copy_white_space_that_the_file_lacks() {
+        let file = b"one();\ntwo();\n";
+        let lands = |old: &[u8], new: &[u8]| {
+            let hunk = Hunk::of(1, between(old, new));
+            place(file, &[hunk], Matching::Lenient, Context::Complete).is_ok()
+        };
+        assert!(lands(b"one(); \ntwo();\n", b"one(); \nnew();\ntwo();\n"));
+        assert!(!lands(b"one(); \ntwo();\n", b"one(); \ntwo();\none(); \n"));
+    }
 }
