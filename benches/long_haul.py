@@ -219,7 +219,8 @@ class User:
         """Git as a user calls it: a lock that is held for a moment is no reason to give up."""
         for _ in range(100):
             done = self.run.git(*args, check=False)
-            if done.returncode == 0 or ".lock" not in done.stderr and "cannot lock ref" not in done.stderr:
+            held = (".lock", "cannot lock ref", "could not write index")
+            if done.returncode == 0 or not any(one in done.stderr for one in held):
                 return done
             time.sleep(0.05)
         raise Bad(f"git {' '.join(args)}: {done.stderr}")

@@ -17,6 +17,7 @@ const NICENESS: i32 = 10;
 ///
 /// # Errors
 /// Any error of the operating system.
+#[expect(clippy::disallowed_methods, reason = "nobody waits for this program: it is edt itself")]
 pub fn start(edt: &Path, dir: &Path, args: &[&str]) -> io::Result<()> {
     effect::step(SideEffect::Start, edt)?;
     let mut child = Command::new(edt)

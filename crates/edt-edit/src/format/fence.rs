@@ -57,10 +57,10 @@ pub(super) fn name(line: &[u8]) -> Option<Vec<u8>> {
     let bare = undecorated(line);
     let has_shape = has_extension(bare.text) || bare.text.contains(&b'/');
     let fits = if is_name(bare.text) {
-        has_shape || bare.explicit
+        has_shape || bare.is == Named::Surely
     } else {
         let words: Vec<u8> = bare.text.iter().filter(|b| **b != b' ').copied().collect();
-        has_shape && bare.explicit && is_name(&words)
+        has_shape && bare.is == Named::Surely && is_name(&words)
     };
     fits.then(|| bare.text.to_vec())
 }
@@ -71,17 +71,26 @@ pub(super) fn title(line: &[u8]) -> Option<Vec<u8>> {
     let bare = undecorated(line);
     let directory = bare.text.contains(&b'/');
     let extension = has_extension(bare.text);
-    let sure = bare.quoted || (extension && (!bare.colon || bare.marked || directory));
+    let sure =
+        (bare.is > Named::Perhaps) || (extension && (!bare.colon || bare.marked || directory));
     (is_name(bare.text) && sure && (extension || directory)).then(|| bare.text.to_vec())
+}
+
+/// What the decoration says about the text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Named {
+    /// Nothing.
+    Perhaps,
+    /// It is a name, or prose that follows `file `.
+    Likely,
+    /// It is a name: in backticks, or after `File:`.
+    Surely,
 }
 
 /// A line without its decoration.
 struct Undecorated<'a> {
     text: &'a [u8],
-    /// Whether it was explicitly a name: in backticks, or after `File:`.
-    quoted: bool,
-    /// Whether it is in backticks or after `File:`, and so can be nothing else than a name.
-    explicit: bool,
+    is: Named,
     /// Whether any decoration set it off from prose.
     marked: bool,
     /// Whether a colon followed it.
@@ -97,13 +106,12 @@ fn undecorated(line: &[u8]) -> Undecorated<'_> {
         }
     }
     text = text.strip_suffix(b"-->").unwrap_or(text).trim_ascii();
-    let (mut quoted, mut marked, mut colon) = (false, text.len() < trimmed.len(), false);
-    let mut explicit = false;
+    let (mut is, mut marked, mut colon) = (Named::Perhaps, text.len() < trimmed.len(), false);
     for word in [&b"file:"[..], b"path:", b"filename:", b"file "] {
         if text.len() > word.len() && text[..word.len()].eq_ignore_ascii_case(word) {
             text = text[word.len()..].trim_ascii_start();
-            (quoted, marked) = (true, true);
-            explicit |= word.ends_with(b":");
+            marked = true;
+            is = is.max(if word.ends_with(b":") { Named::Surely } else { Named::Likely });
         }
     }
     loop {
@@ -114,15 +122,15 @@ fn undecorated(line: &[u8]) -> Undecorated<'_> {
         for mark in [b'*', b'`', b'"', b'\''] {
             if text.len() > 2 && text.first() == Some(&mark) && text.last() == Some(&mark) {
                 text = &text[1..text.len() - 1];
-                (quoted, marked) = (quoted || mark == b'`', true);
-                explicit |= mark == b'`';
+                marked = true;
+                is = is.max(if mark == b'`' { Named::Surely } else { Named::Perhaps });
             }
         }
         if text.len() == before {
             break;
         }
     }
-    Undecorated { text, quoted, explicit, marked, colon }
+    Undecorated { text, is, marked, colon }
 }
 
 /// Whether the text can be a file name.
