@@ -14,6 +14,9 @@ use edt_agents::hook::location::HooksLocation;
 use edt_agents::hook::plumbing::Git;
 use edt_agents::hook::probe::{DoctorContext, Health, ProbeResult};
 use edt_agents::hook::step::HookAction;
+use edt_core::session::leftovers;
+use edt_core::session::workspace::LockedWorkspace;
+use edt_types::text::Shown as _;
 use edt_types::{DryRun, Refusal, Result, Status};
 
 /// Test whether everything that edt needs is available, and whether each hook really refuses.
@@ -54,19 +57,24 @@ impl Args {
             .line(&["rev-parse", "--path-format=absolute", "--git-dir"])?
             .map(PathBuf::from)
             .unwrap_or_default();
-        let (state, opened) = match context.repo() {
-            Ok((repo, recovered)) => (Some(repo.state_path().to_owned()), Ok(recovered)),
+        let (state, opened, left) = match context.repo() {
+            Ok((repo, recovered)) => {
+                (Some(repo.state_path().to_owned()), Ok(recovered), leftovers::find(&repo))
+            }
             Err(findings) => (
                 location.top.as_ref().map(|_| location.common.join("edt")),
                 Err(findings.to_string()),
+                Vec::new(),
             ),
         };
-        let mut doctor_context = DoctorContext { git, location, git_dir, state, opened };
+        let mut doctor_context = DoctorContext { git, location, git_dir, state, left, opened };
         let mut fixed = Vec::new();
         let mut probes = doctor::examine(&doctor_context);
         if self.fix {
             let refused;
+            let removed = remove_left(context, &mut doctor_context)?;
             (fixed, refused) = fix(&doctor_context, &probes)?;
+            fixed.splice(0..0, removed);
             doctor_context.location = HooksLocation::of(&doctor_context.git)?;
             probes = doctor::examine(&doctor_context);
             probes.extend(refused.map(|findings| doctor::failed("fix", findings)));
@@ -82,6 +90,18 @@ impl Args {
         context.answer(&answer, render_human);
         Ok(if healthy { Status::Unchanged } else { Status::Refused })
     }
+}
+
+/// Removes what killed calls left in the Git directory. Returns what was removed, in words.
+fn remove_left(context: &Context, doctor_context: &mut DoctorContext) -> Result<Vec<String>> {
+    if doctor_context.left.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut workspace = context.quiet_workspace()?;
+    let removed = leftovers::remove(&mut workspace)?;
+    let LockedWorkspace { repo, .. } = workspace;
+    doctor_context.left = leftovers::find(&repo);
+    Ok(removed.iter().map(|path| format!("removed {}", path.shown())).collect())
 }
 
 /// Applies the safe fixes. Returns what was done, and the findings if the hooks could not be

@@ -18,13 +18,13 @@ use serde_json::json;
 use crate::test_repo::{EDT, Snapshot, TestRepo, changed, has_strace, lines, walk};
 
 /// System calls that change something outside the process.
-const CALLS: &str = "openat,write,pwrite64,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,fdatasync,fsync,fchmod,fchmodat,ftruncate";
+pub(crate) const CALLS: &str = "openat,write,pwrite64,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,fdatasync,fsync,fchmod,fchmodat,ftruncate";
 
 /// A prepared repository and the command that is killed in it.
-struct Scenario {
-    name: &'static str,
-    template: TestRepo,
-    args: Vec<&'static str>,
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) template: TestRepo,
+    pub(crate) args: Vec<&'static str>,
     request: Option<PathBuf>,
     /// HEAD is on the session's branch.
     switched: bool,
@@ -59,7 +59,7 @@ fn template(switched: bool) -> TestRepo {
     workspace
 }
 
-fn scenario(
+pub(crate) fn scenario(
     name: &'static str,
     switched: bool,
     args: &[&'static str],
@@ -97,7 +97,7 @@ fn state(workspace: &TestRepo) -> State {
 }
 
 /// The template's copy at `dir`.
-fn copy(scenario: &Scenario, dir: &Path) -> TestRepo {
+pub(crate) fn copy(scenario: &Scenario, dir: &Path) -> TestRepo {
     let _ = std::fs::remove_dir_all(dir);
     let made = scenario
         .template
@@ -115,7 +115,12 @@ fn copy(scenario: &Scenario, dir: &Path) -> TestRepo {
 }
 
 /// Runs the scenario's command under strace with `options`; returns what strace wrote.
-fn traced(scenario: &Scenario, workspace: &TestRepo, log: &Path, options: &[String]) -> String {
+pub(crate) fn traced(
+    scenario: &Scenario,
+    workspace: &TestRepo,
+    log: &Path,
+    options: &[String],
+) -> String {
     let mut command = workspace.command("strace");
     command.args(["-f", "-qq", "-o"]).arg(log).args(options).arg(EDT).args(&scenario.args);
     if let Some(request) = &scenario.request {
@@ -131,7 +136,7 @@ fn traced(scenario: &Scenario, workspace: &TestRepo, log: &Path, options: &[Stri
 
 /// Every write-like call of the undisturbed run, as its name and its number among those of that
 /// name.
-fn points(trace: &str) -> Vec<(String, usize)> {
+pub(crate) fn points(trace: &str) -> Vec<(String, usize)> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut found = Vec::new();
     for line in trace.lines() {
@@ -332,7 +337,7 @@ fn a_torn_reflog_would_be_noticed() {
     assert!(is_torn(&format!("{}{line}", &line[..50])));
 }
 
-fn several() -> serde_json::Value {
+pub(crate) fn several() -> serde_json::Value {
     json!({"edits": [
         {"path": "a.txt", "mode": "append", "content": "three\n"},
         {"path": "new/d.txt", "mode": "create", "content": "d\n"},
@@ -341,7 +346,7 @@ fn several() -> serde_json::Value {
     ]})
 }
 
-const EDIT: &[&str] =
+pub(crate) const EDIT: &[&str] =
     &["apply", "a.txt", "--mode", "edit", "--old-text", "two", "--content", "three"];
 
 #[test]

@@ -195,6 +195,19 @@ impl Index {
         })
     }
 
+    /// The paths at which this index and `other` have different entries.
+    #[must_use]
+    pub fn differences(&self, other: &Index) -> Vec<RepoPath> {
+        let names = |index: &Index| -> Vec<RepoPath> {
+            (0..index.starts.len()).map(|i| RepoPath::from_tree(index.name(i))).collect()
+        };
+        let mut paths = [names(self), names(other)].concat();
+        paths.sort_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
+        paths.dedup();
+        paths.retain(|path| self.staged(path) != other.staged(path));
+        paths
+    }
+
     /// Whether each entry has a name and an id, in the order of the names, and each extension a
     /// signature.
     fn is_whole(&self) -> bool {

@@ -27,6 +27,7 @@ pub mod merge;
 pub mod object_writer;
 pub mod objects;
 pub mod opened;
+mod own_locks;
 mod pkt_line;
 pub mod planted;
 mod private_git_dir;

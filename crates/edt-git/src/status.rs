@@ -113,7 +113,11 @@ impl Repo {
         self.tree_index_diff(self.head_tree()?, &index)
     }
 
-    fn head_tree(&self) -> Result<Oid> {
+    /// The tree of HEAD's commit; the empty tree on an unborn branch.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if HEAD cannot be read; `OBJECT_MISSING`.
+    pub fn head_tree(&self) -> Result<Oid> {
         self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))
     }
 

@@ -235,14 +235,19 @@ impl Repo {
 
     /// Removes `lock` if it is edt's own.
     pub(super) fn unlock_own(&self, lock: &Path) -> Result<()> {
-        let inode =
-            |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
-        if let Some(held) = inode(lock)
-            && [REF, HEAD].iter().any(|staged| inode(&self.staging_path(staged)) == Some(held))
-        {
+        if self.is_own(lock) {
             fs::remove_file(lock).map_err(|error| failed("unlock", lock, &error))?;
         }
         Ok(())
+    }
+
+    /// Whether `lock` is a hard link to a staging file.
+    pub(super) fn is_own(&self, lock: &Path) -> bool {
+        let inode =
+            |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+        inode(lock).is_some_and(|held| {
+            [REF, HEAD].iter().any(|staged| inode(&self.staging_path(staged)) == Some(held))
+        })
     }
 
     /// Removes the lock of the ref `name` if it is older than `before`, when the machine was

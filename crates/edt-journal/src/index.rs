@@ -6,7 +6,8 @@
 //! of the transaction.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::entry::{DiskState, EntryMove};
@@ -15,7 +16,7 @@ use super::index_backup;
 use super::index_file::{STAGED, busy, open_directory};
 use super::record::FileRecord;
 use edt_git::index::{EntryChange, Index, IndexState, UnsupportedIndex};
-use edt_git::{Oid, Repo, TouchedTrees};
+use edt_git::{Oid, Repo, TouchedTrees, Tracked};
 use edt_io::clock::Countdown;
 use edt_io::disk::{FoundEntry, Perms, RenameMode, Stat};
 use edt_io::{failed, spawn};
@@ -325,6 +326,54 @@ pub fn unlock(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
     }
     let _ = stage.dir().unlink(STAGED);
     Ok(())
+}
+
+/// The path of `index.lock` if it is edt's own: the same file as the staged index.
+pub(super) fn own_lock(repo: &Repo) -> Option<PathBuf> {
+    let mut lock = repo.index_path().into_os_string();
+    lock.push(".lock");
+    let lock = PathBuf::from(lock);
+    let staged = repo.state_path().join("stage/index").symlink_metadata().ok()?;
+    let held = lock.symlink_metadata().ok()?;
+    ((held.dev(), held.ino()) == (staged.dev(), staged.ino())).then_some(lock)
+}
+
+/// Removes edt's own `index.lock` if no record says what it is for; renames it to the index if
+/// HEAD's tree has its entries already.
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`, `OBJECT_MISSING`.
+pub(super) fn release(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
+    if own_lock(repo).is_some() && is_committed(repo, stage)? {
+        rename_own_in(repo, stage)?;
+    }
+    unlock(repo, stage)
+}
+
+/// Whether HEAD's tree has what the staged index changes. The checksum is written last, before the
+/// commit point.
+fn is_committed(repo: &Repo, stage: &StagingArea<'_>) -> Result<bool> {
+    let Ok(FoundEntry::File(_, bytes)) = stage.dir().read(STAGED) else { return Ok(false) };
+    if !repo.is_valid_index(&bytes) {
+        return Ok(false);
+    }
+    let hash_len = repo.null().as_slice().len();
+    let (Ok(staged), Kind::Patchable(present)) =
+        (Index::parse(bytes, hash_len), IndexView::read(repo)?.index)
+    else {
+        return Ok(false);
+    };
+    let tree = repo.head_tree()?;
+    for path in staged.differences(&present) {
+        let committed = match repo.tracked(tree, &path)? {
+            Tracked::File(file) => IndexState::File(file),
+            _ => IndexState::Nothing,
+        };
+        if staged.staged(&path) != committed {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Links `index.lock` again to the staged index if both have the same bytes. For a copied

@@ -12,6 +12,7 @@ pub mod index;
 mod index_backup;
 mod index_file;
 pub mod log;
+pub mod lost;
 mod new_session;
 mod path_history;
 pub mod peek;
@@ -24,6 +25,7 @@ mod recovery_steps;
 mod restart;
 mod restart_index;
 pub mod rollback;
+pub mod sweep;
 
 pub use files::{FileChange, NewFile, OldFile};
 pub use index::IndexView;

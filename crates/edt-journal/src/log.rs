@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::index_backup;
 use super::record::{Record, VERSION};
+use super::sweep;
 use edt_io::clock::boot_id;
 use edt_io::disk::Dir;
 use edt_io::file::{self, File, OpenMode};
@@ -63,6 +64,10 @@ pub enum Pending {
     AfterRestart(Vec<(u64, Record)>, u64),
     /// The file was not a journal that this version can read. It was renamed to this path.
     Quarantined(PathBuf),
+    /// There was no journal: no record names what an interrupted call left.
+    Missing,
+    /// The last record is damaged, so that it does not name what an interrupted call left.
+    Torn,
 }
 
 impl Journal {
@@ -81,7 +86,7 @@ impl Journal {
         let file = match File::open(&path, OpenMode::Existing) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok((Journal::make(&path, root, pointer, boot)?, Pending::Nothing));
+                return Ok((Journal::make(&path, root, pointer, boot)?, Pending::Missing));
             }
             Err(error) => return Err(failed("open the journal", &path, &error).into()),
         };
@@ -115,14 +120,14 @@ impl Journal {
         // Without a boot id no restart can be detected: the header is trusted.
         let same_boot = intact && boot.as_ref().is_none_or(|boot| boot.as_slice() == &head[36..52]);
         if same_boot {
-            let pending = match journal.read(journal.tail)? {
-                Some((epoch, number, record, end))
-                    if (epoch, number) == (journal.epoch, journal.next) =>
-                {
+            let is_next = |epoch, number| (epoch, number) == (journal.epoch, journal.next);
+            let pending = match look_at(&journal.file, journal.tail, size)? {
+                Found::Record((epoch, number, record, end)) if is_next(epoch, number) => {
                     journal.tail = end;
                     journal.next += 1;
                     Pending::Interrupted(number, record)
                 }
+                Found::Torn(epoch, number) if is_next(epoch, number) => Pending::Torn,
                 _ => Pending::Nothing,
             };
             return Ok((journal, pending));
@@ -142,7 +147,7 @@ impl Journal {
         let payload = postcard::to_stdvec(record).map_err(|error| internal(&error.to_string()))?;
         let needed = (RECORD_HEAD + payload.len()) as u64;
         if self.tail + needed > self.size && self.tail > PAGE {
-            self.checkpoint()?;
+            self.checkpoint_before(Some(record))?;
         }
         let mut bytes = Vec::with_capacity(RECORD_HEAD + payload.len());
         bytes.extend_from_slice(&RECORD_MAGIC.to_le_bytes());
@@ -239,6 +244,7 @@ impl Journal {
         if self.durability != Durability::Journal {
             return self.checkpoint();
         }
+        self.sweep(None)?;
         self.close()?;
         self.file.sync_data().map_err(|error| failed("sync the journal", &self.path, &error).into())
     }
@@ -298,6 +304,12 @@ impl Journal {
     /// # Errors
     /// `IO_ERROR`: the journal is then unchanged.
     pub fn checkpoint(&mut self) -> Result<()> {
+        self.checkpoint_before(None)
+    }
+
+    /// As [`checkpoint`](Journal::checkpoint), before `current` is appended.
+    fn checkpoint_before(&mut self, current: Option<&Record>) -> Result<()> {
+        self.sweep(current)?;
         let own = self.path.parent().unwrap_or(&self.path);
         for directory in [own, &self.root] {
             let synced = Dir::open(directory).and_then(|dir| dir.sync_file_system());
@@ -308,6 +320,29 @@ impl Journal {
         self.epoch += 1;
         self.tail = PAGE;
         self.close()
+    }
+
+    /// Removes what killed calls staged and no record of this journal names. No transaction may be
+    /// open, except `current`, which is about to be appended.
+    fn sweep(&self, current: Option<&Record>) -> Result<()> {
+        let own = self.path.parent().unwrap_or(&self.path);
+        let records = || {
+            let (mut all, mut at) = (Vec::new(), PAGE);
+            while let Some((epoch, _, record, end)) = self.read(at)? {
+                if epoch != self.epoch {
+                    break;
+                }
+                all.push(record);
+                at = end;
+            }
+            Ok(all)
+        };
+        sweep::sweep(own, records, current)
+    }
+
+    /// Removes a damaged record, which no call can recover.
+    pub(super) fn remove_torn(&mut self) {
+        let _ = self.file.write_all_at(&[0; RECORD_HEAD], self.tail);
     }
 
     /// Syncs everything that records describe, then overwrites all records with zeros: they may have
@@ -389,16 +424,36 @@ type FoundRecord = (u64, u64, Record, u64);
 /// # Errors
 /// `IO_ERROR`; `INTERNAL` if a complete record cannot be decoded.
 pub(super) fn record_at(file: &File, at: u64, size: u64) -> Result<Option<FoundRecord>> {
+    Ok(match look_at(file, at, size)? {
+        Found::Record(record) => Some(record),
+        Found::Torn(..) | Found::Nothing => None,
+    })
+}
+
+/// What is at an offset of a journal.
+enum Found {
+    Nothing,
+    /// The head of a record with this epoch and number, whose payload is not the one that was
+    /// written.
+    Torn(u64, u64),
+    Record(FoundRecord),
+}
+
+fn look_at(file: &File, at: u64, size: u64) -> Result<Found> {
     let fail = |error: std::io::Error| failed("read the journal", file.path(), &error);
     if at + RECORD_HEAD as u64 > size {
-        return Ok(None);
+        return Ok(Found::Nothing);
     }
     let mut head = [0; RECORD_HEAD];
     file.read_exact_at(&mut head, at).map_err(fail)?;
     let len = u32_at(&head, 4);
     let end = at + RECORD_HEAD as u64 + u64::from(len);
-    if u32_at(&head, 0) != RECORD_MAGIC || end > size {
-        return Ok(None);
+    if u32_at(&head, 0) != RECORD_MAGIC {
+        return Ok(Found::Nothing);
+    }
+    let (epoch, number) = (u64_at(&head, 12), u64_at(&head, 20));
+    if end > size {
+        return Ok(Found::Torn(epoch, number));
     }
     let mut payload = vec![0; len as usize];
     file.read_exact_at(&mut payload, at + RECORD_HEAD as u64).map_err(fail)?;
@@ -406,10 +461,10 @@ pub(super) fn record_at(file: &File, at: u64, size: u64) -> Result<Option<FoundR
     crc.update(&head[12..]);
     crc.update(&payload);
     if crc.finalize() != u32_at(&head, 8) {
-        return Ok(None);
+        return Ok(Found::Torn(epoch, number));
     }
     let record = postcard::from_bytes(&payload).map_err(|error| internal(&error.to_string()))?;
-    Ok(Some((u64_at(&head, 12), u64_at(&head, 20), record, end)))
+    Ok(Found::Record((epoch, number, record, end)))
 }
 
 /// Whether the journal has a record that is not closed, or records of an earlier boot.
@@ -535,16 +590,13 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_record_is_ignored() {
+    fn a_torn_record_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
         let (mut journal, _) =
             Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap();
         journal.append(&record(1)).unwrap();
         journal.file.write_all_at(&[0xff], PAGE + RECORD_HEAD as u64).unwrap();
-        assert!(matches!(
-            Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap().1,
-            Pending::Nothing
-        ));
+        assert!(matches!(opened(dir.path()).1, Pending::Torn));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::log::{PAGE, is_pending, record_at};
 use super::record::Record;
+use super::sweep::staged_files;
 use edt_git::{Loose, Repo, SpareObjects};
 use edt_io::file::{File, OpenMode};
 use edt_io::fs;
@@ -25,7 +26,17 @@ pub fn state_directories(common: &Path) -> Vec<(Option<std::ffi::OsString>, Path
 /// its last one. A call that runs there looks the same.
 #[must_use]
 pub fn has_pending(state: &Path) -> bool {
-    File::open(&state.join("journal"), OpenMode::ReadOnly).is_ok_and(|file| is_pending(&file))
+    match File::open(&state.join("journal"), OpenMode::ReadOnly) {
+        Ok(file) => is_pending(&file),
+        Err(_) => !is_unused(state),
+    }
+}
+
+/// Whether no call has written anything in the worktree of `state`. Its journal may be lost.
+#[must_use]
+pub fn is_unused(state: &Path) -> bool {
+    !["journal", "ref", "head", "stage/index"].iter().any(|name| state.join(name).exists())
+        && staged_files(state).is_empty()
 }
 
 /// The objects in the journals of a repository.

@@ -12,7 +12,7 @@ use super::pointers::{BranchOrigin, BranchUpdate};
 use super::record::{ChangeRecord, FileRecord, Record};
 use super::recovery_steps::{follow_refs, install, report};
 use super::rollback::Rollback;
-use super::{private, restart, restart_index};
+use super::{lost, private, restart, restart_index};
 use edt_git::objects::ObjectCheck;
 use edt_git::{Oid, Repo, objects};
 use edt_io::permanent_as_none;
@@ -53,16 +53,28 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
         Pending::AfterRestart(records, closed) => {
             restart::recover_all(repo, &mut journal, &records, closed)?
         }
-        Pending::Quarantined(path) => Some(Recovered {
-            action: "quarantined",
-            commit: None,
-            files: Vec::new(),
-            left: Vec::new(),
-            detail: format!(
+        Pending::Missing => lost::release(repo)?,
+        Pending::Torn => {
+            let released = lost::release(repo)?;
+            journal.remove_torn();
+            released
+        }
+        Pending::Quarantined(path) => {
+            let mut detail = format!(
                 "The journal could not be read and was renamed to {}. No file was changed.",
                 path.shown()
-            ),
-        }),
+            );
+            if let Some(released) = lost::release(repo)? {
+                detail = format!("{detail} {}", released.detail);
+            }
+            Some(Recovered {
+                action: "quarantined",
+                commit: None,
+                files: Vec::new(),
+                left: Vec::new(),
+                detail,
+            })
+        }
     };
     Ok((journal, recovered))
 }

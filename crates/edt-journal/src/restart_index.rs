@@ -84,8 +84,7 @@ pub(super) fn move_entries(
         }
     }
     // The index follows HEAD, so entries that differ from HEAD's tree are skipped.
-    let head =
-        repo.head()?.commit.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
+    let head = repo.head_tree()?;
     let mut moving = Vec::new();
     for chain in chains.into_values() {
         let in_head = match repo.tracked(head, &chain.last.path)? {

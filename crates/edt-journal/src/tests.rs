@@ -201,6 +201,34 @@ impl Scratch {
     }
 }
 
+/// A record of a transaction that stages `files`.
+pub(crate) fn record_of_files(files: Vec<FileRecord>) -> Record {
+    let id = || Id::from(Oid::from_bytes_or_panic(&[1; 20]));
+    Record::ChangeSet(Box::new(ChangeRecord {
+        branch: BranchRecord {
+            name: MAIN.to_owned(),
+            from: super::record::OriginRecord::Existing(id()),
+            new: id(),
+            stat: None,
+            log: String::new(),
+            in_head: false,
+            head_from: None,
+            head_stat: None,
+            point: None,
+        },
+        create: Vec::new(),
+        time: 0,
+        journal: 0,
+        head_to: None,
+        replace: Vec::new(),
+        drop: Vec::new(),
+        private: None,
+        files,
+        entries: Vec::new(),
+        objects: Vec::new(),
+    }))
+}
+
 /// Makes the journal in `directory` one of an earlier boot.
 pub(crate) fn restart(directory: &Path) {
     let path = directory.join("journal");

@@ -244,6 +244,9 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
     let mut results = Vec::new();
     for name in ["index.lock", "HEAD.lock", "config.lock"] {
         let path = context.git_dir.join(name);
+        if context.left.contains(&path) {
+            continue;
+        }
         if let Some(minutes @ 10..) = fs::minutes_old(&path) {
             let found = format!("{} is {minutes} minutes old.", path.shown());
             results.push(probe_result(
@@ -253,6 +256,12 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
                 Some("If no Git program runs here, a crashed one left it: the user may remove it."),
             ));
         }
+    }
+    if !context.left.is_empty() {
+        let names: Vec<String> = context.left.iter().map(|path| path.shown().to_string()).collect();
+        let found = format!("A killed edt left {}.", names.join(", "));
+        let next = Some("`edt doctor --fix` removes what is edt's own.");
+        results.push(probe_result("leftovers", Health::Broken, &found, next));
     }
     let leftover_staged_files = leftover_staged_files(context);
     if !leftover_staged_files.is_empty() {
@@ -283,12 +292,9 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
         ));
     }
     let directories = Scratch::abandoned(Environment::Process, &context.git_dir);
-    if let (true, Some(first)) = (results.is_empty(), directories.first()) {
-        let found = format!(
-            "No stale lock was found, but {} scratch directories: {}, ….",
-            directories.len(),
-            first.shown()
-        );
+    if !directories.is_empty() {
+        let names: Vec<String> = directories.iter().map(|path| path.shown().to_string()).collect();
+        let found = format!("A killed edt left scratch directories: {}.", names.join(", "));
         let next = Some("`edt doctor --fix` removes them.");
         results.push(probe_result("leftovers", Health::Ok, &found, next));
     }
@@ -325,7 +331,8 @@ fn leftover_staged_files(context: &DoctorContext) -> Vec<PathBuf> {
         path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"index"))
     };
     let old = |path: &PathBuf| fs::minutes_old(path).is_some_and(|minutes| minutes >= 10);
-    fs::files_in(&state.join("stage")).into_iter().filter(is_not_index).filter(old).collect()
+    let files = fs::files_in(&state.join("stage")).into_iter().filter(is_not_index).filter(old);
+    files.filter(|path| !context.left.contains(path)).collect()
 }
 
 fn is_in_git(context: &DoctorContext, path: &Path) -> Result<bool> {

@@ -45,6 +45,8 @@ pub struct DoctorContext {
     pub git_dir: PathBuf,
     /// edt's directory for this worktree; `None` in a bare repository.
     pub state: Option<PathBuf>,
+    /// Files that killed calls left in the Git directory.
+    pub left: Vec<PathBuf>,
     /// What was recovered when the repository was opened, or why it could not be opened.
     pub opened: std::result::Result<Option<Recovered>, String>,
 }

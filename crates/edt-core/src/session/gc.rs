@@ -11,8 +11,8 @@ use super::list::{self, SessionState, SessionSummary};
 use super::workspace::LockedWorkspace;
 use edt_git::{Oid, Repo, Worktree};
 use edt_io::{fs, lock, spawn};
-use edt_journal::private;
 use edt_journal::recover::delete_refs;
+use edt_journal::{lost, private};
 use edt_types::{Code, Finding, Result};
 
 /// What to remove.
@@ -74,6 +74,9 @@ pub fn gc(mut workspace: LockedWorkspace, options: GcOptions) -> Result<GcReport
     report.sessions.iter().for_each(|(name, _)| private::remove_session(repo, name));
     kept::remove_older(repo, options.before);
     remove_state_of_gone_worktrees(repo);
+    // It removes what killed calls staged.
+    journal.checkpoint()?;
+    lost::release(repo)?;
     workspace.release();
     let repo = &workspace.repo;
     if !repo.has_precious_objects() {

@@ -58,6 +58,11 @@ impl GcLock {
     }
 }
 
+/// Whether the process that took the lock at `path` has ended.
+pub(super) fn is_abandoned(path: &Path) -> bool {
+    fs::read_small(path, MAX_BYTES).is_some() && holder(path, &clock::host_name()).is_none()
+}
+
 /// Moves `own` to `path`, where the file of a process that has ended may be.
 fn install(own: &Path, path: &Path, host: &str) -> Result<()> {
     let fail = |error: std::io::Error| failed("write", path, &error);

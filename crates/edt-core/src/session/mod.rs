@@ -40,6 +40,7 @@ pub mod land_plan;
 pub(crate) mod land_review;
 pub mod land_target;
 mod left_by_user;
+pub mod leftovers;
 pub mod list;
 pub mod log;
 pub mod message;

@@ -13,7 +13,7 @@ use edt_git::trust::Configuration;
 use edt_git::{FileId, Oid, Repo, Tracked};
 use edt_io::Environment;
 use edt_io::lock::{self, LockGuard};
-use edt_journal::peek::JournalObjects;
+use edt_journal::peek::{self, JournalObjects};
 use edt_journal::{Journal, open_recovered};
 use edt_lang::TreeCache;
 use edt_types::trace::names::{LOCK, RECOVER};
@@ -193,7 +193,7 @@ impl LockedWorkspace {
     /// As [`LockedWorkspace::open`].
     pub fn read(start: &Path, options: &Options) -> Result<(Repo, Option<Recovered>)> {
         let repo = opened(start, options)?;
-        if !repo.state_path().join("journal").exists() {
+        if peek::is_unused(repo.state_path()) {
             return Ok((repo, None));
         }
         match LockedWorkspace::of(repo, options.clone()) {

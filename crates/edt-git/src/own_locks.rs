@@ -1,0 +1,71 @@
+//! The locks of refs that a killed edt left, found without a journal: each is a hard link to one of
+//! edt's staging files.
+
+use std::path::{Path, PathBuf};
+
+use super::repo::Repo;
+use super::swap::lock_path;
+use edt_io::fs;
+use edt_types::Result;
+
+impl Repo {
+    /// The locks of refs that are edt's own in this worktree. The caller holds the worktree's lock,
+    /// so that no running call has them.
+    #[must_use]
+    pub fn own_ref_locks(&self) -> Vec<PathBuf> {
+        let mut locks = vec![lock_path(&self.packed_refs()), lock_path(&self.ref_path("HEAD"))];
+        let mut open = vec![self.common_dir().join("refs"), self.git_dir().join("refs")];
+        while let Some(directory) = open.pop() {
+            for path in fs::names_in(&directory).into_iter().map(|name| directory.join(name)) {
+                match path.symlink_metadata() {
+                    Ok(found) if found.is_dir() => open.push(path),
+                    _ if is_lock(&path) => locks.push(path),
+                    _ => {}
+                }
+            }
+        }
+        locks.retain(|lock| self.is_own(lock));
+        locks.sort();
+        locks.dedup();
+        locks
+    }
+
+    /// Removes the locks of refs that are edt's own. Returns their paths.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn unlock_own_refs(&self) -> Result<Vec<PathBuf>> {
+        let locks = self.own_ref_locks();
+        locks.iter().try_for_each(|lock| self.unlock_own(lock))?;
+        Ok(locks)
+    }
+}
+
+fn is_lock(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "lock")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::swap::REF;
+    use edt_testkit::ScratchRepo;
+
+    #[test]
+    fn only_locks_that_edt_made_are_removed() {
+        let scratch = ScratchRepo::with(&[("a", "1")]);
+        let repo = Repo::open(scratch.path()).unwrap();
+        std::fs::create_dir_all(repo.state_path()).unwrap();
+        repo.stage_ref("", REF).unwrap();
+        let own = ["refs/edt/a/base", "refs/heads/main"].map(|name| repo.ref_path(name));
+        for path in own.iter().chain([&repo.packed_refs()]) {
+            std::mem::forget(repo.hold_lock(path, REF).unwrap());
+        }
+        let other = lock_path(&repo.ref_path("refs/heads/other"));
+        std::fs::write(&other, "").unwrap();
+        assert_eq!(repo.own_ref_locks().len(), 3);
+        assert_eq!(repo.unlock_own_refs().unwrap().len(), 3);
+        assert_eq!(repo.own_ref_locks(), [PathBuf::new(); 0]);
+        assert!(other.exists());
+    }
+}

@@ -1,0 +1,130 @@
+//! What a killed call leaves is recognised and removed, whatever became of the journal.
+
+use std::path::Path;
+
+use edt_testkit::{Progress, share};
+
+use crate::crash::{CALLS, EDIT, Scenario, copy, points, scenario, several, traced};
+use crate::test_repo::{TestRepo, has_strace};
+
+// --- the journal is lost while a transaction is open ----------------------------------------------------------------------
+
+/// What happens to the journal after the kill.
+#[derive(Clone, Copy, Debug)]
+enum Lost {
+    Deleted,
+    Overwritten,
+    /// The header is whole, the last record is not.
+    TornRecord,
+}
+
+const STATE: &str = ".git/edt/main";
+
+fn lose(workspace: &TestRepo, how: Lost) {
+    use std::os::unix::fs::FileExt as _;
+    let path = workspace.root.join(STATE).join("journal");
+    let Ok(file) = std::fs::File::options().read(true).write(true).open(&path) else { return };
+    match how {
+        Lost::Deleted => std::fs::remove_file(path).unwrap(),
+        Lost::Overwritten => file.write_all_at(&[0x55; 100], 0).unwrap(),
+        Lost::TornRecord => {
+            let mut tail = [0; 8];
+            file.read_exact_at(&mut tail, 20).unwrap();
+            // In the payload, after magic, length, checksum, epoch and number.
+            file.write_all_at(&[0x55; 8], u64::from_le_bytes(tail) + 40).unwrap();
+        }
+    }
+}
+
+/// What is wrong after a kill and the loss of the journal.
+fn after_the_loss(workspace: &TestRepo) -> Vec<String> {
+    let mut faults = Vec::new();
+    let status = workspace.edt(&["status"]);
+    faults.extend((status.exit != 0).then(|| format!("edt status: {}", status.json)));
+    let locks = workspace.locks();
+    // The next landing makes the Git directory for hooks again.
+    let locks: Vec<&String> = locks.iter().filter(|lock| !lock.contains("/land/")).collect();
+    if !locks.is_empty() {
+        faults.push(format!("locks left: {locks:?}"));
+        return faults;
+    }
+    let staged = workspace.git(&["diff", "--cached", "--name-status", "HEAD"]);
+    faults.extend((!staged.is_empty()).then(|| format!("staged: {staged:?}")));
+    let again = workspace.edt(&["status"]).json["recovered"].clone();
+    faults.extend((!again.is_null()).then(|| format!("recovered again: {again}")));
+    // What was staged before the record was written is removed with the next checkpoint.
+    workspace.edt(&["doctor", "--fix"]);
+    let left = transaction_files(workspace);
+    faults.extend((!left.is_empty()).then(|| format!("staged files left: {left:?}")));
+    let more = workspace.edt(&["apply", "z.txt", "--mode", "append", "--content", "more\n"]);
+    faults.extend((more.exit != 0).then(|| format!("a further apply: {:?}", more.codes())));
+    let commit = workspace.try_git(&["commit", "--quiet", "--allow-empty", "-m", "x"]);
+    let said = String::from_utf8_lossy(&commit.stderr).into_owned();
+    faults.extend((!commit.status.success()).then(|| format!("git commit: {said}")));
+    let fsck = workspace.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
+    faults.extend((!fsck.status.success()).then(|| "git fsck".to_owned()));
+    faults
+}
+
+/// The files that a transaction staged: `<process>-<commit>-<number>`.
+fn transaction_files(workspace: &TestRepo) -> Vec<String> {
+    let names = std::fs::read_dir(workspace.root.join(STATE).join("stage")).into_iter().flatten();
+    let names = names.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| !name.starts_with("index") && !name.starts_with("kept-")).collect()
+}
+
+/// Kills the scenario's command at each point, and loses the journal in each way.
+fn survives_the_loss(scenario: &Scenario) {
+    let progress = Progress::start();
+    let dir = tempfile::tempdir().unwrap();
+    let workspace = copy(scenario, &dir.path().join("whole"));
+    let trace = traced(scenario, &workspace, &dir.path().join("trace"), &all_calls());
+    let points = points(&trace);
+    let all = points.iter().flat_map(|point| {
+        [Lost::Deleted, Lost::Overwritten, Lost::TornRecord].map(|how| (point.clone(), how))
+    });
+    let all = share(all.collect(), 3, 12);
+    let mut faults = Vec::new();
+    for ((call, number), how) in &all {
+        let workspace = copy(scenario, &dir.path().join("copy"));
+        killed(scenario, &workspace, dir.path(), call, *number);
+        lose(&workspace, *how);
+        for fault in after_the_loss(&workspace) {
+            faults.push(format!("{call} {number}, {how:?}: {fault}"));
+        }
+    }
+    progress.done("leftovers", scenario.name, all.len());
+    let count = all.len();
+    assert!(faults.is_empty(), "{}: of {count}:\n{}", scenario.name, faults.join("\n"));
+}
+
+fn all_calls() -> Vec<String> {
+    vec!["-e".into(), format!("trace={CALLS}")]
+}
+
+/// Runs the scenario's command, killed at the call with that number.
+fn killed(scenario: &Scenario, workspace: &TestRepo, dir: &Path, call: &str, number: usize) {
+    let inject = format!("inject={call}:signal=KILL:when={number}");
+    let options = ["-e".into(), format!("trace={call}"), "-e".into(), inject];
+    traced(scenario, workspace, &dir.join("log"), &options);
+}
+
+#[test]
+fn a_journal_that_is_lost_in_an_edit() {
+    if has_strace() {
+        survives_the_loss(&scenario("lost journal, edit", true, EDIT, None));
+    }
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn a_journal_that_is_lost_in_other_calls() {
+    if has_strace() {
+        let several = Some(several());
+        survives_the_loss(&scenario("lost journal, several", true, &["apply"], several));
+        survives_the_loss(&scenario("lost journal, undo", true, &["undo"], None));
+        survives_the_loss(&scenario("lost journal, landing", true, &["land"], None));
+        survives_the_loss(&scenario("lost journal, abandon", true, &["abandon"], None));
+        survives_the_loss(&scenario("lost journal, no switch", false, EDIT, None));
+    }
+}
