@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::render::{BAD, DIM, GOOD, NAME, NOTE, paint};
+use super::user_files::user_directory;
 use edt_agents::hook::doctor::{self, NOT_PROTECTED};
 use edt_agents::hook::install::{self, Force};
 use edt_agents::hook::location::HooksLocation;
@@ -16,6 +17,7 @@ use edt_agents::hook::probe::{DoctorContext, Health, ProbeResult};
 use edt_agents::hook::step::HookAction;
 use edt_core::session::leftovers;
 use edt_core::session::workspace::LockedWorkspace;
+use edt_git::Repo;
 use edt_types::text::Shown as _;
 use edt_types::{DryRun, Refusal, Result, Status};
 
@@ -59,7 +61,7 @@ impl Args {
             .unwrap_or_default();
         let (state, opened, left) = match context.repo() {
             Ok((repo, recovered)) => {
-                (Some(repo.state_path().to_owned()), Ok(recovered), leftovers::find(&repo))
+                (Some(repo.state_path().to_owned()), Ok(recovered), left(&repo))
             }
             Err(findings) => (
                 location.top.as_ref().map(|_| location.common.join("edt")),
@@ -92,15 +94,23 @@ impl Args {
     }
 }
 
+/// What killed calls left in the repository and in edt's data directory of the user.
+fn left(repo: &Repo) -> Vec<PathBuf> {
+    let mut found = leftovers::find(repo);
+    let data = user_directory("XDG_DATA_HOME", ".local/share");
+    found.extend(data.into_iter().flat_map(|data| leftovers::below(&data.join("edt"))));
+    found
+}
+
 /// Removes what killed calls left in the Git directory. Returns what was removed, in words.
 fn remove_left(context: &Context, doctor_context: &mut DoctorContext) -> Result<Vec<String>> {
     if doctor_context.left.is_empty() {
         return Ok(Vec::new());
     }
     let mut workspace = context.quiet_workspace()?;
-    let removed = leftovers::remove(&mut workspace)?;
+    leftovers::remove(&mut workspace, &doctor_context.left)?;
     let LockedWorkspace { repo, .. } = workspace;
-    doctor_context.left = leftovers::find(&repo);
+    let removed = std::mem::replace(&mut doctor_context.left, left(&repo));
     Ok(removed.iter().map(|path| format!("removed {}", path.shown())).collect())
 }
 

@@ -1,5 +1,6 @@
 //! What killed calls left in the Git directory, for `edt doctor`.
 
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use super::gc_lock;
 use super::workspace::LockedWorkspace;
 use edt_git::Repo;
-use edt_io::{clock, failed, fs, lock};
+use edt_io::{clock, failed, fs, lock, spawn};
 use edt_journal::{lost, sweep};
 use edt_types::Result;
 
@@ -20,7 +21,7 @@ const IN_USE: Duration = Duration::from_millis(50);
 pub fn find(repo: &Repo) -> Vec<PathBuf> {
     let state = repo.state_path();
     if !state.join("lock").exists() {
-        return absolute(&temporary_files(repo));
+        return absolute(&[temporary_files(repo), in_worktree(repo)].concat());
     }
     let Ok(_lock) = lock::acquire(&state.join("lock"), "doctor", Duration::ZERO) else {
         return Vec::new();
@@ -32,6 +33,7 @@ fn all(repo: &Repo) -> Vec<PathBuf> {
     let mut found = lost::own_locks(repo);
     found.extend(sweep::staged_files(repo.state_path()));
     found.extend(temporary_files(repo));
+    found.extend(in_worktree(repo));
     absolute(&found)
 }
 
@@ -40,23 +42,50 @@ fn absolute(paths: &[PathBuf]) -> Vec<PathBuf> {
     paths.iter().map(|path| fs::real_path(path)).collect()
 }
 
-/// Removes what [`find`] finds. Staged files that may be a user's only copy are kept under another
-/// name.
+/// Temporary files of dead processes in `directory` and below, which is edt's own.
+#[must_use]
+pub fn below(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for path in fs::names_in(directory).into_iter().map(|name| directory.join(name)) {
+        if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            found.extend(below(&path));
+        } else if is_of_dead_process(&path) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Temporary files of dead processes among the untracked files of the worktree.
+fn in_worktree(repo: &Repo) -> Vec<PathBuf> {
+    let args = ["ls-files", "-z", "--others", "--", "*.edt-*"];
+    let Ok(ran) = spawn::git(repo.environment(), repo.root_path(), &args, b"") else {
+        return Vec::new();
+    };
+    let paths = ran.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    let paths = paths.map(|path| repo.root_path().join(OsStr::from_bytes(path)));
+    paths.filter(|path| is_of_dead_process(path)).collect()
+}
+
+/// Removes `found`, as [`find`] and [`below`] return it. Staged files that may be a user's only copy
+/// are kept under another name.
 ///
 /// # Errors
 /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-pub fn remove(workspace: &mut LockedWorkspace) -> Result<Vec<PathBuf>> {
+pub fn remove(workspace: &mut LockedWorkspace, found: &[PathBuf]) -> Result<()> {
     let LockedWorkspace { repo, journal, .. } = workspace;
-    let found = all(repo);
     // It removes staged files.
     journal.checkpoint()?;
     lost::release(repo)?;
-    for path in temporary_files(repo) {
-        let removed =
-            if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-        removed.map_err(|error| failed("remove", &path, &error))?;
+    for path in found {
+        let removed = match path.symlink_metadata() {
+            Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+            Ok(_) if is_temporary(path) => fs::remove_file(path),
+            _ => Ok(()),
+        };
+        removed.map_err(|error| failed("remove", path, &error))?;
     }
-    Ok(found)
+    Ok(())
 }
 
 /// Files that were to replace others, and the Git directory of a landing's hooks.
@@ -96,7 +125,11 @@ fn is_temporary(path: &Path) -> bool {
     if name == b"gc.pid" {
         return gc_lock::is_abandoned(path);
     }
-    let name = String::from_utf8_lossy(name);
+    is_of_dead_process(path)
+}
+
+fn is_of_dead_process(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
     let numbers = name.rsplit_once(".edt-").and_then(|(_, end)| end.split_once('-'));
     numbers.is_some_and(|(process, number)| {
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -118,7 +151,7 @@ mod tests {
         let running = format!(".git/edt/main/x.edt-{}-0", clock::process_id());
         scratch.write(&running, "x");
         assert_eq!(find(&scratch.repo()).len(), 2);
-        assert_eq!(remove(&mut scratch.open()).unwrap().len(), 2);
+        remove(&mut scratch.open(), &find(&scratch.repo())).unwrap();
         assert_eq!(find(&scratch.repo()), [PathBuf::new(); 0]);
         assert!(scratch.text(&running).is_some());
     }
