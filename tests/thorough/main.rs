@@ -17,6 +17,7 @@
 mod concurrency;
 mod crash;
 mod faults;
+mod filesystems;
 mod kill_matrix;
 mod leftovers;
 mod other_readers;

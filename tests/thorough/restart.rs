@@ -183,6 +183,59 @@ fn status_first_after_power_cut() {
     }
 }
 
+/// Git packs the branch whose last move was lost.
+#[test]
+fn gc_first_after_power_cut() {
+    for lost in [Lost::Index, Lost::Branch, Lost::File] {
+        let cut = Cut::after_two_edits();
+        let tip = cut.workspace.rev("HEAD");
+        cut.lose(lost);
+        cut.workspace.git(&["gc", "--quiet"]);
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0, "{lost:?}");
+        assert_eq!(cut.workspace.rev("HEAD"), tip, "{lost:?}");
+        assert_eq!(cut.workspace.text("a.txt"), "four\n", "{lost:?}");
+        assert_eq!(cut.workspace.status(), "", "{lost:?}");
+        cut.workspace.is_sound();
+    }
+}
+
+/// The begin of a session moves no entry, and holds the index all the same.
+#[test]
+fn the_lock_of_a_begin_is_removed_after_a_restart() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.write(".git/index.lock", "");
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.locks(), Vec::<String>::new());
+    cut.workspace.overwrite("a.txt", "two\n");
+}
+
+/// The bytes, the new directory and the rename of a created file are lost, and another change of
+/// the same edit to the directory above is not.
+#[test]
+fn a_created_file_is_created_again_although_its_staged_bytes_are_torn() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.edt(&["apply", "nd/n.txt", "--mode", "create", "--content", "new\n"]).landed();
+    let state = workspace.git_dir("--git-common-dir").join("edt/main");
+    let names = crate::power::staged_names(&fs::read(state.join("journal")).unwrap());
+    let file = workspace.root.join("nd/n.txt");
+    let staged = state.join("stage").join(&names["nd/n.txt"]);
+    fs::rename(&file, &staged).unwrap();
+    let time = fs::metadata(&staged).unwrap().modified().unwrap();
+    let torn = File::options().write(true).open(&staged).unwrap();
+    torn.set_len(0).unwrap();
+    torn.set_modified(time).unwrap();
+    fs::remove_dir(workspace.root.join("nd")).unwrap();
+    let journal = File::options().write(true).open(state.join("journal")).unwrap();
+    journal.write_all_at(&[0xee; 16], 36).unwrap();
+    assert_eq!(workspace.edt(&["status"]).exit, 0);
+    assert_eq!(workspace.text("nd/n.txt"), "new\n");
+    assert_eq!(workspace.status(), "");
+}
+
 #[test]
 fn an_entry_that_the_user_put_back_stays_after_a_restart() {
     let cut = Cut::after_two_edits();

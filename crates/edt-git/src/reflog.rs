@@ -167,10 +167,17 @@ impl Repo {
     /// The new value in the last complete line of the log of `name`.
     #[must_use]
     pub fn last_logged(&self, name: &str) -> Option<Oid> {
+        self.last_move(name).map(|(_, to)| to)
+    }
+
+    /// The old and the new value in the last complete line of the log.
+    #[must_use]
+    pub fn last_move(&self, name: &str) -> Option<(Oid, Oid)> {
         let bytes = std::fs::read(self.log_path(name)).ok()?;
         let complete = &bytes[..complete_len(&bytes, self.null().as_slice().len() * 2)];
         let line = complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?;
-        Oid::from_hex(line.split(|b| *b == b' ').nth(1)?).ok()
+        let mut ids = line.split(|b| *b == b' ').map(Oid::from_hex);
+        Some((ids.next()?.ok()?, ids.next()?.ok()?))
     }
 
     fn log_path(&self, name: &str) -> PathBuf {

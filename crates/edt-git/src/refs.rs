@@ -199,12 +199,21 @@ impl Repo {
     #[must_use]
     pub fn ref_stat(&self, name: &str) -> Option<Stat> {
         let below = Dir::open(self.common_dir()).ok()?;
-        let (directory, file) = name.rsplit_once('/')?;
-        let loose = match below.beneath(directory.as_bytes()) {
-            Ok(Parent::Open(dir)) => dir.stat(file.as_bytes()).ok().flatten(),
-            _ => None,
-        };
-        loose.or_else(|| below.stat(b"packed-refs").ok().flatten())
+        loose_stat(&below, name).or_else(|| below.stat(b"packed-refs").ok().flatten())
+    }
+
+    /// Whether the ref has a file of its own.
+    #[must_use]
+    pub fn has_loose_ref(&self, name: &str) -> bool {
+        Dir::open(self.common_dir()).is_ok_and(|below| loose_stat(&below, name).is_some())
+    }
+}
+
+fn loose_stat(below: &Dir, name: &str) -> Option<Stat> {
+    let (directory, file) = name.rsplit_once('/')?;
+    match below.beneath(directory.as_bytes()) {
+        Ok(Parent::Open(dir)) => dir.stat(file.as_bytes()).ok().flatten(),
+        _ => None,
     }
 }
 

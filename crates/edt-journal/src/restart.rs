@@ -46,8 +46,11 @@ pub(super) fn recover_all(
             names.iter().try_for_each(|name| repo.unlock_ref(name))?;
         }
     }
-    let (changes, rolled_back) = split_by_outcome(records);
+    let (mut changes, mut rolled_back) = split_by_outcome(records);
     let stage = StagingArea::open(repo)?;
+    for (record, ..) in changes.iter_mut().chain(&mut rolled_back) {
+        renumber_devices(repo, &stage, record);
+    }
     for (record, ..) in changes.iter().chain(&rolled_back) {
         objects::write_missing(repo, &record.loose(), ObjectCheck::Bytes)?;
         record.private.iter().try_for_each(|record| private::recover(repo, record))?;
@@ -100,6 +103,25 @@ pub(super) fn recover_all(
     Ok(Some(recovered))
 }
 
+/// Gives the recorded files the numbers that their devices have now. A device may have another
+/// number in each boot, and on btrfs and overlayfs after each mount; the numbers of inodes stay.
+fn renumber_devices(repo: &Repo, stage: &StagingArea<'_>, record: &mut ChangeRecord) {
+    let device = |old: &mut Option<Stat>, now: Option<Stat>| {
+        if let (Some(old), Some(now)) = (old, now) {
+            old.dev = now.dev;
+        }
+    };
+    device(&mut record.branch.stat, repo.ref_stat(&record.branch.name));
+    device(&mut record.branch.head_stat, repo.head_stat());
+    for file in &mut record.files {
+        let (here, staged) = (stage.stat(file), stage.staged_stat(file));
+        if let (Some((.., old)), Some(now)) = (&mut file.old, here.or(staged)) {
+            old.dev = now.dev;
+        }
+        device(&mut file.staged, staged.or(here));
+    }
+}
+
 /// Removes the private records of transactions that were rolled back. A later attempt may have made
 /// the same commit.
 fn remove_private(repo: &Repo, changes: &[Recorded], rolled_back: &[Recorded]) {
@@ -145,7 +167,8 @@ fn unlock(
     // A lock that is newer than the last transaction belongs to a running process.
     let last = changes.iter().chain(rolled_back).map(|(record, ..)| record.time).max().unwrap_or(0);
     let before = UNIX_EPOCH + Duration::from_secs((last + MAX_SWAP_SECONDS).unsigned_abs());
-    if changes.iter().chain(rolled_back).any(|(record, ..)| !record.entries.is_empty()) {
+    // A transaction that moves no entry, as the begin of a session, holds the index, too.
+    if last > 0 {
         index::unlock_stale(repo, stage, before)?;
     }
     repo.unlock_packed_refs()?;
@@ -240,13 +263,14 @@ fn restore_branches(repo: &Repo, changes: &[Recorded], closed: u64) -> Result<bo
             continue;
         };
         let stat = repo.ref_stat(name);
+        let packed = !repo.has_loose_ref(name) && is_last_move_own(repo, name, current, changes);
         let replaced = |(record, earlier, _): &Recorded| {
             let same_file = match (&record.branch.stat, &stat) {
                 (None, None) => true,
                 (Some(seen), Some(stat)) => seen.same_content_as(stat),
                 _ => false,
             };
-            earlier.name == *name && earlier.old() == Some(current) && same_file
+            earlier.name == *name && earlier.old() == Some(current) && (same_file || packed)
         };
         if current == branch.new || !changes[..=i].iter().any(replaced) {
             continue;
@@ -256,6 +280,15 @@ fn restore_branches(repo: &Repo, changes: &[Recorded], closed: u64) -> Result<bo
         moved = true;
     }
     Ok(moved)
+}
+
+/// Whether the log of the branch `name` tells of no move by someone else away from a recorded value.
+/// `git gc` packs a ref whose last move was lost, and then the file of the ref tells nothing.
+fn is_last_move_own(repo: &Repo, name: &str, current: Oid, changes: &[Recorded]) -> bool {
+    let Some((from, to)) = repo.last_move(name) else { return false };
+    let of_branch = || changes.iter().map(|(_, branch, _)| branch).filter(|one| one.name == name);
+    of_branch().any(|branch| (branch.start(), branch.new) == (from, to))
+        || to == current && of_branch().all(|branch| branch.new != from)
 }
 
 /// The transactions whose commit is in their branch. A user may have moved the branch since.
@@ -400,7 +433,8 @@ fn restore_file(
 fn was_removed(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -> Result<bool> {
     let Some(staged) = file.staged else { return Ok(false) };
     // A rename moves the file from one name to the other: it has not happened.
-    if stage.staged(file)? == StagedState::New {
+    // Another file of the same transaction may have changed the directory since.
+    if stage.staged(file)? == StagedState::New || stage.is_own(file) {
         return Ok(false);
     }
     let wrap = |error: std::io::Error| failed("read", repo.root_path(), &error);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::files::{StagedState, StagingArea, TargetState};
 use super::record::FileRecord;
-use edt_io::disk::{Parent, RenameMode};
+use edt_io::disk::{Parent, RenameMode, Stat};
 use edt_io::failed;
 use edt_types::text::Shown as _;
 use edt_types::{RepoPath, Result, Warning};
@@ -76,13 +76,16 @@ impl StagingArea<'_> {
 
     /// Whether the staged file is the one that the record staged and nobody has written to since. A
     /// power failure may have torn it.
-    fn is_own(&self, record: &FileRecord) -> bool {
-        let here = self
-            .staging_dir(record)
-            .ok()
-            .and_then(|staging| staging.stat(record.stage.as_bytes()).ok().flatten());
+    pub(super) fn is_own(&self, record: &FileRecord) -> bool {
+        let here = self.staged_stat(record);
         here.zip(record.staged)
             .is_some_and(|(here, own)| here.inode() == own.inode() && here.mtime <= own.mtime)
+    }
+
+    /// The stat of what has the staged name.
+    pub(super) fn staged_stat(&self, record: &FileRecord) -> Option<Stat> {
+        let staging = self.staging_dir(record).ok()?;
+        staging.stat(record.stage.as_bytes()).ok().flatten()
     }
 
     /// Removes the staged file if its state is in `known`; otherwise preserves it.

@@ -164,7 +164,7 @@ fn restart(root: &Path) {
 
 /// Lets the inodes of a journal's records have been touched until 2030: what a test puts back by a
 /// link has a new `ctime`, which no program can set, and by which edt would recognize a change by
-/// the user. The numbers take as many bytes as before.
+/// the user. Their device has another number, too. The numbers take as many bytes as before.
 pub(crate) fn forgive(journal: &mut [u8]) {
     const LATER: i64 = 1_900_000_000;
     let mut at = 4096;
@@ -178,8 +178,13 @@ pub(crate) fn forgive(journal: &mut [u8]) {
         if let Record::ChangeSet(change) = &mut record {
             for file in &mut change.files {
                 let stats = file.old.iter_mut().map(|(_, _, stat)| stat).chain(&mut file.staged);
-                stats.for_each(|stat| stat.ctime.0 = LATER);
+                stats.for_each(|stat| {
+                    stat.ctime.0 = LATER;
+                    stat.dev ^= 1;
+                });
             }
+            let branch = &mut change.branch;
+            branch.stat.iter_mut().chain(&mut branch.head_stat).for_each(|stat| stat.dev ^= 1);
         }
         let payload = postcard::to_stdvec(&record).unwrap();
         assert_eq!(payload.len(), len);
@@ -188,6 +193,22 @@ pub(crate) fn forgive(journal: &mut [u8]) {
         journal[at + 8..at + 12].copy_from_slice(&crc);
         at += 28 + len;
     }
+}
+
+/// The staged name of each path in a journal's records.
+pub(crate) fn staged_names(journal: &[u8]) -> BTreeMap<String, String> {
+    let (mut names, mut at) = (BTreeMap::new(), 4096);
+    while let Some(head) = journal.get(at..at + 28) {
+        let len = u32::from_le_bytes(head[4..8].try_into().unwrap()) as usize;
+        let Some(payload) = journal.get(at + 28..at + 28 + len) else { break };
+        let Ok(record) = postcard::from_bytes(payload) else { break };
+        if let Record::ChangeSet(change) = record {
+            let name = |path: &[u8]| String::from_utf8(path.to_vec()).unwrap();
+            names.extend(change.files.iter().map(|file| (name(&file.path), file.stage.clone())));
+        }
+        at += 28 + len;
+    }
+    names
 }
 
 /// What a story did: its events, after which of them each command had answered, and the states

@@ -1,0 +1,281 @@
+//! A block device that remembers every write and every flush: a file in a FUSE file system of one
+//! file, served by a thread, below a loop device. It speaks the kernel's protocol itself.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+
+use super::mounts::{command, quiet};
+use crate::rng::Dice;
+
+const BLOCK: usize = 4096;
+/// What a disk writes in one piece.
+const SECTOR: usize = 512;
+const LARGEST: usize = 1 << 20;
+
+/// The blocks of a disk that are not zero.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Blocks {
+    size: u64,
+    blocks: HashMap<u64, Arc<[u8; BLOCK]>>,
+}
+
+impl Blocks {
+    pub(super) fn of(path: &Path) -> Blocks {
+        let mut file = File::open(path).unwrap();
+        let size = file.metadata().unwrap().len();
+        let mut disk = Blocks { size, blocks: HashMap::new() };
+        let (mut buffer, mut at) = (vec![0; LARGEST], 0_u64);
+        loop {
+            let got = file.read(&mut buffer).unwrap();
+            if got == 0 {
+                return disk;
+            }
+            if buffer[..got].iter().any(|byte| *byte != 0) {
+                disk.write(at, &buffer[..got]);
+            }
+            at += got as u64;
+        }
+    }
+
+    fn write(&mut self, mut at: u64, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (block, from) = (at / BLOCK as u64, (at % BLOCK as u64) as usize);
+            let count = bytes.len().min(BLOCK - from);
+            let zeros = bytes[..count].iter().all(|byte| *byte == 0);
+            if !zeros || self.blocks.contains_key(&block) {
+                let kept = self.blocks.entry(block).or_insert_with(|| Arc::new([0; BLOCK]));
+                Arc::make_mut(kept)[from..from + count].copy_from_slice(&bytes[..count]);
+            }
+            at += count as u64;
+            bytes = &bytes[count..];
+        }
+    }
+
+    fn read(&self, at: u64, len: usize) -> Vec<u8> {
+        let mut out = vec![0; len.min(self.size.saturating_sub(at) as usize)];
+        let mut done = 0;
+        while done < out.len() {
+            let now = at + done as u64;
+            let (block, from) = (now / BLOCK as u64, (now % BLOCK as u64) as usize);
+            let count = (out.len() - done).min(BLOCK - from);
+            if let Some(bytes) = self.blocks.get(&block) {
+                out[done..done + count].copy_from_slice(&bytes[from..from + count]);
+            }
+            done += count;
+        }
+        out
+    }
+
+    /// Writes a sparse file with these blocks.
+    pub(super) fn save(&self, path: &Path) {
+        let file = File::create(path).unwrap();
+        file.set_len(self.size).unwrap();
+        for (block, bytes) in &self.blocks {
+            file.write_all_at(&bytes[..], block * BLOCK as u64).unwrap();
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Event {
+    Write(u64, Vec<u8>),
+    Flush,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    now: Blocks,
+    log: Vec<Event>,
+}
+
+/// How the writes that no flush followed are treated.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Keep {
+    All,
+    None,
+    /// Each one or not, and some of them torn at a sector.
+    Some,
+    /// All but one.
+    ButOne,
+}
+
+/// The mounted recorder. Dropping it unmounts it.
+pub(super) struct Recorder {
+    directory: PathBuf,
+    before: Blocks,
+    state: Arc<Mutex<State>>,
+}
+
+impl Recorder {
+    /// Mounts the recorder at `directory`; its file is `disk.img`.
+    pub(super) fn mount(directory: &Path, before: &Blocks) -> Option<Recorder> {
+        std::fs::create_dir_all(directory).unwrap();
+        let device = OpenOptions::new().read(true).write(true).open("/dev/fuse").ok()?;
+        let mut mount = command("mount");
+        mount.args(["-i", "-t", "fuse", "-o"]);
+        mount.arg("fd=0,rootmode=40000,user_id=0,group_id=0,allow_other,max_read=131072");
+        mount.arg("recorder").arg(directory).stdin(Stdio::from(device.try_clone().unwrap()));
+        if !mount.output().unwrap().status.success() {
+            return None;
+        }
+        let state = Arc::new(Mutex::new(State { now: before.clone(), log: Vec::new() }));
+        let served = Arc::clone(&state);
+        std::thread::spawn(move || serve(device, &served));
+        Some(Recorder { directory: directory.to_owned(), before: before.clone(), state })
+    }
+
+    pub(super) fn image(&self) -> PathBuf {
+        self.directory.join("disk.img")
+    }
+
+    /// How many writes and flushes there were until now.
+    pub(super) fn position(&self) -> usize {
+        self.state.lock().unwrap().log.len()
+    }
+
+    /// What the disk holds if the power goes after `position` events.
+    pub(super) fn cut(&self, position: usize, keep: Keep, dice: &mut Dice) -> Blocks {
+        let state = self.state.lock().unwrap();
+        let log = &state.log[..position];
+        let safe = log.iter().rposition(|event| matches!(event, Event::Flush)).unwrap_or(0);
+        let mut disk = self.before.clone();
+        let pending = log.len() - safe;
+        let lost = if pending > 0 { safe + dice.roll(pending as u64) as usize } else { position };
+        for (n, event) in log.iter().enumerate() {
+            let Event::Write(at, bytes) = event else { continue };
+            let kept = match keep {
+                _ if n < safe => bytes.len(),
+                Keep::All => bytes.len(),
+                Keep::None => 0,
+                Keep::ButOne => {
+                    if n == lost {
+                        0
+                    } else {
+                        bytes.len()
+                    }
+                }
+                Keep::Some => match dice.roll(8) {
+                    0..4 => bytes.len(),
+                    4..7 => 0,
+                    _ => dice.roll((bytes.len() / SECTOR) as u64 + 1) as usize * SECTOR,
+                },
+            };
+            disk.write(*at, &bytes[..kept]);
+        }
+        disk
+    }
+
+    /// Counts for the last line: writes, flushes.
+    pub(super) fn counts(&self) -> BTreeMap<&'static str, usize> {
+        let mut counts = BTreeMap::new();
+        for event in &self.state.lock().unwrap().log {
+            let name = if matches!(event, Event::Flush) { "flushes" } else { "writes" };
+            *counts.entry(name).or_default() += 1;
+        }
+        counts
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        quiet(command("umount").arg("-l").arg(&self.directory));
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+}
+
+/// Answers the kernel until the file system is unmounted. The numbers are those of `fuse_kernel.h`.
+fn serve(mut device: File, state: &Mutex<State>) {
+    let mut buffer = vec![0; LARGEST + 65536];
+    loop {
+        let len = match device.read(&mut buffer) {
+            Ok(len) if len >= 40 => len,
+            // ENOENT: the request was interrupted.
+            Err(error) if matches!(error.raw_os_error(), Some(2 | 4 | 11)) => continue,
+            _ => return,
+        };
+        let (head, body) = buffer[..len].split_at(40);
+        let (opcode, unique, node) = (word(head, 4), long(head, 8), long(head, 16));
+        let answer: Result<Vec<u8>, i32> = match opcode {
+            // FORGET, INTERRUPT and BATCH_FORGET have no answer.
+            2 | 36 | 42 => continue,
+            26 => Ok(init(body)),
+            1 if body.starts_with(b"disk.img\0") => {
+                let mut out = longs(&[2, 0, 3600, 3600, 0]);
+                out.extend(attributes(2, state.lock().unwrap().now.size));
+                Ok(out)
+            }
+            1 => Err(2),
+            3 | 4 => {
+                let mut out = longs(&[3600, 0]);
+                out.extend(attributes(node, state.lock().unwrap().now.size));
+                Ok(out)
+            }
+            14 | 27 => Ok(longs(&[0, 0])),
+            15 => {
+                let (at, size) = (long(body, 8), word(body, 16) as usize);
+                Ok(state.lock().unwrap().now.read(at, size))
+            }
+            16 => {
+                let (at, size) = (long(body, 8), word(body, 16));
+                let bytes = &body[40..40 + size as usize];
+                let mut state = state.lock().unwrap();
+                state.now.write(at, bytes);
+                state.log.push(Event::Write(at, bytes.to_vec()));
+                Ok(longs(&[u64::from(size)]))
+            }
+            20 => {
+                state.lock().unwrap().log.push(Event::Flush);
+                Ok(Vec::new())
+            }
+            17 => Ok(longs(&[1 << 20, 1 << 19, 1 << 19, 16, 8, 4096 | 255 << 32, 4096, 0, 0, 0])),
+            18 | 25 | 29 | 34 | 28 => Ok(Vec::new()),
+            _ => Err(38),
+        };
+        let (error, payload) = answer.map_or_else(|code| (-code, Vec::new()), |out| (0, out));
+        let mut out = u32::try_from(16 + payload.len()).unwrap().to_le_bytes().to_vec();
+        out.extend(error.to_le_bytes());
+        out.extend(unique.to_le_bytes());
+        out.extend(payload);
+        if device.write_all(&out).is_err() && opcode == 26 {
+            return;
+        }
+    }
+}
+
+fn longs(values: &[u64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn init(body: &[u8]) -> Vec<u8> {
+    // Big writes, and as many pages as LARGEST has.
+    let flags: u32 = (1 << 5) | (1 << 22);
+    let mut out = Vec::new();
+    for value in
+        [7, 31, word(body, 8), flags, 12 | 10 << 16, LARGEST as u32, 1, (LARGEST / 4096) as u32]
+    {
+        out.extend(value.to_le_bytes());
+    }
+    out.resize(64, 0);
+    out
+}
+
+fn attributes(node: u64, size: u64) -> Vec<u8> {
+    let file = node == 2;
+    let mut out = longs(&[node, if file { size } else { 0 }, size / 512, 0, 0, 0]);
+    for value in [0, 0, 0, if file { 0o100_600 } else { 0o040_755 }, 1, 0, 0, 0, 4096, 0_u32] {
+        out.extend(value.to_le_bytes());
+    }
+    out
+}
