@@ -354,9 +354,19 @@ fn restore_files(
         restored.kept.extend(permanent_as_none(stage.preserve_foreign(file))?.flatten());
     }
     let named = [repo.head()?.branch, repo.symbolic_ref(pointer)?];
+    // Before any file is restored, because that changes the directories.
+    let mut removed: HashSet<&[u8]> = HashSet::new();
+    for (path, target) in &targets {
+        if stage.stat(target.file).is_none()
+            && permanent_as_none(was_removed(repo, stage, target.file))? != Some(false)
+        {
+            removed.insert(path);
+        }
+    }
     for (path, target) in &targets {
         let in_session = named.iter().flatten().any(|name| *name == target.branch.name);
-        match permanent_as_none(restore_file(repo, stage, target, &histories[path], in_session))? {
+        let may_create = in_session && !removed.contains(path);
+        match permanent_as_none(restore_file(repo, stage, target, &histories[path], may_create))? {
             Some(true) => restored.files.push(RepoPath::from_tree(path)),
             Some(false) => {}
             None => restored.left.push(RepoPath::from_tree(path)),
@@ -394,7 +404,7 @@ fn restore_file(
     stage: &StagingArea<'_>,
     target: &Target<'_>,
     history: &PathHistory,
-    in_session: bool,
+    may_create: bool,
 ) -> Result<bool> {
     let mut file = FileRecord { new: target.new.clone(), ..target.file.clone() };
     let path = RepoPath::from_tree(&file.path);
@@ -410,7 +420,7 @@ fn restore_file(
     let is_edt_content = match &here {
         // A lost creation and a deletion look nearly the same. Only in the worktree of the session
         // is it the former.
-        None => history.nothing && in_session && !was_removed(repo, stage, &file)?,
+        None => history.nothing && may_create,
         Some(here) => history.holds(repo, stage, &file, here),
     };
     let recorded_by = if target.committed { target.branch.new } else { target.branch.start() };
