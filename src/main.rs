@@ -14,5 +14,8 @@ fn main() -> ExitCode {
     if let Some(code) = edt_run::sandbox::child::entry(std::env::args_os()) {
         return code;
     }
+    if std::env::args_os().skip(1).take(2).eq(["gc", "--auto"]) {
+        edt_io::background::close_inherited();
+    }
     cli::main(std::env::args_os())
 }

@@ -236,6 +236,26 @@ fn a_created_file_is_created_again_although_its_staged_bytes_are_torn() {
     assert_eq!(workspace.status(), "");
 }
 
+/// Nothing was lost: whatever is staged is as the user left it.
+#[test]
+fn what_the_user_staged_stays_after_an_orderly_restart() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.overwrite("a.txt", "two\n");
+    for path in ["n1.txt", "n2.txt", "n3.txt"] {
+        workspace.edt(&["apply", path, "--mode", "create", "--content", "x\n"]).landed();
+    }
+    workspace.git(&["rm", "--quiet", "--cached", "n1.txt"]);
+    workspace.git(&["mv", "n2.txt", "moved.txt"]);
+    workspace.git(&["rm", "--quiet", "n3.txt"]);
+    workspace.git(&["checkout", "--quiet", "main", "--", "a.txt"]);
+    workspace.write("a.txt", "one\nmore\n");
+    let status = workspace.status();
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart_with_header(true);
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.status(), status);
+}
+
 #[test]
 fn an_entry_that_the_user_put_back_stays_after_a_restart() {
     let cut = Cut::after_two_edits();

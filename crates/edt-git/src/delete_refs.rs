@@ -39,7 +39,9 @@ impl Repo {
                 existing.push((name.as_str(), *from));
             }
         }
-        let refs = existing;
+        let mut refs = existing;
+        // Two processes take the locks in the same order.
+        refs.sort();
         if refs.is_empty() {
             return Ok(());
         }
@@ -104,7 +106,9 @@ impl Repo {
             .and_then(|()| file::sync(&staging));
         written.map_err(|error| failed("write", &staging, &error))?;
         self.share(&staging)?;
-        fs::rename(&staging, path).map_err(|error| failed("write", path, &error).into())
+        // The packed refs of a second checkout may be a link to those of the first.
+        fs::rename(&staging, &fs::real_path(path))
+            .map_err(|error| failed("write", path, &error).into())
     }
 }
 

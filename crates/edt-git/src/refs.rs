@@ -114,10 +114,10 @@ impl Repo {
         let mut before = packed();
         // A ref that is packed meanwhile may be in neither list.
         for _ in 0..MOST_READS {
-            let found = self.refs_below_once(prefix)?;
+            let found = self.refs_below_once(prefix);
             let after = packed();
-            if before == after {
-                return Ok(found);
+            if before == after && found.is_ok() {
+                return found;
             }
             before = after;
         }

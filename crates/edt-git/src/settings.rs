@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::Repo;
-use edt_io::failed;
 use edt_io::sharing::Sharing;
+use edt_io::{failed, fs};
 use edt_types::Result;
 
 impl Repo {
@@ -23,8 +23,9 @@ impl Repo {
         self.sharing() != Sharing::Umask
     }
 
-    /// Gives the new file or directory at `path`, and the directories between it and the common
-    /// directory, the permissions of a shared repository.
+    /// Gives the new file or directory at `path`, and the directories between it and its Git
+    /// directory, the permissions of a shared repository. What is in no Git directory of this
+    /// repository is not changed.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
@@ -32,8 +33,11 @@ impl Repo {
         if !self.is_shared() {
             return Ok(());
         }
-        let inside = path.ancestors().take_while(|above| *above != self.common_dir());
-        for one in inside {
+        // The common directory of a linked worktree is `…/worktrees/NAME/../..`.
+        let path = fs::real_path(path);
+        let tops = [self.git_dir(), self.common_dir()].map(fs::real_path);
+        let Some(top) = tops.iter().find(|top| path.starts_with(top)) else { return Ok(()) };
+        for one in path.ancestors().take_while(|above| above != top) {
             self.sharing().apply(one).map_err(|error| failed("share", one, &error))?;
         }
         Ok(())
@@ -43,7 +47,7 @@ impl Repo {
     #[must_use]
     pub fn packs_automatically(&self) -> bool {
         let config = self.inner.config_snapshot();
-        config.integer("gc.auto") != Some(0)
+        config.integer("gc.auto").is_none_or(|most| most > 0)
             && config.boolean("maintenance.auto") != Some(false)
             && !self.has_precious_objects()
     }

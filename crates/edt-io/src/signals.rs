@@ -7,7 +7,7 @@ const ENDING: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Si
 
 /// Signals that end the process wait while this value lives; `SIGKILL` does not. Only for the
 /// thread that made it: in a process with other threads the kernel gives the signal to one of them.
-/// Programs that are started meanwhile get the signals.
+/// A program that is started meanwhile inherits the mask: start none.
 #[must_use = "the signals wait only while this value lives"]
 #[derive(Debug)]
 pub struct HeldSignals {

@@ -80,7 +80,7 @@ impl ChangeSet {
 pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Result<Vec<Warning>> {
     journal.check_closed()?;
     // Until the journal is closed, a signal would leave locks that block the user's Git.
-    let _signals = HeldSignals::hold();
+    let signals = HeldSignals::hold();
     journal.make_room()?;
     let stage = StagingArea::open(repo)?;
     let tx = format!("{:x}-{}", process_id(), change.branch.new.to_hex_with_len(8));
@@ -89,17 +89,18 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
         staged.records.push(stage.put(file, &tx, i)?);
     }
     let moves: Vec<EntryMove>;
-    let (mut plan, mut entries) = (None, Vec::new());
+    let (mut plan, mut entries, mut index) = (None, Vec::new(), None);
     if let Some((view, wanted)) = change.index.take() {
         let record = |entry| EntryRecord::of(entry, view.has_no_stat(&entry.path));
         entries = wanted.iter().filter_map(record).collect();
-        moves = wanted;
+        (moves, index) = (wanted, view.stat());
         plan = Some(view.prepare(&stage, &moves, &change.touched_trees)?);
     } else {
         moves = Vec::new();
     }
     let record = ChangeRecord {
         journal: journal.inode()?,
+        index,
         ..record_of(repo, &change, &staged.records, entries)
     };
     let recorded = sync_large(repo, &change.objects)
@@ -125,6 +126,10 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
     // If Git rewrites the index, perhaps several times, recovery cannot distinguish that from a
     // user's change.
     let delegated = matches!(plan, Some(IndexPlan::Delegate));
+    // Git would inherit the mask, and so would a filter that it starts.
+    if delegated {
+        drop(signals);
+    }
     let lasting = change.must_be_synced() || delegated;
     match after_commit_point(repo, &change, &stage, &moves, (plan, held), journal.pointer()) {
         Ok(()) => {
@@ -409,6 +414,7 @@ fn record_of(
         private: change.private.clone().filter(is_small),
         files: files.to_vec(),
         entries,
+        index: None,
         objects: change
             .objects
             .iter()

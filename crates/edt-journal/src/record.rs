@@ -19,8 +19,9 @@ pub enum Record {
     ChangeSet(Box<ChangeRecord>),
     /// The transaction with that number was rolled back and must never be finished.
     RolledBack(u64),
-    /// These refs are about to be deleted. If that is interrupted, their locks are removed.
-    Deletion(Vec<String>),
+    /// These refs are about to be deleted, if they have these values. The next call finishes an
+    /// interrupted deletion.
+    Deletion(Vec<(String, Id)>),
 }
 
 /// A transaction.
@@ -43,6 +44,9 @@ pub struct ChangeRecord {
     pub files: Vec<FileRecord>,
     /// The index entries to change if HEAD is on the branch.
     pub entries: Vec<EntryRecord>,
+    /// The stat of the index before the change. If it is still the same file after a restart, the
+    /// change of the index was lost.
+    pub index: Option<Stat>,
     /// What the private store keeps of this transaction, unless it is large: then it was synced
     /// before.
     pub private: Option<PrivateRecord>,

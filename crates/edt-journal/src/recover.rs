@@ -9,7 +9,7 @@ use super::files::{StagingArea, TargetState};
 use super::index;
 use super::log::{Journal, Pending};
 use super::pointers::{BranchOrigin, BranchUpdate};
-use super::record::{ChangeRecord, FileRecord, Record};
+use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{follow_refs, install, report};
 use super::rollback::Rollback;
 use super::{lost, private, restart, restart_index};
@@ -42,8 +42,8 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
             journal.close()?;
             None
         }
-        Pending::Interrupted(_, Record::Deletion(names)) => {
-            unlock_deleted(repo, &names)?;
+        Pending::Interrupted(_, Record::Deletion(refs)) => {
+            finish_deletion(repo, &refs)?;
             journal.close()?;
             None
         }
@@ -125,16 +125,26 @@ pub fn delete_refs(repo: &Repo, journal: &mut Journal, refs: &[(String, Oid)]) -
     }
     journal.check_closed()?;
     let _signals = HeldSignals::hold();
-    journal.append(&Record::Deletion(refs.iter().map(|(name, _)| name.clone()).collect()))?;
+    let recorded = refs.iter().map(|(name, from)| (name.clone(), Id::from(*from)));
+    journal.append(&Record::Deletion(recorded.collect()))?;
     let deleted = repo.delete_refs(refs);
     journal.close()?;
     deleted
 }
 
-/// Removes the locks of an interrupted deletion of refs.
-fn unlock_deleted(repo: &Repo, names: &[String]) -> Result<()> {
+/// Removes the locks of an interrupted deletion, and deletes the refs that still have their values.
+pub(super) fn finish_deletion(repo: &Repo, refs: &[(String, Id)]) -> Result<()> {
     repo.unlock_packed_refs()?;
-    names.iter().try_for_each(|name| repo.unlock_ref(name))
+    refs.iter().try_for_each(|(name, _)| repo.unlock_ref(name))?;
+    let mut left = Vec::new();
+    for (name, from) in refs {
+        if let Some(from) = from.oid()
+            && repo.ref_value(name)? == Some(from)
+        {
+            left.push((name.clone(), from));
+        }
+    }
+    repo.delete_refs(&left)
 }
 
 /// Removes the lock files that edt created in Git's directory to move `branch`, and no others.

@@ -12,16 +12,17 @@ use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::files::{StagedState, StagingArea, TargetState};
+use super::index;
 use super::log::Journal;
 use super::path_history::{MAX_SWAP_SECONDS, PathHistory};
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::private::{self, PrivateRecord};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{follow_refs, install, is_in_head, report, unless_denied};
-use super::{index, restart_index};
+use super::restart_index::{self, OtherLosses};
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, objects};
-use edt_io::disk::Parent;
+use edt_io::disk::{Parent, Stat};
 use edt_io::{failed, permanent_as_none};
 use edt_types::{Recovered, RepoPath, Result, text::Shown as _};
 
@@ -42,8 +43,9 @@ pub(super) fn recover_all(
 ) -> Result<Option<Recovered>> {
     let pointer = journal.pointer();
     for (_, record) in records {
-        if let Record::Deletion(names) = record {
-            names.iter().try_for_each(|name| repo.unlock_ref(name))?;
+        // Which of them were closed is not known, and the user may have made one again.
+        if let Record::Deletion(refs) = record {
+            refs.iter().try_for_each(|(name, _)| repo.unlock_ref(name))?;
         }
     }
     let (mut changes, mut rolled_back) = split_by_outcome(records);
@@ -76,7 +78,11 @@ pub(super) fn recover_all(
     }
     let committed: Vec<&ChangeRecord> = committed.iter().map(|(record, ..)| record).collect();
     let all: Vec<&ChangeRecord> = changes.iter().map(|(record, ..)| record).collect();
-    let lost = restart_index::restore(repo, &stage, &committed, &all)?;
+    // An orderly shutdown closes and syncs every record.
+    let was_cut = records.last().is_none_or(|(number, _)| *number >= closed);
+    let anything = moved || was_cut || !restored.files.is_empty();
+    let losses = if anything { OtherLosses::Some } else { OtherLosses::None };
+    let lost = restart_index::restore(repo, &stage, &committed, &all, losses)?;
     repair_logs(repo, &changes)?;
     remove_private(repo, &changes, &rolled_back);
     journal.checkpoint()?;
@@ -679,6 +685,8 @@ mod tests {
         let change = scratch.change(&scratch.repo(), TWO);
         published(&scratch);
         std::fs::write(index, old).unwrap();
+        // The header of the journal is not synced: it does not know of the change.
+        scratch.lose_header();
         restarted(&scratch);
         assert_eq!(scratch.state(), scratch.after(&change, "two\n"));
     }

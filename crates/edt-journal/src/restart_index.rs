@@ -10,14 +10,24 @@ use super::index_backup;
 use super::record::{ChangeRecord, EntryRecord, FileRecord};
 use edt_git::index::IndexState;
 use edt_git::{Repo, TouchedTrees, Tracked};
+use edt_io::disk::Stat;
 use edt_types::Result;
+
+/// Whether anything besides the index was lost, so that the index may be an old one that some program
+/// wrote again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OtherLosses {
+    None,
+    Some,
+}
 
 /// Brings the index to the state after the `committed` ones of `all` transactions. A torn index is
 /// replaced by the last one that another program wrote, otherwise by one made from HEAD; the
 /// returned text says what may be lost.
 ///
-/// The values of the entries decide, not who wrote the index last: between the power failure and
-/// this call any `git status` may have rewritten an old index.
+/// After a loss the values of the entries decide, not who wrote the index last: any `git status` may
+/// have written an old index again. After an orderly restart only the very file that a record
+/// replaced is an old index, and every other one is as the user left it.
 ///
 /// # Errors
 /// `REPOSITORY_BUSY`, `IO_ERROR`.
@@ -26,11 +36,22 @@ pub(super) fn restore(
     stage: &StagingArea<'_>,
     committed: &[&ChangeRecord],
     all: &[&ChangeRecord],
+    losses: OtherLosses,
 ) -> Result<Option<&'static str>> {
     if committed.iter().all(|record| record.entries.is_empty()) {
         return Ok(None);
     }
     let lost = if IndexView::is_intact(repo)? {
+        let here = IndexView::read(repo)?.stat();
+        let replaced = |record: &&ChangeRecord| match (record.index, here) {
+            (Some(index), Some(here)) => Stat { dev: here.dev, ..index }.same_content_as(&here),
+            (None, None) => true,
+            _ => false,
+        };
+        let with_entries = || all.iter().filter(|record| !record.entries.is_empty());
+        if losses == OtherLosses::None && !with_entries().any(replaced) {
+            return Ok(None);
+        }
         None
     } else if index_backup::restore_backup(repo, stage)? {
         Some(OLDER)

@@ -178,6 +178,7 @@ impl Scratch {
                 .flat_map(|(_, moves)| moves)
                 .filter_map(|entry| EntryRecord::of(entry, false))
                 .collect(),
+            index: index.and_then(|(view, _)| view.stat()),
             objects: change
                 .objects
                 .iter()
@@ -193,6 +194,18 @@ impl Scratch {
 
     pub(crate) fn journal(&self, repo: &Repo) -> Journal {
         open_recovered(repo, POINTER).unwrap().0
+    }
+
+    /// Sets the header of the journal back to before its first record.
+    pub(crate) fn lose_header(&self) {
+        let path = self.repo().state_path().join("journal");
+        let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
+        let mut head = [0; 52];
+        file.read_exact_at(&mut head, 0).unwrap();
+        head[20..28].copy_from_slice(&4096_u64.to_le_bytes());
+        head[28..36].copy_from_slice(&1_u64.to_le_bytes());
+        file.write_all_at(&head, 0).unwrap();
+        file.write_all_at(&crc32fast::hash(&head).to_le_bytes(), 52).unwrap();
     }
 
     /// Makes the journal one of an earlier boot.
@@ -225,6 +238,7 @@ pub(crate) fn record_of_files(files: Vec<FileRecord>) -> Record {
         private: None,
         files,
         entries: Vec::new(),
+        index: None,
         objects: Vec::new(),
     }))
 }

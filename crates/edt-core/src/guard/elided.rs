@@ -76,7 +76,7 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
         if subject.is_over() {
             return None;
         }
-        if is_in_example(subject, row) {
+        if is_in_example(subject, row, line) {
             continue;
         }
         let removed = removed.get_or_init(|| {
@@ -111,8 +111,15 @@ fn is_statement(subject: &Subject<'_>, row: usize) -> bool {
     matches!(subject.new_tree(), Some(Ok(tree)) if fills_body(tree))
 }
 
-/// Whether the line continues an example of Python: `... ` below `>>> `.
-fn is_in_example(subject: &Subject<'_>, row: usize) -> bool {
+/// Whether the line continues an example of Python: `... ` below `>>> `, and says nothing about the
+/// rest of a file.
+fn is_in_example(subject: &Subject<'_>, row: usize, line: &[u8]) -> bool {
+    const REST: [&[u8]; 5] = [b"existing", b"rest of", b"remaining", b"unchanged", b"same as"];
+    let is_python = subject.language().is_some_and(|language| language.name == "python");
+    let line = line.to_ascii_lowercase();
+    if !is_python || REST.iter().any(|word| memchr::memmem::find(&line, word).is_some()) {
+        return false;
+    }
     let lines = subject.lines().texts().1;
     let has = |row: usize, sign: &[u8]| lines[row].trim_ascii_start().starts_with(sign);
     let first = (0..row).rev().find(|row| !has(*row, b"..."));
@@ -408,6 +415,9 @@ mod tests {
         assert!(found("a.py", code, "...\ng = 1\n"));
         let example = "\"\"\"\n>>> @a\n... class C(object):\n\"\"\"\n";
         assert!(!found("a.py", &example.replace("(object)", ""), example));
+        let rest = "\"\"\"Doc.\n\n>>> f()\n... existing code ...\n\"\"\"\n";
+        assert!(found("a.py", code, rest));
+        assert!(found("a.go", "package a\nvar a = 1\n", "package a\n>>> f\n... rest unchanged\n"));
         assert!(!found("a.py", code, "t = \"\"\"\n{% if a %}\n    ...\n\"\"\"\n"));
         let code = "package a\n// x [command]\nvar a = 1\n";
         assert!(found("a.go", code, "package a\n// existing code...\n"));

@@ -29,7 +29,8 @@ pub(super) fn recover(repo: &Repo, options: &Options) -> Option<Recovered> {
         else {
             continue;
         };
-        let Ok(other) = Repo::open_worktree(options.environment, &root) else { continue };
+        // The caller's environment may name another index or worktree (`GIT_INDEX_FILE` in a hook).
+        let Ok(other) = Repo::open_exactly(options.environment, &root) else { continue };
         let other = trusting(other, options);
         if let Ok((_, Some(recovered))) = open_recovered(&other, POINTER) {
             let detail = format!("In the worktree {}: {}", root.shown(), recovered.detail);

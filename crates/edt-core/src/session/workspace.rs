@@ -154,7 +154,7 @@ impl LockedWorkspace {
     /// As [`LockedWorkspace::open`].
     pub fn neighbour(&self, root: &Path) -> Result<LockedWorkspace> {
         LockedWorkspace::of(
-            trusting(Repo::open_worktree(self.options.environment, root)?, &self.options),
+            trusting(Repo::open_exactly(self.options.environment, root)?, &self.options),
             self.options.clone(),
         )
     }

@@ -13,7 +13,11 @@ pub(crate) fn declarations(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Ve
             }
             let Some(length) = memchr::memmem::find(&text[at..], close) else { break };
             from = at + length + close.len();
-            blank_out(&mut out[at..from]);
+            // A part whose own end is gone would hide all text up to the end of another one.
+            let inside = &text[at + open.len()..at + length];
+            if memchr::memmem::find(inside, open).is_none() {
+                blank_out(&mut out[at..from]);
+            }
         }
     }
     Some(out)
@@ -34,5 +38,7 @@ mod tests {
             " ".repeat(4)
         );
         assert_eq!(rewritten(declarations, text), blank);
+        let lost = "<![CDATA[ a <p <b <![CDATA[ c ]]>";
+        assert_eq!(rewritten(declarations, lost), lost);
     }
 }
