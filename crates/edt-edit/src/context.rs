@@ -6,6 +6,7 @@
 //! file, lines of the file that the hunk leaves out, or dots for lines of the file. The lines of the
 //! file stay as they are.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::align::{self, Alignment, is_elision};
@@ -17,6 +18,7 @@ use super::placement::Placement;
 use super::suggest;
 use super::suggest_edit;
 use super::table::LineTable;
+use super::votes::{MAX_POSITIONS, Votes};
 use edt_types::MatchedBy;
 use edt_types::text::BOM;
 
@@ -26,8 +28,6 @@ const MAX_ALTERED: usize = 2;
 const MAX_LEFT_OUT: usize = 3;
 /// The most lines of the file that dots may represent.
 const MAX_ELIDED: usize = 120;
-/// A line that occurs more often cannot show the place.
-const MAX_POSITIONS: usize = 100;
 /// The most ways in which a hunk may fit.
 const MAX_FITS: usize = 50;
 /// How many more distinctive lines must be at the place than at any other.
@@ -259,7 +259,7 @@ fn has_sure_changes(table: &LineTable<'_>, hunk: &Hunk, fit: &Fit) -> bool {
     let lines = &hunk.lines;
     // In a block, what is context follows from a comparison of its two texts.
     let is_compared = lines.iter().any(|line| is_context(line) && !line.marked);
-    if is_compared && (suggest_edit::moves_a_line(hunk) || is_beside_change(lines, fit)) {
+    if is_compared && (suggest_edit::moves_a_line(hunk) || may_be_elsewhere(lines, fit)) {
         return false;
     }
     let (mut first, mut at) = (0, 0);
@@ -302,16 +302,29 @@ fn has_sure_changes(table: &LineTable<'_>, hunk: &Hunk, fit: &Fit) -> bool {
     true
 }
 
-/// Whether a change is beside the difference, without a distinctive line between them.
-fn is_beside_change(lines: &[HunkLine], fit: &Fit) -> bool {
+/// Whether another comparison of the texts of a block could put the difference elsewhere: a line
+/// that is changed is context, too, or the difference is between two changes, or no distinctive line
+/// is between it and the changes.
+fn may_be_elsewhere(lines: &[HunkLine], fit: &Fit) -> bool {
     let mut old = (0..lines.len()).filter(|&at| lines[at].side != Side::New);
     let Some(from) = old.nth(fit.sent.start) else { return false };
     let (above, below) = (&lines[..from], &lines[from + fit.sent.len()..]);
+    let is_distinctive = |line: &&HunkLine| line.text.trim_ascii().len() > 2;
+    let (context, changed): (Vec<&HunkLine>, Vec<&HunkLine>) =
+        lines.iter().filter(is_distinctive).partition(|line| is_context(line));
+    let changed: HashSet<&[u8]> = changed.iter().map(|line| line.text.as_slice()).collect();
+    let repeats = context.iter().any(|line| changed.contains(line.text.as_slice()));
     let has_change = |part: &[HunkLine]| part.iter().any(|line| !is_context(line));
-    let is_distinctive = |line: &HunkLine| line.text.trim_ascii().len() > 2;
-    let sure_above = above.iter().rev().take_while(|line| is_context(line)).any(is_distinctive);
-    let sure_below = below.iter().take_while(|line| is_context(line)).any(is_distinctive);
-    has_change(above) && !sure_above || has_change(below) && !sure_below
+    let sure = match (has_change(above), has_change(below)) {
+        (true, false) => {
+            above.iter().rev().take_while(|line| is_context(line)).any(|line| is_distinctive(&line))
+        }
+        (false, true) => {
+            below.iter().take_while(|line| is_context(line)).any(|line| is_distinctive(&line))
+        }
+        (one, _) => !one,
+    };
+    repeats || !sure
 }
 
 /// How many lines further up and down a run that only adds or only removes could be described.
@@ -363,23 +376,12 @@ fn changed_part(hunk: &Hunk, apart: &Range<usize>) -> Option<Range<usize>> {
 
 /// Whether no other place of the file has nearly as many of the lines, in the same order.
 fn is_unique(loose: &LineTable<'_>, old: &[&HunkLine], fit: &Fit) -> bool {
-    let mut own = 0;
-    let mut votes: std::collections::BTreeMap<isize, usize> = std::collections::BTreeMap::new();
-    let offset = |line: usize, at: usize| line.cast_signed() - at.cast_signed();
-    for (at, line) in old.iter().enumerate() {
-        let text = &line.text;
-        if text.trim_ascii().len() <= 2 || loose.frequency(text) > MAX_POSITIONS {
-            continue;
-        }
-        own += usize::from(fit.lines[at].is_some());
-        for other in loose.positions_of(text).filter(|&other| fit.lines[at] != Some(other)) {
-            *votes.entry(offset(other, at)).or_default() += 1;
-        }
-    }
-    let near = MAX_LEFT_OUT.cast_signed();
-    let best = votes.keys().map(|from| votes.range(*from..=from + near).map(|vote| vote.1).sum());
-    let best: usize = best.max().unwrap_or(0);
-    own >= best + MARGIN
+    let others = Votes::of(loose, old, &fit.lines);
+    let can_vote = |line: &HunkLine| {
+        line.text.trim_ascii().len() > 2 && loose.frequency(&line.text) <= MAX_POSITIONS
+    };
+    let own = old.iter().zip(&fit.lines).filter(|(line, at)| at.is_some() && can_vote(line));
+    own.count() >= others.most(MAX_LEFT_OUT) + MARGIN
 }
 
 #[cfg(test)]
@@ -631,23 +633,44 @@ def save(path, data):
         refused(&after, &hunk);
     }
 
+    /// The hunk with its context as in a patch, and as in a block.
+    fn as_marked_and_as_compared(text: &str, lines: &[&str]) -> (bool, bool) {
+        let mut hunk = hunk(lines);
+        let marked = placed(text, std::slice::from_ref(&hunk)).is_ok();
+        hunk.lines.iter_mut().for_each(|line| line.marked = false);
+        (marked, placed(text, &[hunk]).is_ok())
+    }
+
     #[test]
-    fn in_a_block_the_difference_is_not_beside_a_change() {
-        let text =
-            FILE.replace("    return len(text)\n", "    close()\n\n\ndef last():\n    end()\n");
-        let lines = [
-            "     check(text)",
-            "-    write(path, text)",
-            "+    put(path, text)",
-            "     close()",
-            " ",
-            "-def last():",
+    fn in_a_block_the_difference_is_apart_from_the_changes() {
+        let outside = [
+            "     return parse(data)",
+            " def save(path, data):",
+            "     text = dump(data)",
+            "-    check(text)",
+            "+    test()",
         ];
-        let lines = [&lines[..], &["+def final():", "     end()"]].concat();
-        let mut block = hunk(&lines);
-        assert!(placed(&text, std::slice::from_ref(&block)).is_ok());
-        block.lines.iter_mut().for_each(|line| line.marked = false);
-        assert!(placed(&text, &[block]).is_err());
+        assert_eq!(as_marked_and_as_compared(FILE, &outside), (true, true));
+        let beside = [
+            "     text = dump(data)",
+            "-    write(path, text)",
+            "+    put()",
+            "     return len(text)",
+        ];
+        assert_eq!(as_marked_and_as_compared(FILE, &beside), (true, false));
+        let between = [
+            "-    check(data)",
+            "+    test(data)",
+            "     return parse(data)",
+            " def save(path, data):",
+            "-    text = dump(data)",
+            "+    text = pack(data)",
+            "     check(text)",
+        ];
+        assert_eq!(as_marked_and_as_compared(FILE, &between), (true, false));
+        let repeated =
+            [&outside[..4], &["+    text = dump(data)", "     write(path, text)"]].concat();
+        assert_eq!(as_marked_and_as_compared(FILE, &repeated), (true, false));
     }
 
     #[test]

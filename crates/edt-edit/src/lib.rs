@@ -30,5 +30,6 @@ pub mod suggest;
 mod suggest_edit;
 pub mod symbol;
 pub mod table;
+mod votes;
 
 pub use op::{Edit, Expect, LineRange, Mode, Op};

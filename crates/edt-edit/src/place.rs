@@ -14,6 +14,7 @@ use super::place_error::{PlaceError, UnplacedHunk};
 use super::placement::{self, Placement};
 use super::splice::Splice;
 use super::table::{LineComparison, LineTable};
+use super::votes;
 use edt_types::MatchedBy;
 use edt_types::text::BOM;
 
@@ -176,7 +177,7 @@ pub(super) fn placements(
         let loose = LineTable::new(table.text(), LineComparison::Trimmed);
         for (placement, hunk) in placements.iter_mut().zip(hunks) {
             if matches!(placement, Err(PlaceError::NotFound(new)) if new.is_empty()) {
-                *placement = lenient_placement(&loose, hunk);
+                *placement = lenient_placement(table, &loose, hunk);
             }
         }
     }
@@ -335,14 +336,19 @@ fn is_distinctive(run: &[&[u8]]) -> bool {
 }
 
 /// The unique place of a hunk when white space at the ends of lines is ignored.
-fn lenient_placement(table: &LineTable<'_>, hunk: &Hunk) -> Result<Placement, PlaceError> {
+fn lenient_placement(
+    exact: &LineTable<'_>,
+    table: &LineTable<'_>,
+    hunk: &Hunk,
+) -> Result<Placement, PlaceError> {
     let mut absent = PlaceError::NotFound(Vec::new());
     for reading in hunk.readings() {
         match choose(table, &reading) {
             Ok(first) => {
                 let removes = reading.lines.iter().any(|line| line.side == Side::Old);
-                let sure = removes || is_distinctive(&run(&reading.old_side()));
-                // With another indentation, a line or two may be those of another block.
+                let old = reading.old_side();
+                // With another indentation, the lines may be those of another block.
+                let sure = (removes || is_distinctive(&run(&old))) && !votes::has_half(exact, &old);
                 let placement = placement::indented(table, reading, first);
                 let fits =
                     |placement: &Placement| sure || placement.matched_by != MatchedBy::Indentation;

@@ -214,4 +214,16 @@ mod tests {
         assert!(lands(b"one(); \ntwo();\n", b"one(); \nnew();\ntwo();\n"));
         assert!(!lands(b"one(); \ntwo();\n", b"one(); \ntwo();\none(); \n"));
     }
+
+    #[test]
+    fn another_indentation_is_not_accepted_if_half_of_the_lines_are_elsewhere() {
+        let lands = |file: &str| {
+            let old = b"\tone();\n\t// two\n\tthree();\n";
+            let hunk = Hunk::of(1, between(old, b"\tone();\n\t// two\n\tfour();\n"));
+            place(file.as_bytes(), &[hunk], Matching::Lenient, Context::Complete).is_ok()
+        };
+        let deeper = "\t\tone();\n\t\t// two\n\t\tthree();\n";
+        assert!(lands(deeper));
+        assert!(!lands(&format!("\tone();\n\t// twos\n\tthree();\n{deeper}")));
+    }
 }
