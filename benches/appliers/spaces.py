@@ -17,6 +17,8 @@ def ws_trailing(case, chance, form):
 
 
 def about_ends(hunk):
+    if any(line[0] != " " and line[1:] and not line[1:].strip() for line in hunk.lines):
+        return True
     gone, come = ({line[1:].rstrip() for line in hunk.lines if line[0] == marker} for marker in "-+")
     return any(gone & come - {""})
 

@@ -6,7 +6,6 @@
 //! file, lines of the file that the hunk leaves out, or dots for lines of the file. The lines of the
 //! file stay as they are.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use super::align::{self, Alignment, is_elision};
@@ -16,7 +15,6 @@ use super::indent::indent_of;
 use super::place;
 use super::placement::Placement;
 use super::suggest;
-use super::suggest_edit;
 use super::table::LineTable;
 use super::votes::{MAX_POSITIONS, Votes};
 use edt_types::MatchedBy;
@@ -47,9 +45,9 @@ pub struct ContextDifference {
 }
 
 impl Fit {
-    /// Whether every line that the hunk has, except dots, is in the file.
-    fn is_complete(&self, old: &[&HunkLine]) -> bool {
-        old[self.sent.clone()].iter().all(|line| is_elision(line))
+    /// Whether only dots differ.
+    fn is_elided(&self, old: &[&HunkLine]) -> bool {
+        self.apart().is_none() && old[self.sent.clone()].iter().all(|line| is_elision(line))
     }
 
     /// The line of the old side before which the file has lines that the hunk lacks.
@@ -104,7 +102,7 @@ fn proven_reading(table: &LineTable<'_>, loose: &LineTable<'_>, hunk: &Hunk) -> 
         // The lines of the file now are the context: the ordinary rules must hold for the result.
         let rebuilt = Hunk { at: None, ..rebuilt };
         let placement = place::placement_of(table, &rebuilt).ok()?;
-        if placement.first != first || !(fit.is_complete(&old) || is_where_stated(hunk, fit)) {
+        if placement.first != first || !(fit.is_elided(&old) || is_where_stated(hunk, fit)) {
             return None;
         }
         match &found {
@@ -196,12 +194,16 @@ fn fits(table: &LineTable<'_>, old: &[&HunkLine]) -> Option<Vec<Fit>> {
     Some(fits)
 }
 
-/// Whether the line number of the hunk points exactly at the place. A line that differs may be the
-/// one that distinguishes two similar blocks, of which the intended one is gone.
+/// Whether the line number of the hunk points exactly at the place. A line that differs, or that is
+/// left out, may be the one that distinguishes two similar blocks, of which the intended one is
+/// gone. In a block of two texts, what is context follows from a comparison: it is not certain.
 fn is_where_stated(hunk: &Hunk, fit: &Fit) -> bool {
     let lead = fit.lines.iter().position(Option::is_some).unwrap_or(0);
     let first = fit.lines.get(lead).copied().flatten();
-    first.is_some_and(|first| first >= lead && hunk.at == Some(first + 1 - lead))
+    let is_sure =
+        |line: &HunkLine| line.marked || !is_context(line) || line.text.trim_ascii().is_empty();
+    let is_marked = hunk.lines.iter().all(is_sure);
+    is_marked && first.is_some_and(|first| first >= lead && hunk.at == Some(first + 1 - lead))
 }
 
 fn is_context(line: &HunkLine) -> bool {
@@ -257,11 +259,6 @@ fn is_explained(table: &LineTable<'_>, hunk: &Hunk, old: &[&HunkLine], fit: &Fit
 /// could be described as one line further up or down, one beside any other.
 fn has_sure_changes(table: &LineTable<'_>, hunk: &Hunk, fit: &Fit) -> bool {
     let lines = &hunk.lines;
-    // In a block, what is context follows from a comparison of its two texts.
-    let is_compared = lines.iter().any(|line| is_context(line) && !line.marked);
-    if is_compared && (suggest_edit::moves_a_line(hunk) || may_be_elsewhere(lines, fit)) {
-        return false;
-    }
     let (mut first, mut at) = (0, 0);
     while first < lines.len() {
         let context = is_context(&lines[first]);
@@ -300,31 +297,6 @@ fn has_sure_changes(table: &LineTable<'_>, hunk: &Hunk, fit: &Fit) -> bool {
         (first, at) = (first + run, end);
     }
     true
-}
-
-/// Whether another comparison of the texts of a block could put the difference elsewhere: a line
-/// that is changed is context, too, or the difference is between two changes, or no distinctive line
-/// is between it and the changes.
-fn may_be_elsewhere(lines: &[HunkLine], fit: &Fit) -> bool {
-    let mut old = (0..lines.len()).filter(|&at| lines[at].side != Side::New);
-    let Some(from) = old.nth(fit.sent.start) else { return false };
-    let (above, below) = (&lines[..from], &lines[from + fit.sent.len()..]);
-    let is_distinctive = |line: &&HunkLine| line.text.trim_ascii().len() > 2;
-    let (context, changed): (Vec<&HunkLine>, Vec<&HunkLine>) =
-        lines.iter().filter(is_distinctive).partition(|line| is_context(line));
-    let changed: HashSet<&[u8]> = changed.iter().map(|line| line.text.as_slice()).collect();
-    let repeats = context.iter().any(|line| changed.contains(line.text.as_slice()));
-    let has_change = |part: &[HunkLine]| part.iter().any(|line| !is_context(line));
-    let sure = match (has_change(above), has_change(below)) {
-        (true, false) => {
-            above.iter().rev().take_while(|line| is_context(line)).any(|line| is_distinctive(&line))
-        }
-        (false, true) => {
-            below.iter().take_while(|line| is_context(line)).any(|line| is_distinctive(&line))
-        }
-        (one, _) => !one,
-    };
-    repeats || !sure
 }
 
 /// How many lines further up and down a run that only adds or only removes could be described.
@@ -448,9 +420,19 @@ def save(path, data):
     }
 
     #[test]
-    fn without_an_exact_line_number_an_altered_line_may_be_that_of_another_block() {
+    fn without_an_exact_line_number_the_lines_may_be_those_of_another_block() {
         let lines =
             ["     text = dumps(data)", "     check(text)", "-    write(path, text)", "+    put()"];
+        let at = |at| placed(FILE, &[Hunk { at, ..hunk(&lines) }]);
+        assert!(at(Some(8)).is_ok());
+        assert!(at(None).is_err());
+        assert!(at(Some(9)).is_err());
+        let lines = [
+            "     text = dump(data)",
+            "-    write(path, text)",
+            "+    put()",
+            "     return len(text)",
+        ];
         let at = |at| placed(FILE, &[Hunk { at, ..hunk(&lines) }]);
         assert!(at(Some(8)).is_ok());
         assert!(at(None).is_err());
@@ -633,44 +615,28 @@ def save(path, data):
         refused(&after, &hunk);
     }
 
-    /// The hunk with its context as in a patch, and as in a block.
-    fn as_marked_and_as_compared(text: &str, lines: &[&str]) -> (bool, bool) {
-        let mut hunk = hunk(lines);
-        let marked = placed(text, std::slice::from_ref(&hunk)).is_ok();
-        hunk.lines.iter_mut().for_each(|line| line.marked = false);
-        (marked, placed(text, &[hunk]).is_ok())
-    }
-
     #[test]
-    fn in_a_block_the_difference_is_apart_from_the_changes() {
+    fn in_a_block_only_dots_may_differ() {
+        let compared = |lines: &[&str]| {
+            let mut hunk = hunk(lines);
+            hunk.lines.iter_mut().for_each(|line| line.marked = false);
+            placed(FILE, &[hunk]).is_ok()
+        };
         let outside = [
-            "     return parse(data)",
-            " def save(path, data):",
             "     text = dump(data)",
-            "-    check(text)",
-            "+    test()",
+            "     write(path, text)",
+            "-    return len(text)",
+            "+    return 0",
         ];
-        assert_eq!(as_marked_and_as_compared(FILE, &outside), (true, true));
-        let beside = [
-            "     text = dump(data)",
-            "-    write(path, text)",
-            "+    put()",
-            "     return len(text)",
-        ];
-        assert_eq!(as_marked_and_as_compared(FILE, &beside), (true, false));
-        let between = [
-            "-    check(data)",
-            "+    test(data)",
-            "     return parse(data)",
+        assert!(landed(FILE, &outside).is_some());
+        assert!(!compared(&outside));
+        assert!(compared(&[
             " def save(path, data):",
-            "-    text = dump(data)",
-            "+    text = pack(data)",
-            "     check(text)",
-        ];
-        assert_eq!(as_marked_and_as_compared(FILE, &between), (true, false));
-        let repeated =
-            [&outside[..4], &["+    text = dump(data)", "     write(path, text)"]].concat();
-        assert_eq!(as_marked_and_as_compared(FILE, &repeated), (true, false));
+            "     ...",
+            "     write(path, text)",
+            "-    return len(text)",
+            "+    return 0"
+        ]));
     }
 
     #[test]

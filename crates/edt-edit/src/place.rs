@@ -348,7 +348,8 @@ fn lenient_placement(
                 let removes = reading.lines.iter().any(|line| line.side == Side::Old);
                 let old = reading.old_side();
                 // With another indentation, the lines may be those of another block.
-                let sure = (removes || is_distinctive(&run(&old))) && !votes::has_half(exact, &old);
+                let sure =
+                    (removes || is_distinctive(&run(&old))) && !votes::has_half(exact, &old, first);
                 let placement = placement::indented(table, reading, first);
                 let fits =
                     |placement: &Placement| sure || placement.matched_by != MatchedBy::Indentation;

@@ -235,7 +235,7 @@ const MAX_AROUND: usize = 30;
 
 /// Whether a removed line is added elsewhere: then the same change could be described differently,
 /// and would mean something else where lines differ.
-pub(super) fn moves_a_line(hunk: &Hunk) -> bool {
+fn moves_a_line(hunk: &Hunk) -> bool {
     let of = |side: Side| hunk.lines.iter().filter(move |line| line.side == side);
     of(Side::Old)
         .any(|old| old.text.trim_ascii().len() > 2 && of(Side::New).any(|new| new.text == old.text))

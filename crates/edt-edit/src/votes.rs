@@ -15,9 +15,10 @@ pub(super) struct Votes {
     by_offset: BTreeMap<isize, usize>,
 }
 
-/// Whether a place has half of the lines `old` as they are.
-pub(super) fn has_half(table: &LineTable<'_>, old: &[&HunkLine]) -> bool {
-    let votes = Votes::of(table, old, &[]);
+/// Whether another place than line `first` has half of the lines `old` as they are.
+pub(super) fn has_half(table: &LineTable<'_>, old: &[&HunkLine], first: usize) -> bool {
+    let own: Vec<Option<usize>> = (0..old.len()).map(|at| Some(first + at)).collect();
+    let votes = Votes::of(table, old, &own);
     2 * votes.most(0) >= votes.lines.max(1)
 }
 
