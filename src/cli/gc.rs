@@ -21,9 +21,9 @@ const USUAL_DAYS: u32 = 30;
 
 /// Remove old sessions that have ended and pack loose objects.
 ///
-/// edt removes nothing by itself. It packs loose objects in the background (`--auto`) after a
-/// landing and after each 128th edit, if there are about 2,000 of them, unless `gc.auto = 0` or
-/// `maintenance.auto = false`.
+/// edt removes nothing by itself. It packs loose objects in the background (`--auto`) if there are
+/// about 2,000 of them. It looks after a landing and after each 128th edit. `gc.auto = 0` and
+/// `maintenance.auto = false` prevent it.
 ///
 /// A session has ended when it landed, was abandoned, or lost its branch. A session that some
 /// worktree uses is kept. Git keeps the objects of removed refs for two more weeks

@@ -66,7 +66,7 @@ fn permissive(workspace: &TestRepo) {
 }
 
 fn validated(workspace: &TestRepo) {
-    let policy = "[[validator]]\nname = \"v\"\npaths = [\"q\"]\ncommand = [\"true\"]\n";
+    let policy = "[[validator]]\nname = \"v\"\npaths = [\"q\"]\ncommand = [\"true\", \"{file}\"]\n";
     workspace.commit(&[("edt.toml", policy.as_bytes())]);
 }
 
