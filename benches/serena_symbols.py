@@ -22,7 +22,7 @@ from serena.project import Project  # noqa: E402
 from serena.symbol import LanguageServerSymbolRetriever  # noqa: E402
 
 
-def replaced(editor, root, row):
+def replaced(project, editor, root, row):
     name = os.path.join(root, row["path"])
     with open(name, "rb") as file:
         before = file.read()
@@ -36,6 +36,7 @@ def replaced(editor, root, row):
     if after != before:
         with open(name, "wb") as file:
             file.write(before)
+        project.ls_sync_file_system_changes()
     how = "refused" if said is not None else "same" if after == before else "changed"
     return {"how": how, "text": after.decode(errors="surrogateescape"), "said": said}
 
@@ -50,7 +51,7 @@ def main():
     editor = LanguageServerCodeEditor(LanguageServerSymbolRetriever(project))
     for line in sys.stdin:
         with contextlib.redirect_stdout(io.StringIO()):
-            answer = replaced(editor, root, json.loads(line))
+            answer = replaced(project, editor, root, json.loads(line))
         print(json.dumps(answer), flush=True)
     project.shutdown()
 

@@ -135,20 +135,20 @@ def main():
                         "content": content,
                     }
                     verdict = judge(clone.call("check", "--request", "-", request=request))
-                    counts[how, verdict] += 1
+                    counts[f"{how}, {symbol['kind']}", verdict] += 1
                     if verdict != "same":
                         print(f"{how}: {verdict}: {name} {symbol['name']}")
                     if serena:
                         row = {"path": name, "symbol": symbol["name"], "content": content}
                         answer = asked(serena, row)
-                        counts[f"{how}, Serena", answer["how"]] += 1
+                        counts[f"{how}, {symbol['kind']}, Serena", answer["how"]] += 1
                         if answer["how"] != "same":
                             print(f"{how}: Serena: {answer['how']}: {name} {symbol['name']}")
         if serena:
             serena.stdin.close()
             serena.wait(60)
     for (how, verdict), count in sorted(counts.items()):
-        print(f"{how:18} {verdict:20} {count}")
+        print(f"{how:30} {verdict:20} {count}")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,8 @@ def twin_block(case, chance, form):
         return None
     hunk = case.hunks[0].with_lines(case.hunks[0].lines)
     spots = [at for at in range(len(case.lines) + 1) if not hunk.at - NEAR < at < ends(hunk) + NEAR]
-    if not spots or not any(line.strip() for line in hunk.old):
+    # A byte-order mark shows that the hunk begins the file.
+    if not spots or not any(line.strip() for line in hunk.old) or hunk.old[0].startswith("\ufeff"):
         return None
     at = chance.choice(spots)
     lines = case.lines[:at] + hunk.old + case.lines[at:]

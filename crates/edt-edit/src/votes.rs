@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::hunk::HunkLine;
+use super::hunk::{HunkLine, Side};
 use super::table::LineTable;
 
 /// A line that occurs more often cannot show a place.
@@ -15,11 +15,14 @@ pub(super) struct Votes {
     by_offset: BTreeMap<isize, usize>,
 }
 
-/// Whether another place than line `first` has half of the lines `old` as they are.
+/// Whether another place than line `first` has half of the lines `old` as they are, and two lines
+/// at least if some are removed.
 pub(super) fn has_half(table: &LineTable<'_>, old: &[&HunkLine], first: usize) -> bool {
     let own: Vec<Option<usize>> = (0..old.len()).map(|at| Some(first + at)).collect();
     let votes = Votes::of(table, old, &own);
-    2 * votes.most(0) >= votes.lines.max(1)
+    let most = votes.most(0);
+    let removes = old.iter().any(|line| line.side == Side::Old);
+    2 * most >= votes.lines.max(1) && (most >= 2 || !removes)
 }
 
 impl Votes {
