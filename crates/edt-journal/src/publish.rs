@@ -202,7 +202,8 @@ fn until_commit_point(
 fn check_head(repo: &Repo, branch: &BranchUpdate) -> Result<()> {
     let as_planned = match &branch.head_from {
         Some(from) => repo.head_target()?.as_ref() == Some(from),
-        None => repo.head_is_on(&branch.name)? == (branch.head == InHead::Yes),
+        None if branch.head == InHead::Yes => repo.head_is_on(&branch.name)?,
+        None => repo.head_target()?.as_ref() != Some(&branch.name),
     };
     if as_planned {
         return Ok(());
