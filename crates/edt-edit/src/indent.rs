@@ -55,7 +55,7 @@ impl Indent {
         let rules: Vec<Indent> =
             units.chain(shift.filter(plain)).chain(scales).filter(holds).collect();
         let new: Vec<&[u8]> = new.collect();
-        if rules.iter().any(|rule| rule.is_doubtful(&indents, &new)) {
+        if rules.iter().any(|rule| rule.is_uncertain(&indents, &new)) {
             return None;
         }
         let written =
@@ -82,7 +82,7 @@ impl Indent {
 
     /// Whether some new lines may be written as in the file already, although `self` would change
     /// one.
-    fn is_doubtful(&self, indents: &[(&[u8], &[u8])], new: &[&[u8]]) -> bool {
+    fn is_uncertain(&self, indents: &[(&[u8], &[u8])], new: &[&[u8]]) -> bool {
         let Indent::Tabs(width) = self else { return false };
         let is_mixed = indents.iter().any(|(patch, file)| patch == file && !patch.is_empty());
         let filled = new.iter().filter(|line| !line.trim_ascii().is_empty());
