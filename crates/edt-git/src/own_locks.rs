@@ -65,7 +65,7 @@ mod tests {
         std::fs::write(&other, "").unwrap();
         assert_eq!(repo.own_ref_locks().len(), 3);
         assert_eq!(repo.unlock_own_refs().unwrap().len(), 3);
-        assert_eq!(repo.own_ref_locks(), [PathBuf::new(); 0]);
+        assert_eq!(repo.own_ref_locks(), Vec::<PathBuf>::new());
         assert!(other.exists());
     }
 }

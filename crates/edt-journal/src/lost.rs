@@ -51,7 +51,7 @@ pub fn release(repo: &Repo) -> Result<Option<Recovered>> {
     }
     let mut detail = "The journal of an interrupted call was lost.".to_owned();
     if !locks.is_empty() {
-        let names: Vec<String> = locks.iter().map(|lock| lock.shown().to_string()).collect();
+        let names: Vec<String> = locks.iter().map(|lock| lock.shown()).collect();
         detail.push_str(&format!(" The call's locks were removed: {}.", names.join(", ")));
     }
     if kept > 0 {

@@ -122,7 +122,7 @@ mod tests {
         std::fs::write(stage.join(format!("kept-{own}")), "an earlier one\n").unwrap();
         std::fs::write(stage.join("1f-0123abcd-0"), "an agent's\n").unwrap();
         journal.checkpoint().unwrap();
-        assert_eq!(staged_files(repo.state_path()), [PathBuf::new(); 0]);
+        assert_eq!(staged_files(repo.state_path()), Vec::<PathBuf>::new());
         let kept = std::fs::read_to_string(stage.join(format!("kept-{own}.1"))).unwrap();
         assert_eq!(kept, "a user's\n");
     }

@@ -1,5 +1,6 @@
 //! A block device that remembers every write and every flush: a file in a FUSE file system of one
 //! file, served by a thread, below a loop device. It speaks the kernel's protocol itself.
+#![allow(clippy::cast_possible_truncation, reason = "the test disk is smaller than 4 GiB")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
@@ -262,9 +263,16 @@ fn init(body: &[u8]) -> Vec<u8> {
     // Big writes, and as many pages as LARGEST has.
     let flags: u32 = (1 << 5) | (1 << 22);
     let mut out = Vec::new();
-    for value in
-        [7, 31, word(body, 8), flags, 12 | 10 << 16, LARGEST as u32, 1, (LARGEST / 4096) as u32]
-    {
+    for value in [
+        7,
+        31,
+        word(body, 8),
+        flags,
+        0x000c | 0x000a << 16,
+        LARGEST as u32,
+        1,
+        (LARGEST / 4096) as u32,
+    ] {
         out.extend(value.to_le_bytes());
     }
     out.resize(64, 0);

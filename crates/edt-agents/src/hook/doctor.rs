@@ -258,7 +258,7 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
         }
     }
     if !context.left.is_empty() {
-        let names: Vec<String> = context.left.iter().map(|path| path.shown().to_string()).collect();
+        let names: Vec<String> = context.left.iter().map(|path| path.shown()).collect();
         let found = format!("A killed edt left {}.", names.join(", "));
         let next = Some("`edt doctor --fix` removes what is edt's own.");
         results.push(probe_result("leftovers", Health::Broken, &found, next));
@@ -293,7 +293,7 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
     }
     let directories = Scratch::abandoned(Environment::Process, &context.git_dir);
     if !directories.is_empty() {
-        let names: Vec<String> = directories.iter().map(|path| path.shown().to_string()).collect();
+        let names: Vec<String> = directories.iter().map(|path| path.shown()).collect();
         let found = format!("A killed edt left scratch directories: {}.", names.join(", "));
         let next = Some("`edt doctor --fix` removes them.");
         results.push(probe_result("leftovers", Health::Ok, &found, next));

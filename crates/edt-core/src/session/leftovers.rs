@@ -152,7 +152,7 @@ mod tests {
         scratch.write(&running, "x");
         assert_eq!(find(&scratch.repo()).len(), 2);
         remove(&mut scratch.open(), &find(&scratch.repo())).unwrap();
-        assert_eq!(find(&scratch.repo()), [PathBuf::new(); 0]);
+        assert_eq!(find(&scratch.repo()), Vec::<PathBuf>::new());
         assert!(scratch.text(&running).is_some());
     }
 
@@ -162,7 +162,7 @@ mod tests {
         scratch.begin("fix");
         scratch.write(".git/edt/main/stage/1f-0123abcd-0", "x");
         let held = scratch.open();
-        assert_eq!(find(&held.repo), [PathBuf::new(); 0]);
+        assert_eq!(find(&held.repo), Vec::<PathBuf>::new());
         drop(held);
         assert_eq!(find(&scratch.repo()).len(), 1);
     }
