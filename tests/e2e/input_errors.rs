@@ -628,10 +628,10 @@ fn a_text_that_overlaps_itself_is_ambiguous_at_once() {
 /// `core.sharedRepository`: what one member of the group makes, the next one can change.
 #[test]
 fn a_repository_that_a_group_shares() {
+    const GROUP: &str = "60000";
     if !is_root() {
         return;
     }
-    const GROUP: &str = "60000";
     let workspace = workspace();
     workspace.git(&["config", "core.sharedRepository", "group"]);
     std::fs::write(workspace.home.join(".gitconfig"), "[safe]\n\tdirectory = *\n").unwrap();
