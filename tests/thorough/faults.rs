@@ -1315,6 +1315,9 @@ fn leftovers(root: &Path, hands: Hands) -> Vec<String> {
         "edt/main/journal",
         "edt/main/lock",
         "edt/main/ref",
+        "edt/main/head",
+        // Of a call that was killed while it wrote the packed refs again.
+        "edt/main/packed",
         "edt/main/told",
         "edt/main/proposals-awaited",
         "edt/main/proposals-awaiting",

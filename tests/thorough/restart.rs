@@ -244,16 +244,22 @@ fn what_the_user_staged_stays_after_an_orderly_restart() {
     for path in ["n1.txt", "n2.txt", "n3.txt"] {
         workspace.edt(&["apply", path, "--mode", "create", "--content", "x\n"]).landed();
     }
+    // More than the resolution of the time of a directory.
+    std::thread::sleep(std::time::Duration::from_millis(20));
     workspace.git(&["rm", "--quiet", "--cached", "n1.txt"]);
     workspace.git(&["mv", "n2.txt", "moved.txt"]);
     workspace.git(&["rm", "--quiet", "n3.txt"]);
     workspace.git(&["checkout", "--quiet", "main", "--", "a.txt"]);
     workspace.write("a.txt", "one\nmore\n");
     let status = workspace.status();
-    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
-    cut.restart_with_header(true);
-    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
-    assert_eq!(cut.workspace.status(), status);
+    let journal = workspace.root.join(".git/edt/main/journal");
+    let mut head = fs::read(&journal).unwrap()[..56].to_vec();
+    head[36..52].fill(0xee);
+    let checksum = crc32fast::hash(&head[..52]).to_le_bytes();
+    head[52..].copy_from_slice(&checksum);
+    File::options().write(true).open(journal).unwrap().write_all_at(&head, 0).unwrap();
+    assert_eq!(workspace.edt(&["status"]).exit, 0);
+    assert_eq!(workspace.status(), status);
 }
 
 #[test]
@@ -366,7 +372,7 @@ fn an_answered_landing_is_recovered() {
 /// Each worktree has a journal of its own: a ref that was torn there is repaired there, and a call
 /// from elsewhere says so.
 #[test]
-fn a_torn_branch_of_another_worktree_is_repaired_in_that_worktree() {
+fn a_torn_branch_of_another_worktree_is_repaired_from_any_worktree() {
     let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
     workspace.edt(&["begin", "s"]).landed();
     let place = workspace.root.with_file_name("other");
@@ -376,8 +382,10 @@ fn a_torn_branch_of_another_worktree_is_repaired_in_that_worktree() {
     fs::write(workspace.root.join(".git/refs/heads/edt/o"), b"").unwrap();
     let journal = workspace.root.join(".git/edt/linked/other/journal");
     File::options().write(true).open(journal).unwrap().write_all_at(&[0xee; 16], 36).unwrap();
-    let here = workspace.refuses(&["IO_ERROR"], 5, &["status"]);
-    assert!(here.hint().contains("git worktree list"), "{}", here.hint());
+    let here = workspace.edt(&["status"]);
+    assert_eq!(here.exit, 0, "{:#}", here.json);
+    assert!(here.json["recovered"]["detail"].as_str().unwrap().contains("In the worktree"));
+    assert_eq!(other.rev("edt/o"), commit);
     workspace.overwrite("a.txt", "here\n");
     assert_eq!(other.edt(&["status"]).exit, 0);
     assert_eq!((other.rev("edt/o"), workspace.edt(&["status"]).exit), (commit, 0));

@@ -150,8 +150,10 @@ mod tests {
         left.iter().for_each(|path| scratch.write(path, "x"));
         let running = format!(".git/edt/main/x.edt-{}-0", clock::process_id());
         scratch.write(&running, "x");
-        assert_eq!(find(&scratch.repo()).len(), 2);
-        remove(&mut scratch.open(), &find(&scratch.repo())).unwrap();
+        // Nothing is found while the lock is held.
+        let found = find(&scratch.repo());
+        assert_eq!(found.len(), 2);
+        remove(&mut scratch.open(), &found).unwrap();
         assert_eq!(find(&scratch.repo()), Vec::<PathBuf>::new());
         assert!(scratch.text(&running).is_some());
     }
