@@ -18,7 +18,7 @@ use edt_git::{Oid, Repo, objects};
 use edt_io::permanent_as_none;
 use edt_io::signals::HeldSignals;
 use edt_types::text::Shown as _;
-use edt_types::{Recovered, RepoPath, Result};
+use edt_types::{Code, Finding, Recovered, RepoPath, Result};
 
 /// Opens the journal and recovers what it has pending. `pointer`: see [`Journal::pointer`].
 ///
@@ -127,9 +127,19 @@ pub fn delete_refs(repo: &Repo, journal: &mut Journal, refs: &[(String, Oid)]) -
     let _signals = HeldSignals::hold();
     let recorded = refs.iter().map(|(name, from)| (name.clone(), Id::from(*from)));
     journal.append(&Record::Deletion(recorded.collect()))?;
-    let deleted = repo.delete_refs(refs);
-    journal.close()?;
-    deleted
+    match repo.delete_refs(refs) {
+        // Some refs may be deleted, and a lock may be left: the next call finishes it.
+        Err(error) if !error.any(is_refused) => Err(error),
+        deleted => {
+            journal.close()?;
+            deleted
+        }
+    }
+}
+
+/// Whether nothing was deleted, because a ref has another value or a lock is held.
+fn is_refused(finding: &Finding) -> bool {
+    matches!(finding.code, Code::SessionMoved | Code::SessionBusy)
 }
 
 /// Removes the locks of an interrupted deletion, and deletes the refs that still have their values.
