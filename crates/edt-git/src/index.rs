@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::Oid;
 use super::index_extensions::{
-    Shift, be16, be32, block_starts, end_of_entries, shifted_offsets, varint,
+    Shift, be16, be32, block_starts, end_of_entries, is_split_or_sparse, shifted_offsets, varint,
 };
 use super::object_writer::TouchedTrees;
 use super::repo::{FileId, FileMode, Repo};
@@ -490,11 +490,8 @@ impl Repo {
         if sum == self.null().as_slice() {
             return match Index::parse(bytes.to_vec(), sum.len()) {
                 Ok(index) => index.is_whole(),
-                // The entries of a split or sparse index are Git's to read. Its extensions are at
-                // the end.
-                Err(UnsupportedIndex) => [b"link", b"sdir"]
-                    .iter()
-                    .any(|signature| memchr::memmem::rfind(content, *signature).is_some()),
+                // The entries of a split or sparse index are Git's to read.
+                Err(UnsupportedIndex) => is_split_or_sparse(content),
             };
         }
         self.checksum(content).is_some_and(|oid| oid.as_slice() == sum)

@@ -8,6 +8,11 @@ pub(super) struct Shift {
     pub(super) entries: i64,
 }
 
+/// Whether an index has the extension of a split or a sparse one.
+pub(super) fn is_split_or_sparse(content: &[u8]) -> bool {
+    [b"link", b"sdir"].iter().any(|name| memchr::memmem::rfind(content, *name).is_some())
+}
+
 pub(super) fn be32(bytes: &[u8]) -> u32 {
     bytes[..4].iter().fold(0, |n, b| n << 8 | u32::from(*b))
 }

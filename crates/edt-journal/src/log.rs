@@ -18,15 +18,15 @@ use edt_io::file::{self, File, OpenMode};
 use edt_io::{failed, fs};
 use edt_types::{Code, Durability, Finding, Result};
 
-const MAGIC: &[u8; 8] = b"edt-jrnl";
-const RECORD_MAGIC: u32 = 0xed7_0ec0;
+pub(super) const MAGIC: &[u8; 8] = b"edt-jrnl";
+pub(super) const RECORD_MAGIC: u32 = 0xed7_0ec0;
 /// The offset of the first record.
 pub(super) const PAGE: u64 = 4096;
 /// The size of the header.
-const HEADER: usize = 64;
+pub(super) const HEADER: usize = 64;
 /// The offset in the header of [`Journal::program_announced`].
 const PROGRAM_ANNOUNCED: usize = 56;
-const RECORD_HEAD: usize = 4 + 4 + 4 + 8 + 8;
+pub(super) const RECORD_HEAD: usize = 4 + 4 + 4 + 8 + 8;
 /// Initial size in bytes: about a thousand ordinary edits between two checkpoints.
 const SIZE: u64 = 4 * 1024 * 1024;
 
@@ -467,25 +467,6 @@ fn look_at(file: &File, at: u64, size: u64) -> Result<Found> {
     Ok(Found::Record((epoch, number, record, end)))
 }
 
-/// Whether the journal has a record that is not closed, or records of an earlier boot.
-pub(super) fn is_pending(file: &File) -> bool {
-    let (mut head, mut record) = ([0; HEADER], [0; RECORD_HEAD]);
-    if file.read_exact_at(&mut head, 0).is_err()
-        || &head[..8] != MAGIC
-        || u32_at(&head, 8) != VERSION
-    {
-        return false;
-    }
-    let intact = crc32fast::hash(&head[..52]) == u32_at(&head, 52);
-    let same_boot = boot_id().is_none_or(|boot| boot.as_slice() == &head[36..52]);
-    // The first record of an earlier boot, or the one that follows the last closed one.
-    let at = if intact && same_boot { u64_at(&head, 20) } else { PAGE };
-    file.read_exact_at(&mut record, at).is_ok()
-        && u32_at(&record, 0) == RECORD_MAGIC
-        && (!intact || u64_at(&record, 12) == u64_at(&head, 12))
-        && (at == PAGE || u64_at(&record, 20) == u64_at(&head, 28))
-}
-
 fn quarantine(path: &Path) -> Result<PathBuf> {
     let free =
         (1..1000).map(|n| path.with_extension(format!("damaged-{n}"))).find(|path| !path.exists());
@@ -503,11 +484,11 @@ fn internal(why: &str) -> Finding {
     )
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes[at..at + 4].iter().rev().fold(0, |n, b| n << 8 | u32::from(*b))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes[at..at + 8].iter().rev().fold(0, |n, b| n << 8 | u64::from(*b))
 }
 

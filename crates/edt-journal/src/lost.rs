@@ -1,5 +1,5 @@
 //! What an interrupted call left, when its journal is gone or damaged. Only identity and content
-//! tell then whose a file is: a lock of edt is the same inode as the staging file from which it was
+//! say then whose a file is: a lock of edt is the same inode as the staging file from which it was
 //! linked.
 
 use std::path::PathBuf;
@@ -36,7 +36,8 @@ pub fn release(repo: &Repo) -> Result<Option<Recovered>> {
     repo.unlock_own_refs()?;
     let mut kept = 0;
     for path in &staged {
-        let bytes = std::fs::read(path).ok().filter(|_| !edt_io::fs::is_link(path));
+        let bytes = edt_io::fs::read_small(path, edt_io::disk::MAX_FILE)
+            .filter(|_| !edt_io::fs::is_link(path));
         let id = bytes.and_then(|bytes| repo.blob_id(&bytes).ok());
         if id.is_some_and(|id| private::bytes(repo, id).is_ok()) {
             edt_io::fs::remove_file(path)

@@ -2,7 +2,7 @@
 
 use super::files::StagingArea;
 use super::private;
-use super::record::FileRecord;
+use super::record::{ChangeRecord, FileRecord};
 use edt_git::{Oid, Repo};
 use edt_io::disk::Stat;
 
@@ -76,6 +76,25 @@ impl PathHistory {
 fn is_torn_form(bytes: &[u8], complete: &[u8]) -> bool {
     bytes.len() <= complete.len()
         && bytes.iter().zip(complete).all(|(found, wrote)| found == wrote || *found == 0)
+}
+
+/// Gives the recorded files the numbers that their devices have now. A device may have another
+/// number in each boot, and on btrfs and overlayfs after each mount; the numbers of inodes stay.
+pub(super) fn renumber_devices(repo: &Repo, stage: &StagingArea<'_>, record: &mut ChangeRecord) {
+    let device = |old: &mut Option<Stat>, now: Option<Stat>| {
+        if let (Some(old), Some(now)) = (old, now) {
+            old.dev = now.dev;
+        }
+    };
+    device(&mut record.branch.stat, repo.ref_stat(&record.branch.name));
+    device(&mut record.branch.head_stat, repo.head_stat());
+    for file in &mut record.files {
+        let (here, staged) = (stage.stat(file), stage.staged_stat(file));
+        if let (Some((.., old)), Some(now)) = (&mut file.old, here.or(staged)) {
+            old.dev = now.dev;
+        }
+        device(&mut file.staged, staged.or(here));
+    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::log::{PAGE, is_pending, record_at};
-use super::record::Record;
+use super::log::{HEADER, MAGIC, PAGE, RECORD_HEAD, RECORD_MAGIC, record_at, u32_at, u64_at};
+use super::record::{Record, VERSION};
 use super::sweep::staged_files;
 use edt_git::{Loose, Repo, SpareObjects};
+use edt_io::clock::boot_id;
 use edt_io::file::{File, OpenMode};
 use edt_io::fs;
 
@@ -63,4 +64,23 @@ fn recorded_objects(state: &Path) -> Vec<Loose> {
         at = end;
     }
     objects
+}
+
+/// Whether the journal has a record that is not closed, or records of an earlier boot.
+fn is_pending(file: &File) -> bool {
+    let (mut head, mut record) = ([0; HEADER], [0; RECORD_HEAD]);
+    if file.read_exact_at(&mut head, 0).is_err()
+        || &head[..8] != MAGIC
+        || u32_at(&head, 8) != VERSION
+    {
+        return false;
+    }
+    let intact = crc32fast::hash(&head[..52]) == u32_at(&head, 52);
+    let same_boot = boot_id().is_none_or(|boot| boot.as_slice() == &head[36..52]);
+    // The first record of an earlier boot, or the one that follows the last closed one.
+    let at = if intact && same_boot { u64_at(&head, 20) } else { PAGE };
+    file.read_exact_at(&mut record, at).is_ok()
+        && u32_at(&record, 0) == RECORD_MAGIC
+        && (!intact || u64_at(&record, 12) == u64_at(&head, 12))
+        && (at == PAGE || u64_at(&record, 20) == u64_at(&head, 28))
 }

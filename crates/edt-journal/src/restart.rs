@@ -14,7 +14,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use super::files::{StagedState, StagingArea, TargetState};
 use super::index;
 use super::log::Journal;
-use super::path_history::{MAX_SWAP_SECONDS, PathHistory};
+use super::path_history::{MAX_SWAP_SECONDS, PathHistory, renumber_devices};
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::private::{self, PrivateRecord};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
@@ -22,7 +22,7 @@ use super::recovery_steps::{follow_refs, install, is_in_head, report, unless_den
 use super::restart_index::{self, OtherLosses};
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, objects};
-use edt_io::disk::{Parent, Stat};
+use edt_io::disk::Parent;
 use edt_io::{failed, permanent_as_none};
 use edt_types::{Recovered, RepoPath, Result, text::Shown as _};
 
@@ -107,25 +107,6 @@ pub(super) fn recover_all(
         ));
     }
     Ok(Some(recovered))
-}
-
-/// Gives the recorded files the numbers that their devices have now. A device may have another
-/// number in each boot, and on btrfs and overlayfs after each mount; the numbers of inodes stay.
-fn renumber_devices(repo: &Repo, stage: &StagingArea<'_>, record: &mut ChangeRecord) {
-    let device = |old: &mut Option<Stat>, now: Option<Stat>| {
-        if let (Some(old), Some(now)) = (old, now) {
-            old.dev = now.dev;
-        }
-    };
-    device(&mut record.branch.stat, repo.ref_stat(&record.branch.name));
-    device(&mut record.branch.head_stat, repo.head_stat());
-    for file in &mut record.files {
-        let (here, staged) = (stage.stat(file), stage.staged_stat(file));
-        if let (Some((.., old)), Some(now)) = (&mut file.old, here.or(staged)) {
-            old.dev = now.dev;
-        }
-        device(&mut file.staged, staged.or(here));
-    }
 }
 
 /// Removes the private records of transactions that were rolled back. A later attempt may have made
@@ -288,8 +269,8 @@ fn restore_branches(repo: &Repo, changes: &[Recorded], closed: u64) -> Result<bo
     Ok(moved)
 }
 
-/// Whether the log of the branch `name` tells of no move by someone else away from a recorded value.
-/// `git gc` packs a ref whose last move was lost, and then the file of the ref tells nothing.
+/// Whether the log of the branch `name` shows of no move by someone else away from a recorded value.
+/// `git gc` packs a ref whose last move was lost, and then the file of the ref shows nothing.
 fn is_last_move_own(repo: &Repo, name: &str, current: Oid, changes: &[Recorded]) -> bool {
     let Some((from, to)) = repo.last_move(name) else { return false };
     let of_branch = || changes.iter().map(|(_, branch, _)| branch).filter(|one| one.name == name);
