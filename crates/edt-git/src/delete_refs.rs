@@ -67,7 +67,8 @@ impl Repo {
             remove(path, "delete the ref")?;
         }
         locks.into_iter().try_for_each(RefLock::release)?;
-        for path in &paths {
+        let logs = refs.iter().map(|(name, _)| self.common_dir().join("logs").join(name));
+        for path in paths.into_iter().chain(logs) {
             let emptied = path.ancestors().skip(1).take_while(|above| !is_top(above));
             emptied.take_while(|above| fs::try_remove_empty_dir(above)).for_each(drop);
         }
