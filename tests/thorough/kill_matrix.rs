@@ -117,7 +117,7 @@ const WRITERS: &[Writer] = &[
     writer("gc", "gc --older-than 0", ended),
     writer("memory add", "memory add text --code HASH_MISMATCH", nothing),
     writer("memory edit", "memory edit ID --lesson other", lesson),
-    writer("memory deprecate", "memory deprecate ID --reason old", lesson),
+    writer("memory deprecate", "memory deprecate ID -m old", lesson),
     writer("memory delete", "memory delete ID", lesson),
     writer("memory snapshot", "memory snapshot now", lesson),
     writer("memory restore", "memory restore before", lesson),
