@@ -882,6 +882,11 @@ struct Trial {
     judged: RefCell<HashMap<u64, Option<String>>>,
 }
 
+/// Whether effect number `at` is of that kind, on a path that ends so.
+fn is_step(steps: &[AttemptedEffect], at: usize, (effect, end): (SideEffect, &str)) -> bool {
+    steps.get(at - 1).is_some_and(|step| step.0 == effect && step.1.ends_with(end))
+}
+
 impl Trial {
     fn of(case: Case) -> Trial {
         // Empty directories for objects cost each copy more than all the rest; Git removes them,
@@ -939,9 +944,9 @@ impl Trial {
     }
 
     /// The effect of `steps` that is of this kind, on a path that ends so.
-    fn number(steps: &[AttemptedEffect], (effect, end): (SideEffect, &str)) -> usize {
-        let at = steps.iter().position(|step| step.0 == effect && step.1.ends_with(end));
-        at.unwrap_or_else(|| panic!("no {effect:?} of {end} among {steps:#?}")) + 1
+    fn number(steps: &[AttemptedEffect], wanted @ (effect, end): (SideEffect, &str)) -> usize {
+        let at = (1..=steps.len()).find(|at| is_step(steps, *at, wanted));
+        at.unwrap_or_else(|| panic!("no {effect:?} of {end} among {steps:#?}"))
     }
 
     fn once(&self, fault: InjectedFault, at: (SideEffect, &str)) {
@@ -953,18 +958,39 @@ impl Trial {
         assert_eq!(self.fault(plan), Vec::<String>::new(), "{}: {plan:?}", self.case.name);
     }
 
+    fn plan(at: usize, fault: InjectedFault) -> FaultPlan {
+        FaultPlan { at, fault, torn: false }
+    }
+
+    /// A copy in which the case was killed at `death`. The number of effects may differ by one
+    /// between two runs.
+    fn killed(&self, death: (SideEffect, &str)) -> PathBuf {
+        let plan = Trial::plan(Trial::number(&self.steps, death), InjectedFault::Crash);
+        for _ in 0..8 {
+            let root = self.copy();
+            let (_, steps) = effect::with_plan(plan, || (self.case.act)(&root));
+            if is_step(&steps, plan.at, death) {
+                return root;
+            }
+        }
+        panic!("{}: {death:?} is never number {}", self.case.name, plan.at);
+    }
+
     /// A kill, then an error in the recovery.
     fn twice(&self, death: (SideEffect, &str), error: (SideEffect, &str)) {
-        let plan = |at, fault| FaultPlan { at, fault, torn: false };
-        let death = plan(Trial::number(&self.steps, death), InjectedFault::Crash);
-        let root = self.copy();
-        let _ = effect::with_plan(death, || (self.case.act)(&root));
+        let root = self.killed(death);
         let (_, recovery) =
-            effect::with_plan(plan(0, InjectedFault::None), || recover(&root).map(drop));
-        let root = self.copy();
-        let _ = effect::with_plan(death, || (self.case.act)(&root));
-        let error = plan(Trial::number(&recovery, error), InjectedFault::Once(Errno::IO));
-        let (answer, _) = effect::with_plan(error, || recover(&root).map(drop));
+            effect::with_plan(Trial::plan(0, InjectedFault::None), || recover(&root).map(drop));
+        let mut tries = 8;
+        let (root, answer) = loop {
+            let root = self.killed(death);
+            let plan = Trial::plan(Trial::number(&recovery, error), InjectedFault::Once(Errno::IO));
+            let (answer, steps) = effect::with_plan(plan, || recover(&root).map(drop));
+            tries -= 1;
+            if is_step(&steps, plan.at, error) || tries == 0 {
+                break (root, answer);
+            }
+        };
         assert!(answer.is_err(), "{}: {death:?}, {error:?}", self.case.name);
         let mut found = self.judge(&root, None, Hands::Tied);
         found.extend(self.goes_on(&root));
