@@ -34,6 +34,7 @@ mod private_git_dir;
 pub mod read;
 pub mod reflog;
 pub mod refs;
+mod reftable;
 pub mod renames;
 pub mod repo;
 mod settings;

@@ -319,7 +319,7 @@ mod tests {
 
     /// Moves `main` to the commit of the change.
     fn commit(repo: &Repo, branch: &BranchUpdate) {
-        let swap = RefSwap { name: MAIN, from: branch.start(), to: branch.new };
+        let swap = RefSwap { name: MAIN, from: branch.start(), to: branch.new, log: "" };
         repo.swap_ref(&swap).unwrap();
     }
 
