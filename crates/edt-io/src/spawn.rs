@@ -251,7 +251,7 @@ pub fn git_with<A: AsRef<OsStr>>(
 
 /// As [`git`], for a command that says `ready` on a line of its own when nothing can fail any more,
 /// and only then gets `commit`. If this process ends before, the command reads the end of its
-/// input.
+/// input. `on_ready` gets the id of its process before it gets `commit`.
 ///
 /// # Errors
 /// As [`git`].
@@ -260,6 +260,7 @@ pub fn git_in_two_steps(
     dir: &Path,
     (args, env): (&[&str], &[(&str, &OsStr)]),
     (prepare, ready, commit): (&[u8], &str, &[u8]),
+    on_ready: impl FnOnce(u32),
 ) -> Result<CommandOutput> {
     let mut command = command(environment, "git", dir, env);
     let mut child = start(environment, &mut command, args, Hooks::Off)?;
@@ -276,6 +277,7 @@ pub fn git_in_two_steps(
             line.clear();
         }
         if is_ready {
+            on_ready(child.id());
             pipe.write_all(commit).map_err(fail)?;
         }
     }

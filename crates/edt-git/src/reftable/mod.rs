@@ -330,6 +330,25 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a process that has ended")]
+    fn the_lock_of_a_killed_git_is_removed() {
+        let tables = Tables::new("--object-format=sha1");
+        let repo = tables.repo();
+        std::fs::create_dir_all(repo.state_path()).unwrap();
+        let lock = repo.tables_lock("refs/heads/x");
+        std::fs::write(&lock, "").unwrap();
+        let mut ended = Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        let mark = |process: u32| repo.state_path().join(format!("git-{process}"));
+        std::fs::hard_link(&lock, mark(std::process::id())).unwrap();
+        assert_eq!(repo.own_ref_locks(), Vec::<PathBuf>::new(), "its process runs");
+        std::fs::rename(mark(std::process::id()), mark(ended.id())).unwrap();
+        assert_eq!(repo.own_ref_locks(), vec![lock.clone()]);
+        repo.create_ref("refs/heads/x", tables.first).unwrap();
+        assert!(!lock.exists() && !mark(ended.id()).exists());
+    }
+
+    #[test]
     fn a_damaged_table_is_an_error() {
         let tables = Tables::new("--object-format=sha1");
         tables.git(&["pack-refs", "--all"], "");

@@ -3,18 +3,26 @@
 //! Git first takes its lock, checks the old values, and says so. Only then edt sends `commit`. If
 //! edt is killed before, Git reads the end of its input and changes nothing. If edt is killed after,
 //! Git still holds its lock, and recovery waits for the lock before it reads a ref.
+//!
+//! Before the commit a hard link to the lock, named after Git's process, shows whose lock it is: if
+//! that process is gone, Git was killed, too, and the lock is removed.
 
 use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use super::NAME;
 use crate::Oid;
 use crate::identity::Role;
 use crate::repo::Repo;
 use crate::swap::{LOCK_WAIT, locked};
-use edt_io::clock::Countdown;
+use edt_io::clock::{self, Countdown};
 use edt_io::spawn;
 use edt_io::{failed, file, fs};
 use edt_types::{Code, Finding, Result};
+
+/// The beginning of the name of a link to a lock; the process follows.
+const MARK: &str = "git-";
 
 /// One change of a ref.
 #[derive(Debug, Clone, Copy)]
@@ -90,6 +98,7 @@ impl Repo {
         log: &str,
         state: impl Fn() -> Result<AfterRefusal>,
     ) -> Result<()> {
+        updates.iter().try_for_each(|update| self.await_tables(update.name()))?;
         let lines: String = updates.iter().map(TableUpdate::line).collect();
         let wait = format!("reftable.lockTimeout={}", LOCK_WAIT.as_millis());
         let log = log.replace(['\n', '\r'], " ");
@@ -114,7 +123,9 @@ impl Repo {
                 self.root_path(),
                 (&args, &env),
                 (prepare.as_bytes(), "prepare: ok", b"commit\n"),
+                |process| self.mark_locks(process),
             )?;
+            self.release_dead()?;
             if ran.ok {
                 break;
             }
@@ -136,14 +147,66 @@ impl Repo {
         Ok(())
     }
 
-    /// Waits until no program holds the lock of the tables that have `name`.
+    /// Links the locks of the tables, which Git's `process` holds. A file system without links has
+    /// no marks: a lock that a killed Git left stays there.
+    fn mark_locks(&self, process: u32) {
+        for (lock, stack) in self.table_locks().iter().zip(["", "-own"]) {
+            let mark = self.state_path().join(format!("{MARK}{process}{stack}"));
+            let _ = fs::link(lock, &mark);
+        }
+    }
+
+    /// The locks of the tables of all worktrees and of this one, which may be the same.
+    fn table_locks(&self) -> Vec<PathBuf> {
+        let mut locks = ["refs/", "HEAD"].map(|name| self.tables_lock(name)).to_vec();
+        locks.dedup();
+        locks
+    }
+
+    /// The marks of processes that no longer run.
+    fn dead_marks(&self) -> Vec<PathBuf> {
+        let is_dead = |name: &String| {
+            let process = name.strip_prefix(MARK).and_then(|rest| rest.split('-').next());
+            process.is_some_and(|id| id.parse().is_ok_and(|id| !clock::is_running(id)))
+        };
+        let names = fs::names_in(self.state_path()).into_iter();
+        let names = names.filter_map(|name| name.into_string().ok()).filter(is_dead);
+        names.map(|name| self.state_path().join(name)).collect()
+    }
+
+    /// The locks of tables that a killed Git of edt left.
+    pub(crate) fn dead_table_locks(&self) -> Vec<PathBuf> {
+        let marks: Vec<_> = self.dead_marks().iter().filter_map(|mark| inode(mark)).collect();
+        let is_dead = |lock: &PathBuf| inode(lock).is_some_and(|held| marks.contains(&held));
+        self.table_locks().into_iter().filter(is_dead).collect()
+    }
+
+    /// Removes the locks of tables that a killed Git of edt left, and the marks of dead processes.
     ///
     /// # Errors
-    /// `SESSION_BUSY` after two seconds.
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub(crate) fn release_dead(&self) -> Result<()> {
+        for lock in self.dead_table_locks().into_iter().chain(self.dead_marks()) {
+            match fs::remove_file(&lock) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(failed("unlock", &lock, &error).into());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until no program holds the lock of the tables that have `name`. Removes the lock if a
+    /// killed Git of edt left it.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY` after two seconds; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub(crate) fn await_tables(&self, name: &str) -> Result<()> {
         let lock = self.tables_lock(name);
         let mut countdown = Countdown::new(LOCK_WAIT);
         while lock.symlink_metadata().is_ok() {
+            self.release_dead()?;
             if !countdown.pause() {
                 return Err(locked(&lock).into());
             }
@@ -167,6 +230,11 @@ impl Repo {
         }
         Ok(())
     }
+}
+
+/// The device and inode of the file at `path`.
+fn inode(path: &Path) -> Option<(u64, u64)> {
+    path.symlink_metadata().ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
 fn refused(stderr: &str) -> Finding {
