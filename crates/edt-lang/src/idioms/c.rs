@@ -233,7 +233,11 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
         let defaulted = text[..start].trim_ascii_end().ends_with(b")")
             && rest[blank..].strip_prefix(b"=").is_some_and(|value| {
                 let value = value.trim_ascii_start();
-                [&b"default"[..], b"delete", b"0;"].iter().any(|word| value.starts_with(word))
+                [&b"default"[..], b"delete", b"0"].iter().any(|word| {
+                    value
+                        .strip_prefix(*word)
+                        .is_some_and(|rest| rest.trim_ascii_start().starts_with(b";"))
+                })
             });
         let before_word = (blank > 0 || end > at)
             && next.is_some_and(|&byte| {
@@ -279,6 +283,7 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
         // `template <typename A, ENABLE_IF(sizeof(A) == 1)>`
         let parameter = indent.starts_with(b"template")
             && end > at
+            && !lacks_operand(&text[at..end])
             && matches!(last, Some(b',' | b'<'))
             && matches!(next, Some(b',' | b'>'));
         if parameter {
@@ -300,6 +305,18 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
         }
     }
     Some(out)
+}
+
+/// Whether an operator is the last thing in the brackets of `arguments`. `&&` may end a type.
+fn lacks_operand(arguments: &[u8]) -> bool {
+    let inside = arguments.strip_suffix(b")").unwrap_or(arguments).trim_ascii_end();
+    let before = |sign: &[u8]| inside.strip_suffix(sign).map(<[u8]>::trim_ascii_end);
+    [&b"||"[..], b"==", b"!=", b"<=", b">=", b"+", b"-", b","]
+        .iter()
+        .any(|sign| before(sign).is_some())
+        || before(b"&&")
+            .and_then(<[u8]>::last)
+            .is_some_and(|byte| byte.is_ascii_digit() || *byte == b')')
 }
 
 /// Writes names over the types among the arguments of a call.
@@ -441,6 +458,11 @@ mod tests {
         let parameter = "template <typename A, ENABLE_IF(sizeof(A) == 1)>\nint f(A);\n";
         let named = "template <typename A, AAAAAAAAAAAAAAAAAAAAAAAAA>\nint f(A);\n";
         assert_eq!(rewritten(macros, parameter), named);
+        let wrong = [
+            "A::~A() NOEXCEPT = defaultx;",
+            "template <typename A, ENABLE_IF(sizeof(A) == 1 && )>\nint f(A);\n",
+        ];
+        wrong.iter().for_each(|text| assert_eq!(rewritten(macros, text), *text));
     }
 
     #[test]
