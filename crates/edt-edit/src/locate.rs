@@ -57,7 +57,7 @@ pub fn replace(text: &[u8], places: &[Range<usize>], new: &[u8]) -> Vec<Splice> 
 }
 
 /// The line ending of the line that contains `at`, else of the line before.
-fn nearest_ending(text: &[u8], at: usize) -> Endings {
+pub(crate) fn nearest_ending(text: &[u8], at: usize) -> Endings {
     let after = memchr::memchr(b'\n', &text[at..]).map(|i| at + i);
     match after.or_else(|| memchr::memrchr(b'\n', &text[..at])) {
         Some(end) if end > 0 && text[end - 1] == b'\r' => Endings::Crlf,

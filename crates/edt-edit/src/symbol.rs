@@ -11,6 +11,7 @@ use edt_lang::{Language, language_of, parse};
 use edt_types::RepoPath;
 use edt_types::text::{BOM, Endings};
 
+use super::locate::nearest_ending;
 use super::op::Mode;
 use super::rename;
 use super::splice::Splice;
@@ -318,7 +319,11 @@ impl Place<'_> {
     }
 
     fn newline(&self) -> &'static [u8] {
-        if Endings::of(self.text) == Endings::Crlf { b"\r\n" } else { b"\n" }
+        let endings = match Endings::of(self.text) {
+            Endings::Mixed => nearest_ending(self.text, self.symbol.start()),
+            endings => endings,
+        };
+        if endings == Endings::Crlf { b"\r\n" } else { b"\n" }
     }
 
     fn line_start(&self, at: usize) -> usize {
@@ -720,6 +725,16 @@ mod tests {
         assert_eq!(
             after("a.c", text, "f", "int g(void);\n"),
             format!("{text}\r\nint g(void);\r\n")
+        );
+        // In a mixed file they are those of the definition.
+        let mixed = format!("{text}\nint h(void)\n{{\n\treturn 3;\n}}\n");
+        assert_eq!(
+            replaced("a.c", &mixed, "f", "int f(void)\n{\n\tint a = 2;\n\treturn a;\n}\n"),
+            mixed.replace("\treturn 1;", "\tint a = 2;\r\n\treturn a;")
+        );
+        assert_eq!(
+            after("a.c", &mixed, "f", "int g(void);\n"),
+            mixed.replace("\nint h", "\r\nint g(void);\r\n\nint h")
         );
     }
 
