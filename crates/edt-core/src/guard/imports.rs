@@ -84,10 +84,16 @@ fn imported<'t>(language: &str, line: &'t [u8]) -> Vec<&'t str> {
 
 /// Whether code uses the name, and nowhere defines it.
 fn is_used(subject: &Subject<'_>, text: &[u8], name: &str) -> bool {
+    if subject.is_over() {
+        return false;
+    }
     let Some(Ok(tree)) = subject.new_tree() else { return false };
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'$';
     let mut used = false;
     for at in memchr::memmem::find_iter(text, name.as_bytes()) {
+        if subject.is_over() {
+            return false;
+        }
         let (before, after) = (&text[..at], &text[at + name.len()..]);
         if before.last().is_some_and(is_word) || after.first().is_some_and(is_word) {
             continue;

@@ -66,11 +66,18 @@ fn a_search_that_does_not_end_in_time_refuses_nothing_and_warns() {
     let tests: String =
         (0..8).map(|n| format!("def test_{n}():\n    pytest.skip('a')\n")).collect();
     let before = tests.replace("    pytest.skip('a')\n", "    assert f(1)\n    a\n    b\n");
+    let before = format!("import pytest\n{before}");
     let after = tests + "# ... existing code ...\nx = \u{201c}a\u{201d}\n";
     let checked = |limit| {
         let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
         let subject = Subject::new(&path, None, before, after, Vec::new(), limit);
-        let names = ["weakened_tests", "elided_code", "lookalike_characters", "duplicate_code"];
+        let names = [
+            "weakened_tests",
+            "elided_code",
+            "lookalike_characters",
+            "duplicate_code",
+            "lost_content",
+        ];
         let guards = names.map(|name| GUARDS.iter().find(|guard| guard.name() == name).unwrap());
         guards.map(|guard| match &guard.check(&subject, &context)[..] {
             [GuardOutput::Unchecked { reason, .. }] => {
@@ -80,6 +87,6 @@ fn a_search_that_does_not_end_in_time_refuses_nothing_and_warns() {
             _ => false,
         })
     };
-    assert_eq!(checked(Duration::ZERO), [true; 4]);
-    assert_eq!(checked(Duration::from_secs(20)), [false; 4]);
+    assert_eq!(checked(Duration::ZERO), [true; 5]);
+    assert_eq!(checked(Duration::from_secs(20)), [false; 5]);
 }

@@ -66,12 +66,16 @@ impl Guard for LostContent {
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
-        match detect(file) {
-            Some(Loss::Everything) => GuardOutput::of(self.name(), Some(explain(file))),
-            Some(loss) => {
+        match file.within_limit(|| detect(file)) {
+            Ok(Some(Loss::Everything)) => GuardOutput::of(self.name(), Some(explain(file))),
+            Ok(Some(loss)) => {
                 vec![GuardOutput::Noted { word: self.name(), message: warn(file, &loss) }]
             }
-            None => vec![GuardOutput::Pass],
+            Ok(None) => vec![GuardOutput::Pass],
+            Err(why) => vec![GuardOutput::Unchecked {
+                word: self.name(),
+                reason: format!("What {} loses was not checked: {why}.", file.path),
+            }],
         }
     }
 }
