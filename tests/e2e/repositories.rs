@@ -260,6 +260,13 @@ fn refs_in_tables() {
         works(&workspace);
         let head = messages(&workspace, "HEAD");
         assert!(head.contains(&"checkout: moving from main to edt/main-1".to_owned()), "{head:?}");
+        workspace.write("b.txt", "the user's\n");
+        let status = workspace.edt(&["status"]);
+        assert_eq!(status.json["untracked"], json!(["b.txt"]), "{:#}", status.json);
+        std::fs::remove_file(workspace.root.join("b.txt")).unwrap();
+        for command in ["diff", "log", "show", "stats", "ls", "proposals"] {
+            assert_eq!(workspace.edt(&[command]).exit, 0, "{command}");
+        }
         workspace.edt(&["land", "-m", "the work"]).landed();
         assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
         assert_eq!(messages(&workspace, "main")[0], "edt land: edt/main-1");

@@ -182,10 +182,7 @@ impl Repo {
         } else {
             common_dir.join("edt/linked").join(git_dir.file_name().unwrap_or_default())
         };
-        let has_tables = inner
-            .config_snapshot()
-            .string("extensions.refStorage")
-            .is_some_and(|value| value.eq_ignore_ascii_case(reftable::NAME.as_bytes()));
+        let has_tables = reftable::is_used(&inner);
         let repo = Repo {
             inner,
             read: RefCell::default(),

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use gix::refs::Target;
 
+use super::Oid;
 use super::repo::Repo;
 use super::swap::is_per_worktree;
 use edt_io::clock::Countdown;
@@ -126,6 +127,33 @@ fn list(git_dir: &Path) -> io::Result<Vec<u8>> {
     Ok(list)
 }
 
+/// Whether the refs of the repository are in tables.
+pub(super) fn is_used(repo: &gix::Repository) -> bool {
+    let storage = repo.config_snapshot().string("extensions.refStorage");
+    storage.is_some_and(|value| value.eq_ignore_ascii_case(NAME.as_bytes()))
+}
+
+/// The commit of HEAD in a repository whose refs are in tables; the outer `None` if they are files.
+#[expect(clippy::option_option, reason = "a repository may have no commit")]
+pub(super) fn head_of(repo: &gix::Repository) -> Option<Option<Oid>> {
+    if !is_used(repo) {
+        return None;
+    }
+    let find = |git_dir: &Path, name: &str| Stack::open(git_dir).ok()?.target(name).ok()?;
+    let mut target = find(repo.git_dir(), "HEAD");
+    // Git follows as many symbolic refs.
+    for _ in 0..5 {
+        match target {
+            Some(Target::Symbolic(name)) => {
+                target = find(repo.common_dir(), &name.as_bstr().to_string());
+            }
+            Some(Target::Object(oid)) => return Some(Some(oid)),
+            None => break,
+        }
+    }
+    Some(None)
+}
+
 impl Repo {
     /// Whether refs are in tables, not in files.
     #[must_use]
@@ -184,7 +212,6 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
-    use crate::Oid;
     use edt_types::Code;
 
     struct Tables {
