@@ -230,15 +230,8 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
             text[..start].trim_ascii_end().last().is_some_and(|byte| b"?=|&+".contains(byte));
         let alone = first && !operand && next.is_none_or(|&byte| byte == b'\n');
         // `A::~A() NOEXCEPT = default;`
-        let defaulted = text[..start].trim_ascii_end().ends_with(b")")
-            && rest[blank..].strip_prefix(b"=").is_some_and(|value| {
-                let value = value.trim_ascii_start();
-                [&b"default"[..], b"delete", b"0"].iter().any(|word| {
-                    value
-                        .strip_prefix(*word)
-                        .is_some_and(|rest| rest.trim_ascii_start().starts_with(b";"))
-                })
-            });
+        let defaulted =
+            text[..start].trim_ascii_end().ends_with(b")") && is_defaulted(&rest[blank..]);
         let before_word = (blank > 0 || end > at)
             && next.is_some_and(|&byte| {
                 byte.is_ascii_alphabetic()
@@ -305,6 +298,14 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
         }
     }
     Some(out)
+}
+
+/// Whether a text begins with `= default;`, `= delete;` or `= 0;`.
+fn is_defaulted(text: &[u8]) -> bool {
+    let Some(value) = text.strip_prefix(b"=") else { return false };
+    let value = value.trim_ascii_start();
+    let rest = [&b"default"[..], b"delete", b"0"].iter().find_map(|word| value.strip_prefix(*word));
+    rest.is_some_and(|rest| rest.trim_ascii_start().starts_with(b";"))
 }
 
 /// Whether an operator is the last thing in the brackets of `arguments`. `&&` may end a type.
