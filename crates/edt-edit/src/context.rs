@@ -2,9 +2,9 @@
 //! where it belongs.
 //!
 //! Every removed line must be there, and every other line of context, byte for byte and in order,
-//! at one place of the file. What may differ: one or two lines of context that resemble those of the
-//! file, lines of the file that the hunk leaves out, or dots for lines of the file. The lines of the
-//! file stay as they are.
+//! at one place of the file. What may differ: one or two lines of context that resemble those of
+//! the file; lines of the file that the hunk leaves out; dots for lines of the file. The lines of
+//! the file stay as they are.
 
 use std::ops::Range;
 
@@ -255,8 +255,9 @@ fn is_explained(table: &LineTable<'_>, hunk: &Hunk, old: &[&HunkLine], fit: &Fit
     })
 }
 
-/// Whether the lines beside each run of changes are there: both beside a run that only adds or that
-/// could be described as one line further up or down, one beside any other.
+/// Whether the lines beside each run of changes are there. Both must be there beside a run that
+/// only adds, or that could be described as one line further up or down. One is enough beside any
+/// other.
 fn has_sure_changes(table: &LineTable<'_>, hunk: &Hunk, fit: &Fit) -> bool {
     let lines = &hunk.lines;
     let (mut first, mut at) = (0, 0);

@@ -38,7 +38,7 @@ impl PathHistory {
     }
 
     /// Whether `here`, at the path of `file`, is a file whose replacement was lost, or a file that
-    /// edt wrote and the power failure tore, and that nobody has changed since. The change time of
+    /// edt wrote and the power failure tore. Nobody may have changed it since. The change time of
     /// the inode (`ctime`) decides, which no program can set: writing, renaming, linking or
     /// replacing the file makes it later.
     pub(super) fn holds(

@@ -116,8 +116,8 @@ fn with_changes(subject: &Subject<'_>, hunks: &[LineChange]) -> Vec<u8> {
     text
 }
 
-/// The row of a change that is probably wrong: of a long one, that of the first bracket which does
-/// not fit the indentation, else the first.
+/// The row of a change that is probably wrong, by default its first. In a long change it is the row
+/// of the first bracket that does not fit the indentation.
 fn suspect(subject: &Subject<'_>, language: &'static Language, rows: &Range<usize>) -> usize {
     if rows.len() <= SHORT {
         return rows.start;
