@@ -1,7 +1,8 @@
 //! Git access for edt. No other crate uses `gix` directly.
 //!
 //! Reading goes through `gix`. edt writes itself where `gix` would lose something: loose objects
-//! (`gix` skips those that exist already) and the index (`gix` drops versions and extensions).
+//! (`gix` skips those that exist already) and the index (`gix` drops versions and extensions). It
+//! reads refs in tables itself, because `gix` reads only files.
 
 mod cache_tree;
 pub mod commit_hooks;
