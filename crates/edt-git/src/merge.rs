@@ -119,6 +119,11 @@ impl ObjectWriter<'_> {
         for side in [ours, theirs] {
             self.tree_diff(ancestor, side)?;
         }
+        // As in `Repo::found`.
+        self.merged(ancestor, ours, theirs).or_else(|_| self.merged(ancestor, ours, theirs))
+    }
+
+    fn merged(&mut self, ancestor: Oid, ours: Oid, theirs: Oid) -> Result<Merged> {
         let fail = |error: gix::Error| {
             let why = causes(&error);
             Finding::new(
@@ -170,10 +175,7 @@ impl Repo {
     /// # Errors
     /// `OBJECT_MISSING` if the history cannot be walked.
     pub fn merge_base(&self, one: Oid, two: Oid) -> Result<Option<Oid>> {
-        match self.inner.merge_bases_many(one, &[two]) {
-            Ok(found) => Ok(found.first().map(|id| id.detach())),
-            Err(error) => Err(super::read::missing(one, &causes(&error)).into()),
-        }
+        self.merge_bases(one, two).map(|found| found.first().copied())
     }
 
     /// Every best common ancestor of two commits.
@@ -181,10 +183,10 @@ impl Repo {
     /// # Errors
     /// `OBJECT_MISSING` if the history cannot be walked.
     pub fn merge_bases(&self, one: Oid, two: Oid) -> Result<Vec<Oid>> {
-        match self.inner.merge_bases_many(one, &[two]) {
-            Ok(found) => Ok(found.iter().map(|id| id.detach()).collect()),
-            Err(error) => Err(super::read::missing(one, &causes(&error)).into()),
-        }
+        self.found(one, || {
+            let found = self.inner.merge_bases_many(one, &[two])?;
+            Ok(found.iter().map(|id| id.detach()).collect())
+        })
     }
 
     /// The commits in the history of `tip` that are not in the history of `without`.
@@ -192,14 +194,10 @@ impl Repo {
     /// # Errors
     /// `OBJECT_MISSING` if the history cannot be walked.
     pub fn commits_not_in(&self, tip: Oid, without: &[Oid]) -> Result<HashSet<Oid>> {
-        let fail = |error: gix::Error| super::read::missing(tip, &causes(&error));
-        let walk =
-            self.inner.rev_walk([tip]).with_hidden(without.iter().copied()).all().map_err(fail)?;
-        let mut found = HashSet::new();
-        for step in walk {
-            found.insert(step.map_err(fail)?.id);
-        }
-        Ok(found)
+        self.found(tip, || {
+            let walk = self.inner.rev_walk([tip]).with_hidden(without.iter().copied()).all()?;
+            walk.map(|step| Ok(step?.id)).collect()
+        })
     }
 
     /// A copy of the repository without `merge.<name>.driver`: a repository must not decide which

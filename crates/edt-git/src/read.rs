@@ -30,7 +30,8 @@ impl Repo {
             return Ok(data.clone());
         }
         let (found, data) = match self.object_or_error(oid) {
-            Err(found) if found.code == Code::ObjectMissing && self.write_spare_objects() => {
+            Err(found) if found.code == Code::ObjectMissing => {
+                self.write_spare_objects();
                 self.object_or_error(oid)?
             }
             object => object?,
@@ -81,11 +82,7 @@ impl Repo {
     /// # Errors
     /// `OBJECT_MISSING`.
     pub fn size_of(&self, oid: Oid) -> Result<usize> {
-        let found = match self.inner.find_header(oid) {
-            Err(_) if self.write_spare_objects() => self.inner.find_header(oid),
-            found => found,
-        };
-        let header = found.map_err(|error| missing(oid, &causes(&error)))?;
+        let header = self.found(oid, || self.inner.find_header(oid))?;
         Ok(usize::try_from(header.size()).unwrap_or(usize::MAX))
     }
 
@@ -246,14 +243,29 @@ impl Repo {
         if old == new {
             return Ok(true);
         }
-        let walk =
-            self.inner.rev_walk([new]).all().map_err(|error| missing(new, &causes(&error)))?;
-        for step in walk {
-            if step.map_err(|error| missing(new, &causes(&error)))?.id == old {
-                return Ok(true);
+        self.found(new, || {
+            for step in self.inner.rev_walk([new]).all()? {
+                if step?.id == old {
+                    return Ok(true);
+                }
             }
-        }
-        Ok(false)
+            Ok(false)
+        })
+    }
+
+    /// What `find` returns, which reads `oid` or its history. It is called again if an object is
+    /// missing: Git may have pruned one that the journal has, or moved it from a file into a pack
+    /// between two steps of one search.
+    pub(super) fn found<T>(
+        &self,
+        oid: Oid,
+        find: impl Fn() -> std::result::Result<T, gix::Error>,
+    ) -> Result<T> {
+        let found = find().or_else(|_| {
+            self.write_spare_objects();
+            find()
+        });
+        found.map_err(|error| missing(oid, &causes(&error)).into())
     }
 
     /// Whether `wanted` is on the first-parent chain from `tip` down to `stop`, both included.
@@ -360,13 +372,39 @@ pub(super) fn missing(oid: Oid, why: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{NewCommit, ObjectWriter, objects};
+    use crate::{Loose, NewCommit, ObjectWriter, SpareObjects, objects};
     use edt_testkit::ScratchRepo;
 
     fn opened() -> (ScratchRepo, Repo) {
         let scratch = ScratchRepo::with(&[("a", "1"), ("dir/b", "2")]);
         let repo = Repo::open(scratch.path()).unwrap();
         (scratch, repo)
+    }
+
+    #[derive(Debug)]
+    struct Spare(Vec<Loose>);
+
+    impl SpareObjects for Spare {
+        fn objects(&self, _: &Repo) -> Vec<Loose> {
+            self.0.clone()
+        }
+    }
+
+    /// Regression: Git had packed or pruned a commit between two steps of the search for it.
+    #[test]
+    fn a_walk_looks_again_for_a_missing_commit() {
+        let (_scratch, mut repo) = opened();
+        let head = head(&repo);
+        let hex = head.to_string();
+        let file = repo.objects_dir().join(&hex[..2]).join(&hex[2..]);
+        let bytes = std::fs::read(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        let other = repo.blob_id(b"other").unwrap();
+        assert!(repo.is_ancestor(other, head).is_err());
+        repo.set_spare_objects(Box::leak(Box::new(Spare(vec![Loose { oid: head, bytes }]))));
+        assert_eq!(repo.is_ancestor(other, head), Ok(false));
+        assert_eq!(repo.merge_base(head, head), Ok(Some(head)));
+        assert_eq!(repo.commits_not_in(head, &[]).map(|found| found.len()), Ok(1));
     }
 
     fn head(repo: &Repo) -> Oid {
