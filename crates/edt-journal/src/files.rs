@@ -135,15 +135,15 @@ impl<'r> StagingArea<'r> {
         &self.dir
     }
 
-    /// Stages the new bytes of `change` under a name with the transaction id `tx`, and returns the
-    /// journal record.
+    /// The journal record of `change`, whose new bytes will be staged under a name with the
+    /// transaction id `tx`.
     ///
     /// # Errors
-    /// `IO_ERROR` and others of the disk; nothing is left staged.
-    pub fn put(&self, change: &FileChange, tx: &str, i: usize) -> Result<FileRecord> {
+    /// `IO_ERROR` and others of the disk.
+    pub fn record(&self, change: &FileChange, tx: &str, i: usize) -> Result<FileRecord> {
         let beside = self.mount_above(&change.path)? != self.mount;
         let stage = if beside { format!(".edt-{tx}-{i}.tmp") } else { format!("{tx}-{i}") };
-        let mut record = FileRecord {
+        Ok(FileRecord {
             path: change.path.as_bytes().to_vec(),
             old: change.old.map(|old| {
                 (Id::from(old.file.oid), old.file.mode == FileMode::Executable, old.stat)
@@ -155,7 +155,14 @@ impl<'r> StagingArea<'r> {
             staged: None,
             stage,
             beside,
-        };
+        })
+    }
+
+    /// Stages the new bytes of `change`.
+    ///
+    /// # Errors
+    /// `IO_ERROR` and others of the disk; nothing is left staged.
+    pub fn put(&self, record: &mut FileRecord, change: &FileChange) -> Result<()> {
         if let Some(new) = &change.new {
             let executable = new.file.mode == FileMode::Executable;
             let perms = match (change.old, new.permissions) {
@@ -164,9 +171,9 @@ impl<'r> StagingArea<'r> {
                 (None, Some(permissions)) => Perms::Exactly(permissions),
                 (None, None) => Perms::Usual { executable },
             };
-            record.staged = Some(self.stage_bytes(&record, &new.bytes, perms)?);
+            record.staged = Some(self.stage_bytes(record, &new.bytes, perms)?);
         }
-        Ok(record)
+        Ok(())
     }
 
     /// The mount that has the directory of `path`. A directory that does not exist yet will be on

@@ -6,6 +6,7 @@
 //! synced journal record describes the change. The next call rolls back a crash before that instant
 //! and finishes a crash after it ([`recover`]).
 
+mod beside;
 pub mod entry;
 pub mod files;
 pub mod index;

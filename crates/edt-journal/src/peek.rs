@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::beside;
 use super::log::{HEADER, MAGIC, PAGE, RECORD_HEAD, RECORD_MAGIC, record_at, u32_at, u64_at};
 use super::record::{Record, VERSION};
 use super::sweep::staged_files;
@@ -28,7 +29,7 @@ pub fn state_directories(common: &Path) -> Vec<(Option<std::ffi::OsString>, Path
 #[must_use]
 pub fn has_pending(state: &Path) -> bool {
     match File::open(&state.join("journal"), OpenMode::ReadOnly) {
-        Ok(file) => is_pending(&file),
+        Ok(file) => is_pending(&file) || state.join(beside::NOTE).exists(),
         Err(_) => !is_unused(state),
     }
 }

@@ -1,5 +1,6 @@
 //! Installs a change, in an order that allows recovery from a crash at any step.
 
+use super::beside;
 use super::entry::EntryMove;
 use super::files::{FileChange, StagingArea};
 use super::index::{self, IndexPlan, IndexView, LockOutcome};
@@ -90,7 +91,11 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
     let tx = format!("{:x}-{}", process_id(), change.branch.new.to_hex_with_len(8));
     let mut staged = Staged { stage: &stage, records: Vec::new() };
     for (i, file) in change.files.iter().enumerate() {
-        staged.records.push(stage.put(file, &tx, i)?);
+        staged.records.push(stage.record(file, &tx, i)?);
+    }
+    beside::note(repo, &staged.records)?;
+    for (record, file) in staged.records.iter_mut().zip(&change.files) {
+        stage.put(record, file)?;
     }
     let moves: Vec<EntryMove>;
     let (mut plan, mut entries, mut index) = (None, Vec::new(), None);
@@ -117,6 +122,7 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
         private::remove(repo, record);
     }
     let number = recorded?;
+    beside::forget(repo, &staged.records);
 
     let mut swapped = 0;
     let held = match until_commit_point(repo, &change, &mut staged, &moves, &mut plan, &mut swapped)

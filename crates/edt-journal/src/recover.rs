@@ -12,7 +12,7 @@ use super::pointers::{BranchOrigin, BranchUpdate};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{follow_refs, install, report};
 use super::rollback::Rollback;
-use super::{lost, private, restart, restart_index};
+use super::{beside, lost, private, restart, restart_index};
 use edt_git::objects::ObjectCheck;
 use edt_git::{Oid, Repo, objects};
 use edt_io::permanent_as_none;
@@ -36,6 +36,7 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
     if is_new {
         repo.share(&directory.join("journal"))?;
     }
+    beside::remove(repo, &pending)?;
     let recovered = match pending {
         Pending::Nothing => None,
         Pending::Interrupted(_, Record::RolledBack(_)) => {

@@ -208,7 +208,7 @@ pub enum Rollback {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{Scratch, stat};
+    use crate::tests::{Scratch, staged, stat};
     use edt_types::RepoPath;
 
     const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
@@ -218,7 +218,7 @@ mod tests {
         let scratch = Scratch::new();
         let repo = scratch.repo();
         let stage = StagingArea::open(&repo).unwrap();
-        let record = stage.put(&scratch.change(&repo, TWO).files[0], "tx", 0).unwrap();
+        let record = staged(&stage, &scratch.change(&repo, TWO).files[0], 0);
         assert_eq!(stage.roll_back(&record), Ok(Rollback::Restored));
         assert_eq!(stage.staged(&record), Ok(StagedState::Nothing));
         assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n"));
@@ -230,7 +230,7 @@ mod tests {
         let repo = scratch.repo();
         let before = stat(&repo, &RepoPath::parse(b"a.txt").unwrap()).unwrap();
         let stage = StagingArea::open(&repo).unwrap();
-        let record = stage.put(&scratch.change(&repo, TWO).files[0], "tx", 0).unwrap();
+        let record = staged(&stage, &scratch.change(&repo, TWO).files[0], 0);
         stage.swap(&record).unwrap();
         assert_eq!(stage.staged(&record), Ok(StagedState::Old));
         assert_eq!(stage.roll_back(&record), Ok(Rollback::Restored));
@@ -243,7 +243,7 @@ mod tests {
         let scratch = Scratch::new();
         let repo = scratch.repo();
         let stage = StagingArea::open(&repo).unwrap();
-        let record = stage.put(&scratch.change(&repo, TWO).files[0], "tx", 0).unwrap();
+        let record = staged(&stage, &scratch.change(&repo, TWO).files[0], 0);
         stage.swap(&record).unwrap();
         scratch.write("a.txt", "mine\n");
         assert_eq!(stage.roll_back(&record), Ok(Rollback::Left));
@@ -255,7 +255,7 @@ mod tests {
         let scratch = Scratch::new();
         let repo = scratch.repo();
         let stage = StagingArea::open(&repo).unwrap();
-        let record = stage.put(&scratch.change(&repo, TWO).files[0], "tx", 0).unwrap();
+        let record = staged(&stage, &scratch.change(&repo, TWO).files[0], 0);
         stage.swap(&record).unwrap();
         stage.discard(&record);
         assert_eq!(stage.roll_back(&record), Ok(Rollback::FromBlob));
@@ -266,7 +266,7 @@ mod tests {
         let scratch = Scratch::new();
         let repo = scratch.repo();
         let stage = StagingArea::open(&repo).unwrap();
-        let record = stage.put(&scratch.change(&repo, TWO).files[0], "tx", 0).unwrap();
+        let record = staged(&stage, &scratch.change(&repo, TWO).files[0], 0);
         stage.swap(&record).unwrap();
         std::fs::write(repo.state_path().join("stage/tx-0"), "mine\n").unwrap();
         let kept = repo.state_path().join("stage/kept-tx-0");
@@ -290,7 +290,7 @@ mod tests {
         let scratch = Scratch::new();
         let repo = scratch.repo();
         let stage = StagingArea::open(&repo).unwrap();
-        let record = stage.put(&scratch.change(&repo, TWO).files[0], "tx", 0).unwrap();
+        let record = staged(&stage, &scratch.change(&repo, TWO).files[0], 0);
         stage.swap(&record).unwrap();
         assert_eq!(stage.discard_unless_written(&record), None);
         assert_eq!(stage.staged(&record), Ok(StagedState::Nothing));

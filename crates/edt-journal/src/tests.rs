@@ -48,6 +48,13 @@ pub(crate) struct State {
     pub(crate) text: Option<String>,
 }
 
+/// Stages the file of `change`.
+pub(crate) fn staged(stage: &StagingArea<'_>, change: &FileChange, i: usize) -> FileRecord {
+    let mut record = stage.record(change, "tx", i).unwrap();
+    stage.put(&mut record, change).unwrap();
+    record
+}
+
 impl Scratch {
     /// With `a.txt`, whose text is `one`.
     pub(crate) fn new() -> Scratch {
@@ -144,12 +151,8 @@ impl Scratch {
     /// Records `change` in the journal and stages its files, and goes no further.
     pub(crate) fn interrupt(&self, repo: &Repo, change: &ChangeSet) -> Vec<FileRecord> {
         let stage = StagingArea::open(repo).unwrap();
-        let files: Vec<FileRecord> = change
-            .files
-            .iter()
-            .enumerate()
-            .map(|(i, file)| stage.put(file, "tx", i).unwrap())
-            .collect();
+        let files: Vec<FileRecord> =
+            change.files.iter().enumerate().map(|(i, file)| staged(&stage, file, i)).collect();
         let (branch, ids) = (&change.branch, |refs: &[(String, Oid)]| {
             refs.iter().map(|(name, oid)| (name.clone(), Id::from(*oid))).collect()
         });

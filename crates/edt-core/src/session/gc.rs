@@ -135,6 +135,7 @@ const DISPOSABLE: &[&str] = &[
     "ref",
     "head",
     "packed",
+    "beside",
     "stage/index",
     "stage/index.own",
     "stage/index.before",
