@@ -393,6 +393,31 @@ fn a_torn_branch_of_another_worktree_is_repaired_from_any_worktree() {
     other.is_sound();
 }
 
+/// What is repaired in several worktrees by one call is reported for each of them.
+#[test]
+fn each_recovered_worktree_is_reported() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    let torn = ["o", "p"].map(|name| {
+        let place = workspace.root.with_file_name(name);
+        workspace.edt(&["begin", name, "--worktree", place.to_str().unwrap()]).landed();
+        let commit = workspace.at(&place).overwrite("a.txt", "two\n").commit().to_owned();
+        (name, commit)
+    });
+    for (name, _) in &torn {
+        fs::write(workspace.root.join(format!(".git/refs/heads/edt/{name}")), b"").unwrap();
+        let journal = workspace.root.join(format!(".git/edt/linked/{name}/journal"));
+        File::options().write(true).open(journal).unwrap().write_all_at(&[0xee; 16], 36).unwrap();
+    }
+    let recovered = workspace.edt(&["status"]).json["recovered"].clone();
+    let detail = recovered["detail"].as_str().unwrap();
+    assert_eq!(detail.matches("In the worktree").count(), 2, "{detail}");
+    for (name, commit) in torn {
+        assert_eq!(workspace.rev(&format!("edt/{name}")), commit);
+    }
+    assert!(workspace.edt(&["status"]).json["recovered"].is_null());
+}
+
 /// Each of these actions was undone in earlier versions by the next call after a restart without a
 /// loss.
 #[test]

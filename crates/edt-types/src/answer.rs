@@ -328,6 +328,17 @@ pub struct Recovered {
     /// Paths whose content is neither the old nor the new one. Someone else wrote them, and they
     /// were not changed.
     pub left: Vec<String>,
-    /// What happened, in one or two sentences.
+    /// What happened, in one or two sentences for each worktree.
     pub detail: String,
+}
+
+impl Recovered {
+    /// One report of both. The action and the commit are those of `self`.
+    #[must_use]
+    pub fn and(mut self, other: Recovered) -> Recovered {
+        self.files.extend(other.files);
+        self.left.extend(other.left);
+        self.detail = format!("{} {}", self.detail, other.detail);
+        self
+    }
 }

@@ -14,10 +14,10 @@ use edt_journal::{open_recovered, peek};
 use edt_types::Recovered;
 use edt_types::text::Shown as _;
 
-/// Recovers the other worktrees, except those in which a call runs. Returns what was done in the last
-/// of them. What cannot be recovered is left to a call there, which reports why.
-pub(super) fn recover(repo: &Repo, options: &Options) -> Option<Recovered> {
-    let mut done = None;
+/// Recovers the other worktrees, except those in which a call runs. What cannot be recovered is left
+/// to a call there, which reports why.
+pub(super) fn recover(repo: &Repo, options: &Options) -> Vec<Recovered> {
+    let mut done = Vec::new();
     for (linked, state) in peek::state_directories(repo.common_dir()) {
         if state == repo.state_path() || !peek::has_pending(&state) {
             continue;
@@ -34,7 +34,7 @@ pub(super) fn recover(repo: &Repo, options: &Options) -> Option<Recovered> {
         let other = trusting(other, options);
         if let Ok((_, Some(recovered))) = open_recovered(&other, POINTER) {
             let detail = format!("In the worktree {}: {}", root.shown(), recovered.detail);
-            done = Some(Recovered { detail, ..recovered });
+            done.push(Recovered { detail, ..recovered });
         }
     }
     done

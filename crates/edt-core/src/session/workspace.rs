@@ -134,7 +134,8 @@ impl LockedWorkspace {
 
     fn of(repo: Repo, options: Options) -> Result<LockedWorkspace> {
         let (lock, mut journal, recovered) = lock_and_recover(&repo, &options)?;
-        let recovered = recovered.or_else(|| elsewhere::recover(&repo, &options));
+        let elsewhere = elsewhere::recover(&repo, &options);
+        let recovered = recovered.into_iter().chain(elsewhere).reduce(Recovered::and);
         let durability = options.durability.or_else(|| repo.durability()).unwrap_or_default();
         journal.set_durability(durability);
         Ok(LockedWorkspace { repo, journal, recovered, options, lock: Some(lock) })
@@ -182,7 +183,7 @@ impl LockedWorkspace {
         let durability = self.journal.durability();
         (self.lock, self.journal) = (Some(lock), journal);
         self.journal.set_durability(durability);
-        self.recovered = self.recovered.take().or(recovered);
+        self.recovered = self.recovered.take().into_iter().chain(recovered).reduce(Recovered::and);
         done
     }
 
