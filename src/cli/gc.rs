@@ -36,7 +36,7 @@ pub(super) struct Args {
     /// Keep sessions that are younger than this, in days.
     #[arg(long, value_name = "DAYS", default_value_t = USUAL_DAYS)]
     older_than: u32,
-    /// Show what would be removed; change nothing.
+    /// Show what would be removed; remove nothing. As in every call, an interrupted one is recovered.
     #[arg(long)]
     dry_run: bool,
     /// Remove nothing; pack loose objects if there are many.
