@@ -5,7 +5,7 @@ use std::path::Path;
 use edt_testkit::{Progress, share};
 
 use crate::crash::{CALLS, EDIT, Scenario, copy, points, scenario, several, traced};
-use crate::test_repo::{TestRepo, has_strace};
+use crate::test_repo::{Snapshot, TestRepo, has_strace};
 
 // --- the journal is lost while a transaction is open ----------------------------------------------------------------------
 
@@ -126,5 +126,71 @@ fn a_journal_that_is_lost_in_other_calls() {
         survives_the_loss(&scenario("lost journal, landing", true, &["land"], None));
         survives_the_loss(&scenario("lost journal, abandon", true, &["abandon"], None));
         survives_the_loss(&scenario("lost journal, no switch", false, EDIT, None));
+    }
+}
+
+// --- the repository is copied after the kill ------------------------------------------------------------------------------
+
+/// `cp -a` makes other inodes; `rsync -a` makes other inodes, and two files of each hard link.
+const COPIES: [&[&str]; 2] = [&["-a"], &["-a", "--no-preserve=links"]];
+
+/// Calls that give a file a name or take it away, such as a lock.
+const NAMING: [&str; 7] =
+    ["link", "linkat", "rename", "renameat", "renameat2", "unlink", "unlinkat"];
+
+/// The files, the commits of the branches, HEAD, and what Git reports as uncommitted.
+fn outcome(workspace: &TestRepo) -> (Snapshot, [String; 3]) {
+    let refs = workspace.git(&["for-each-ref", "--format=%(refname) %(tree)"]);
+    let head = workspace.git(&["rev-parse", "--abbrev-ref", "HEAD"]);
+    (workspace.files(), [refs, head, workspace.status()])
+}
+
+/// Kills the scenario's command at each call that names a file. Nobody calls edt before the
+/// repository is copied.
+fn survives_the_copy(scenario: &Scenario) {
+    let progress = Progress::start();
+    let dir = tempfile::tempdir().unwrap();
+    let whole = copy(scenario, &dir.path().join("whole"));
+    let old = outcome(&whole);
+    let trace = traced(scenario, &whole, &dir.path().join("trace"), &all_calls());
+    let new = outcome(&whole);
+    let mut points = points(&trace);
+    points.retain(|(call, _)| NAMING.contains(&call.as_str()));
+    let mut faults = Vec::new();
+    for ((call, number), flags) in points.iter().flat_map(|one| COPIES.map(|flags| (one, flags))) {
+        let place = dir.path().join("copy");
+        let _ = std::fs::remove_dir_all(&place);
+        let workspace = copy(scenario, &dir.path().join("killed"));
+        killed(scenario, &workspace, dir.path(), call, *number);
+        let mut cp = workspace.command("cp");
+        assert!(cp.args(flags).arg(&workspace.root).arg(&place).status().unwrap().success());
+        let copied = workspace.at(place);
+        let status = copied.edt(&["status"]);
+        let left = outcome(&copied);
+        let mut must = |holds: bool, what: String| {
+            let fault = format!("{call} {number}, cp {flags:?}: {what}");
+            faults.extend((!holds).then_some(fault));
+        };
+        must(status.exit == 0, format!("edt status: {}", status.json));
+        must(left == old || left == new, format!("neither old nor new: {:?}", left.1));
+        let mut locks = copied.locks();
+        // The next landing makes the Git directory for hooks again.
+        locks.retain(|lock| !lock.starts_with("edt/main/land/"));
+        must(locks.is_empty(), format!("locks left: {locks:?}"));
+        let fsck = copied.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
+        must(fsck.status.success(), "git fsck".to_owned());
+    }
+    let count = points.len() * COPIES.len();
+    progress.done("leftovers", scenario.name, count);
+    assert!(count > 10, "{}: only {count} points", scenario.name);
+    assert!(faults.is_empty(), "{}: of {count}:\n{}", scenario.name, faults.join("\n"));
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn a_copy_of_a_repository_in_which_a_call_was_killed() {
+    if has_strace() {
+        survives_the_copy(&scenario("copied, landing", true, &["land"], None));
+        survives_the_copy(&scenario("copied, edit", true, &["apply"], Some(several())));
     }
 }

@@ -14,11 +14,13 @@
     reason = "tests are read, not tuned"
 )]
 
+mod caseless;
 mod concurrency;
 mod crash;
 mod faults;
 mod filesystems;
 mod kill_matrix;
+mod kinds;
 mod leftovers;
 mod other_readers;
 mod ownership;
