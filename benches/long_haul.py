@@ -5,8 +5,11 @@
 
 Each agent works in a linked worktree of its own: edits, undo, redo, landings into `main`. The user works in
 the main worktree: commits, stash, rebase, gc, maintenance, worktrees, branches. Each agent knows what its file
-must have after each answer, and what of it must be on `main` after a landing. Prints the cost of an edit at the
-beginning and at the end, and the disk space per edit after `edt gc`. Exits with 1 if anything is lost.
+must have after each answer, and what of it must be on `main` after a landing. Prints the cost of an edit in each
+tenth of the time, and the disk space per edit after `edt gc`. Exits with 1 if anything is lost.
+
+The load of the machine changes all times. So each 20th edit is followed by one in a young repository of the same
+files, and the ratio of both is printed, too.
 """
 
 import argparse
@@ -33,7 +36,7 @@ class Bad(Exception):
 class Run:
     def __init__(self, edt, root, steps, agents, seed):
         self.edt, self.root, self.steps = os.path.abspath(edt), root, steps
-        self.bad, self.times, self.busy, self.edits = [], [], 0, 0
+        self.bad, self.times, self.young, self.busy, self.edits = [], [], [], 0, 0
         self.lock, self.left, self.over = threading.Lock(), steps, threading.Event()
         self.agents = [Agent(self, n, random.Random(f"{seed} {n}")) for n in range(agents)]
         self.user = User(self, random.Random(f"{seed} user"))
@@ -48,11 +51,20 @@ class Run:
         return done
 
     def call(self, at, *args):
-        done = subprocess.run([self.edt, *args, "--json"], cwd=self.root / at, env=self.env, capture_output=True, text=True)
+        return self.timed(at, *args)[0]
+
+    def timed(self, at, *args):
+        """The answer, and the CPU time of the call in seconds, which other programs change little."""
+        pipe = subprocess.PIPE
+        call = [self.edt, *args, "--json"]
+        with subprocess.Popen(call, cwd=self.root / at, env=self.env, stdout=pipe, stderr=pipe, text=True) as child:
+            out, error = child.stdout.read(), child.stderr.read()
+            _, status, used = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
         try:
-            return json.loads(done.stdout)
+            return json.loads(out), used.ru_utime + used.ru_stime
         except ValueError:
-            raise Bad(f"edt {' '.join(args)}: {done.returncode} {done.stdout[:300]} {done.stderr[:300]}") from None
+            raise Bad(f"edt {' '.join(args)}: {child.returncode} {out[:300]} {error[:300]}") from None
 
     def take(self):
         with self.lock:
@@ -61,24 +73,27 @@ class Run:
 
     def prepare(self):
         (self.root / "home").mkdir()
-        (self.root / "main").mkdir()
-        self.git("init", "-q", "-b", "main")
         for key, value in (("user.name", "A User"), ("user.email", "user@example.com")):
-            self.git("config", "--global", key, value)
-        for n in range(200):
-            path = self.root / f"main/src/d{n % 20}/f{n}.txt"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("".join(f"line {i} of {n}\n" for i in range(30)))
-        for agent in self.agents:
-            agent.path(at="main").parent.mkdir(parents=True, exist_ok=True)
-            agent.path(at="main").write_text("begin\n")
-        (self.root / "main/user.txt").write_text("begin\n")
-        self.git("add", ".")
-        self.git("commit", "-qm", "begin")
+            self.git("config", "--global", key, value, at="home")
+        self.make("main")
         for agent in self.agents:
             answer = self.call("main", "begin", agent.name, "--worktree", str(self.root / agent.name))
             if answer["status"] != "applied":
                 raise Bad(f"begin: {answer}")
+
+    def make(self, name):
+        (self.root / name).mkdir()
+        self.git("init", "-q", "-b", "main", at=name)
+        for n in range(200):
+            path = self.root / name / f"src/d{n % 20}/f{n}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(f"line {i} of {n}\n" for i in range(30)))
+        for agent in self.agents:
+            agent.path(at=name).parent.mkdir(parents=True, exist_ok=True)
+            agent.path(at=name).write_text("begin\n")
+        (self.root / name / "user.txt").write_text("begin\n")
+        self.git("add", ".", at=name)
+        self.git("commit", "-qm", "begin", at=name)
 
     def play(self):
         self.prepare()
@@ -118,6 +133,7 @@ class Run:
 class Agent:
     def __init__(self, run, number, rng):
         self.run, self.rng, self.name = run, rng, f"agent{number}"
+        self.young, self.young_edits = f"{self.name}-young", 0
         # The states before and after each edit that undo and redo lead to.
         self.lines, self.past, self.future, self.landed = ["begin"], [], [], ["begin"]
 
@@ -159,14 +175,33 @@ class Agent:
         else:
             args = ["--mode", "append", "--content", f"{text}\n"]
         began = time.perf_counter()
-        answer = self.run.call(self.name, "apply", f"src/{self.name}/own.txt", *args)
+        answer, cpu = self.run.timed(self.name, "apply", f"src/{self.name}/own.txt", *args)
         took = time.perf_counter() - began
         if self.answered(answer, "apply"):
             self.past.append(self.lines)
             self.lines, self.future = after, []
             with self.run.lock:
                 self.run.edits += 1
-                self.run.times.append(took)
+                self.run.times.append((took, cpu))
+                due = self.run.edits % 20 == 0
+            if due:
+                self.edit_young(args)
+
+    def edit_young(self, args):
+        if self.young_edits % 50 == 0:
+            linked = self.run.root / f"{self.young}-linked"
+            for old in (linked, self.run.root / self.young):
+                shutil.rmtree(old, ignore_errors=True)
+            self.run.make(self.young)
+            self.run.call(self.young, "begin", "s", "--worktree", str(linked))
+        self.young_edits += 1
+        began = time.perf_counter()
+        args = ["src/" + self.name + "/own.txt", *args, "--allow", "size_reduction"]
+        answer, cpu = self.run.timed(f"{self.young}-linked", "apply", *args)
+        if answer["status"] != "applied":
+            raise Bad(f"young: {answer}")
+        with self.run.lock:
+            self.run.young.append((len(self.run.times), time.perf_counter() - began, cpu))
 
     def move(self, call, source, other):
         if self.answered(self.run.call(self.name, call), call):
@@ -274,6 +309,7 @@ def main():
     parser.add_argument("--steps", type=int, default=50000)
     parser.add_argument("--agents", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", action="store_true", help="keep the repository")
     options = parser.parse_args()
     root = pathlib.Path(tempfile.mkdtemp(prefix="edt-long-haul-"))
     run = Run(options.edt, root, options.steps, options.agents, options.seed)
@@ -285,15 +321,26 @@ def main():
     loose, kib = run.stored()
     print(f"{options.steps} steps, {run.edits} edits, {run.busy} refused as busy, {time.monotonic() - began:.0f} s")
     tenth = max(len(run.times) // 10, 1)
-    first, last = (statistics.median(part) * 1000 for part in (run.times[:tenth], run.times[-tenth:]))
-    print(f"median of an edit, first and last tenth: {first:.2f} and {last:.2f} ms ({last / first:.2f})")
+    for name, which in (("time", 0), ("CPU time", 1)):
+        old, young = [], []
+        for n in range(10):
+            part = range(n * tenth, (n + 1) * tenth)
+            old.append(statistics.median(one[which] * 1000 for one in run.times[part.start : part.stop]))
+            young.append(statistics.median([one[which + 1] * 1000 for one in run.young if one[0] in part] or [0]))
+        for what, each in (("here", old), ("young", young), ("ratio", [a / b if b else 0 for a, b in zip(old, young)])):
+            print(f"median {name} of an edit in each tenth, {what}: {' '.join(f'{one:.2f}' for one in each)}")
+            print(f"  last against first: {each[-1] / each[0] if each[0] else 0:.2f}")
     print(f"before maintenance: {loose} loose objects, {kib} KiB ({kib / max(run.edits, 1):.2f} an edit)")
-    run.call("main", "gc")
+    # One that edt or Git started in the background may still run.
+    for _ in range(60):
+        if not run.call("main", "gc").get("errors"):
+            break
+        time.sleep(1)
     loose, kib = run.stored()
     print(f"after `edt gc`: {loose} loose objects, {kib} KiB ({kib / max(run.edits, 1):.2f} an edit)")
     for line in run.bad:
         print(f"BAD {line}")
-    if run.bad:
+    if run.bad or options.keep:
         print(f"kept: {root}")
     else:
         shutil.rmtree(root)
