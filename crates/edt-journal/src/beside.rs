@@ -91,3 +91,32 @@ pub(super) fn remove(repo: &Repo, pending: &Pending) -> Result<()> {
 fn removed(place: &Path) -> Result<()> {
     fs::remove_file(place).map_err(|error| failed("remove", place, &error).into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{Scratch, record_of_files};
+
+    #[test]
+    fn only_files_that_no_record_names_are_removed() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, &[("a.txt", Some("two\n"))]);
+        let mut files = scratch.interrupt(&repo, &change);
+        (files[0].beside, files[0].stage) = (true, ".edt-1f-0123abcd-0.tmp".to_owned());
+        let staged = files[0].stage.clone();
+        for (is_recorded, is_readable) in [(true, true), (false, false), (false, true)] {
+            scratch.write(&staged, "two\n");
+            note(&repo, &files).unwrap();
+            let pending = match (is_recorded, is_readable) {
+                (true, _) => Pending::Interrupted(1, record_of_files(files.clone())),
+                (_, true) => Pending::Nothing,
+                (_, false) => Pending::Torn,
+            };
+            remove(&repo, &pending).unwrap();
+            let is_left = scratch.text(&staged).is_some();
+            assert_eq!(is_left, is_recorded || !is_readable, "{pending:?}");
+            assert!(!place(&repo).exists());
+        }
+    }
+}
