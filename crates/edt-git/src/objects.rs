@@ -22,6 +22,18 @@ pub struct Loose {
     pub bytes: Vec<u8>,
 }
 
+/// Deflated objects larger than this, in bytes, are synced before they get their name, instead of
+/// being written to the journal.
+pub const LARGE: usize = 128 * 1024;
+
+impl Loose {
+    /// Whether it is [`LARGE`].
+    #[must_use]
+    pub fn is_large(&self) -> bool {
+        self.bytes.len() > LARGE
+    }
+}
+
 /// Larger trees are stored without compression: they hardly shrink, and a later repack stores them
 /// as deltas.
 const STORE_ABOVE: usize = 64 * 1024;
@@ -113,10 +125,7 @@ pub(super) fn id_of(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<Oi
 ///
 /// # Errors
 /// `IO_ERROR` or `GIT_DIR_READ_ONLY`; objects already written stay and are unreferenced.
-pub fn write(repo: &Repo, objects: &[Loose]) -> Result<()> {
-    if objects.is_empty() {
-        return Ok(());
-    }
+pub fn write<'o>(repo: &Repo, objects: impl IntoIterator<Item = &'o Loose>) -> Result<()> {
     let objects_dir = repo.objects_dir();
     let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
     for object in objects {
@@ -157,7 +166,7 @@ pub enum ObjectCheck {
     Bytes,
 }
 
-/// Writes those of `objects` that do not exist.
+/// Writes those of `objects` that do not exist. A large one is synced.
 ///
 /// # Errors
 /// As [`write`].
@@ -177,7 +186,9 @@ pub fn write_missing(repo: &Repo, objects: &[Loose], check: ObjectCheck) -> Resu
                 matches!(open.read(&name), Ok(FoundEntry::File(_, bytes)) if bytes == object.bytes)
             }
         };
-        if !there {
+        if !there && object.is_large() {
+            write_synced(repo, std::slice::from_ref(object))?;
+        } else if !there {
             write_one(repo, &open, object, Sync::Never)
                 .map_err(|error| failed("write an object to", objects_dir, &error))?;
         }

@@ -10,16 +10,12 @@ use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::private::{self, PrivateRecord};
 use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
 use super::rollback::Rollback;
-use edt_git::objects::ObjectCheck;
+use edt_git::objects::{LARGE, ObjectCheck};
 use edt_git::reflog::ReflogWrite;
 use edt_git::{InHead, Loose, Oid, RefSwap, Repo, TouchedTrees, objects};
 use edt_io::clock::{process_id, seconds};
 use edt_io::signals::HeldSignals;
 use edt_types::{Code, Durability, Finding, Refusal, RepoPath, Result, Warning};
-
-/// Deflated objects larger than this, in bytes, are synced themselves instead of being written to
-/// the journal.
-const JOURNAL_MAX: usize = 128 * 1024;
 
 /// Everything that a transaction changes.
 #[derive(Debug)]
@@ -186,7 +182,8 @@ fn until_commit_point(
     plan: &mut Option<IndexPlan>,
     swapped: &mut usize,
 ) -> Result<HeldPointers> {
-    objects::write(repo, &change.objects)?;
+    // Larger ones are written and synced: an unsynced copy would replace them.
+    objects::write(repo, change.objects.iter().filter(|object| !object.is_large()))?;
     change.create.iter().try_for_each(|(name, to)| repo.create_ref(name, *to))?;
     lock_index(repo, staged.stage, moves, &change.touched_trees, plan)?;
     check_head(repo, &change.branch)?;
@@ -370,13 +367,12 @@ fn roll_back(
 
 /// Writes and syncs the objects that are too large for the journal.
 fn sync_large(repo: &Repo, all: &[Loose]) -> Result<()> {
-    let large: Vec<Loose> =
-        all.iter().filter(|object| object.bytes.len() > JOURNAL_MAX).cloned().collect();
+    let large: Vec<Loose> = all.iter().filter(|object| object.is_large()).cloned().collect();
     objects::write_synced(repo, &large)
 }
 
 fn is_small(record: &PrivateRecord) -> bool {
-    record.size() <= JOURNAL_MAX
+    record.size() <= LARGE
 }
 
 /// Writes the private record of the transaction. The journal has a small one, too.
@@ -429,7 +425,7 @@ fn record_of(
         objects: change
             .objects
             .iter()
-            .filter(|object| object.bytes.len() <= JOURNAL_MAX)
+            .filter(|object| !object.is_large())
             .map(journalled)
             .collect(),
     }
@@ -451,6 +447,8 @@ mod tests {
     use super::*;
     use crate::tests::{MAIN, Scratch, path, refusal};
     use edt_git::Tracked;
+    use edt_io::effect::{FaultPlan, InjectedFault, SideEffect, with_plan};
+    use std::path::Path;
 
     const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
 
@@ -462,6 +460,33 @@ mod tests {
         let after = scratch.after(&change, "two\n");
         assert_eq!(publish(&repo, &mut scratch.journal(&repo), change), Ok(vec![]));
         assert_eq!(scratch.state(), after);
+    }
+
+    #[test]
+    fn an_object_that_the_journal_lacks_is_written_once_and_synced_before_its_name() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let mut bits = 1_u64;
+        let mut word = || {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            format!("{:08x}\n", bits >> 32)
+        };
+        let text: String = (0..40_000).map(|_| word()).collect();
+        let change = scratch.change(&repo, &[("a.txt", Some(&text))]);
+        let large: Vec<_> = change.objects.iter().filter(|one| one.is_large()).collect();
+        assert_eq!(large.len(), 1);
+        let hex = large[0].oid.to_string();
+        let mut journal = scratch.journal(&repo);
+        let plan = FaultPlan { at: 0, fault: InjectedFault::None, torn: false };
+        let (done, effects) = with_plan(plan, || publish(&repo, &mut journal, change));
+        assert_eq!(done, Ok(vec![]));
+        let name = Path::new(&hex[..2]).join(&hex[2..]);
+        let named: Vec<usize> = (0..effects.len())
+            .filter(|n| effects[*n] == (SideEffect::Rename, name.clone()))
+            .collect();
+        // A second, unsynced one would replace the first.
+        assert_eq!(named.len(), 1, "{effects:?}");
+        assert_eq!(effects[named[0] - 1].0, SideEffect::Sync, "{effects:?}");
     }
 
     #[test]
