@@ -199,6 +199,83 @@ fn gc_first_after_power_cut() {
     }
 }
 
+/// The move that an undo takes back is the last one in the log, and no record has it any more. Or
+/// most of the log is lost, or all of it.
+#[test]
+fn gc_first_after_a_power_cut_that_lost_an_undo() {
+    for left in [usize::MAX, 1, 0] {
+        let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+        workspace.overwrite("a.txt", "two\n");
+        let full = ["--mode", "overwrite", "--content", "three\n", "--durability", "full"];
+        workspace.edt(&[&["apply", "a.txt"], &full[..]].concat()).landed();
+        let git = workspace.git_dir("--git-dir");
+        let (branch, kept) = (git.join(BRANCH), git.join("kept"));
+        fs::hard_link(&branch, &kept).unwrap();
+        let logs = [git.join("logs").join(BRANCH), git.join("logs/HEAD")];
+        let texts = logs.clone().map(|log| fs::read_to_string(log).unwrap());
+        workspace.edt(&["undo"]).landed();
+        let tip = workspace.rev("HEAD");
+        fs::rename(kept, branch).unwrap();
+        for (log, text) in logs.iter().zip(texts) {
+            let lines: String = text.split_inclusive('\n').take(left).collect();
+            fs::write(log, lines).unwrap();
+        }
+        let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+        cut.restart();
+        cut.workspace.git(&["gc", "--quiet"]);
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert_eq!(cut.workspace.rev("HEAD"), tip, "{left} lines of the log");
+        assert_eq!(cut.workspace.text("a.txt"), "two\n");
+        assert_eq!(cut.workspace.status(), "");
+        cut.workspace.is_sound();
+    }
+}
+
+/// What the stash took was not staged, and is not afterwards either.
+#[test]
+fn stash_first_after_a_power_cut_that_lost_a_checkpoint_and_a_switch() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.overwrite("a.txt", "two\n");
+    workspace.write("a.txt", "mine\n");
+    let git = workspace.git_dir("--git-dir");
+    let file = workspace.root.join("a.txt");
+    let lost = [git.join(BRANCH), git.join("index"), git.join("HEAD"), file];
+    let kept = ["branch", "index", "head", "file"].map(|name| git.join("kept-".to_owned() + name));
+    lost.iter().zip(&kept).for_each(|(from, to)| fs::hard_link(from, to).unwrap());
+    workspace.edt(&["checkpoint"]).landed();
+    assert_eq!(workspace.edt(&["begin", "t"]).exit, 0);
+    kept.iter().zip(&lost).for_each(|(from, to)| fs::rename(from, to).unwrap());
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    cut.workspace.git(&["stash", "--quiet"]);
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/t\n");
+    assert_eq!(cut.workspace.text("a.txt"), "two\n");
+    assert_eq!(cut.workspace.status(), " M a.txt\n");
+    cut.workspace.is_sound();
+}
+
+/// HEAD moves after the files, in the recovery too.
+#[test]
+fn an_abandon_that_was_lost_brings_back_a_deleted_file() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.edt(&["apply", "b.txt", "--mode", "delete"]).landed();
+    let before = workspace.root.with_file_name("before");
+    let mut copy = workspace.command("cp");
+    assert!(copy.arg("-a").args([&workspace.root, &before]).status().unwrap().success());
+    workspace.edt(&["abandon"]).landed();
+    let journal = ".git/edt/main/journal";
+    fs::copy(workspace.root.join(journal), before.join(journal)).unwrap();
+    let cut = Cut { workspace: workspace.at(before), kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
+    assert_eq!(cut.workspace.text("b.txt"), "b\n");
+    assert_eq!(cut.workspace.status(), "");
+    cut.workspace.is_sound();
+}
+
 /// The begin of a session moves no entry, and holds the index all the same.
 #[test]
 fn the_lock_of_a_begin_is_removed_after_a_restart() {

@@ -21,6 +21,15 @@ pub enum ReflogWrite {
 /// An expected line of a log: the old value, the new value, the message.
 pub type ReflogLine<'a> = (Oid, Oid, &'a str);
 
+/// A move of a ref, as its log has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoggedMove {
+    pub from: Oid,
+    pub to: Oid,
+    /// Whether the message is edt's.
+    pub by_edt: bool,
+}
+
 /// Open logs, with their paths.
 #[derive(Debug, Default)]
 pub struct Reflogs(Vec<(PathBuf, File)>);
@@ -55,7 +64,8 @@ impl Repo {
     }
 
     /// Whether Git would create a log that does not exist.
-    fn creates_logs(&self) -> bool {
+    #[must_use]
+    pub fn creates_logs(&self) -> bool {
         let wanted = self.inner.config_snapshot().string("core.logAllRefUpdates");
         let wanted = wanted.map(|value| value.to_string().to_ascii_lowercase());
         !matches!(wanted.as_deref(), Some("false" | "no" | "off" | "0"))
@@ -176,17 +186,19 @@ impl Repo {
     /// The new value in the last complete line of the log of `name`.
     #[must_use]
     pub fn last_logged(&self, name: &str) -> Option<Oid> {
-        self.last_move(name).map(|(_, to)| to)
+        self.last_move(name).map(|last| last.to)
     }
 
-    /// The old and the new value in the last complete line of the log.
+    /// The last complete line of the log of `name`.
     #[must_use]
-    pub fn last_move(&self, name: &str) -> Option<(Oid, Oid)> {
+    pub fn last_move(&self, name: &str) -> Option<LoggedMove> {
         let bytes = self.log_text(name)?;
         let complete = &bytes[..complete_len(&bytes, self.null().as_slice().len() * 2)];
         let line = complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?;
         let mut ids = line.split(|b| *b == b' ').map(Oid::from_hex);
-        Some((ids.next()?.ok()?, ids.next()?.ok()?))
+        let (from, to) = (ids.next()?.ok()?, ids.next()?.ok()?);
+        let message = line.rsplit(|b| *b == b'\t').next()?;
+        Some(LoggedMove { from, to, by_edt: message.starts_with(b"edt ") })
     }
 
     /// The log of `name`; `None` if it has none that can be read.

@@ -223,7 +223,7 @@ fn finish(
         }
     }
     follow_refs(repo, record, branch, journal)?;
-    restart_index::move_entries(repo, &StagingArea::open(repo)?, &[record], &[record])?;
+    restart_index::move_entries(repo, &StagingArea::open(repo)?, &[record], &[record], None)?;
     Ok(report("finished", record, &files, &left))
 }
 

@@ -58,17 +58,11 @@ pub(super) fn follow_refs(
     journal: &Journal,
 ) -> Result<()> {
     let mut branch = branch.clone();
-    // HEAD moves only if it is still the same file. A user who switched since made another. If HEAD
-    // has moved already, its log follows. In a copy of the repository every file is another one.
-    let same_file = if record.journal == journal.inode()? {
-        repo.head_stat()
-            .zip(record.branch.head_stat)
-            .is_some_and(|(is, was)| is.same_content_as(&was))
-    } else {
-        branch.head_from.is_some() && repo.head_target()? == branch.head_from
-    };
+    // If HEAD has moved already, its log follows.
     let followed = is_in_head(repo, record, &branch)?;
-    branch.head_from = branch.head_from.filter(|_| followed || same_file);
+    if !followed && !is_head_unmoved(repo, record, &branch, journal)? {
+        branch.head_from = None;
+    }
     // Only edt moves this ref, and only after it has recovered.
     branch.point = branch.point.filter(|name| repo.symbolic_ref(name).is_ok());
     let head_to = record.head_to.as_deref();
@@ -76,6 +70,21 @@ pub(super) fn follow_refs(
     branch.move_symbolic(repo, &mut held, head_to)?;
     unless_denied(branch.write_logs(repo, &held, head_to, ReflogWrite::AppendIfMissing))?;
     recover_refs(repo, record, journal.pointer())
+}
+
+/// Whether HEAD still is the file that the transaction found. A user who switched since made another.
+/// In a copy of the repository every file is another one.
+pub(super) fn is_head_unmoved(
+    repo: &Repo,
+    record: &ChangeRecord,
+    branch: &BranchUpdate,
+    journal: &Journal,
+) -> Result<bool> {
+    if record.journal != journal.inode()? {
+        return Ok(branch.head_from.is_some() && repo.head_target()? == branch.head_from);
+    }
+    let (is, was) = (repo.head_stat(), record.branch.head_stat);
+    Ok(is.zip(was).is_some_and(|(is, was)| is.same_content_as(&was)))
 }
 
 /// Passes over a log that this user may not write: it must not block every later call.

@@ -18,9 +18,12 @@ use super::path_history::{MAX_SWAP_SECONDS, PathHistory, renumber_devices};
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::private::{self, PrivateRecord};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
-use super::recovery_steps::{follow_refs, install, is_in_head, report, unless_denied};
+use super::recovery_steps::{
+    follow_refs, install, is_head_unmoved, is_in_head, report, unless_denied,
+};
 use super::restart_index::{self, OtherLosses};
 use edt_git::objects::ObjectCheck;
+use edt_git::reflog::LoggedMove;
 use edt_git::{InHead, Oid, Repo, objects};
 use edt_io::disk::Parent;
 use edt_io::{failed, permanent_as_none};
@@ -62,16 +65,24 @@ pub(super) fn recover_all(
     for name in changes.iter().map(|(_, branch, _)| branch.name.as_str()).chain(["HEAD"]) {
         unless_denied(repo.repair_log(name, &[]))?;
     }
+    // As a user found it, who may have acted since the restart.
+    let found = repo.head_tree().ok();
     let mut moved = repair_refs(repo, &changes, closed)?;
     for (record, ..) in &rolled_back {
         drop_created(repo, record, &changes)?;
     }
     moved |= restore_branches(repo, &changes, closed)?;
     let committed = in_branches(repo, &changes)?;
-    let restored = restore_files(repo, &stage, pointer, &committed, &changes, &rolled_back)?;
-    if let Some(last @ (record, branch, _)) =
-        committed.last().filter(|(record, branch, _)| must_follow(record, branch))
+    let follows = committed.last().filter(|(record, branch, _)| must_follow(record, branch));
+    let mut named = vec![repo.head()?.branch, repo.symbolic_ref(pointer)?];
+    if let Some((record, branch, _)) = follows
+        && branch.head == InHead::Yes
+        && is_head_unmoved(repo, record, branch, journal)?
     {
+        named.push(Some(branch.name.clone()));
+    }
+    let restored = restore_files(repo, &stage, &named, &committed, &changes, &rolled_back)?;
+    if let Some(last @ (record, branch, _)) = follows {
         // The pointer of a session whose beginning was synced may have been deleted since.
         let point = branch.point.clone().filter(|_| !is_synced(last, closed));
         follow_refs(repo, record, &BranchUpdate { point, ..branch.clone() }, journal)?;
@@ -81,7 +92,7 @@ pub(super) fn recover_all(
     // An orderly shutdown closes and syncs every record.
     let was_cut = records.last().is_none_or(|(number, _)| *number >= closed);
     let anything = moved || was_cut || !restored.files.is_empty();
-    let losses = if anything { OtherLosses::Some } else { OtherLosses::None };
+    let losses = if anything { OtherLosses::Some(found) } else { OtherLosses::None };
     let lost = restart_index::restore(repo, &stage, &committed, &all, losses)?;
     repair_logs(repo, &changes)?;
     remove_private(repo, &changes, &rolled_back);
@@ -269,13 +280,16 @@ fn restore_branches(repo: &Repo, changes: &[Recorded], closed: u64) -> Result<bo
     Ok(moved)
 }
 
-/// Whether the log of the branch `name` shows of no move by someone else away from a recorded value.
-/// `git gc` packs a ref whose last move was lost, and then the file of the ref shows nothing.
+/// Whether the log of the branch `name` shows no move by someone else away from a recorded value.
+/// `git gc` packs a ref whose last move was lost, and then the file of the ref shows nothing. A line
+/// of edt is older than the records: every later call recovers before it writes one. If the log does
+/// not lead to the value of the branch, its end was lost, and nobody moved the branch since.
 fn is_last_move_own(repo: &Repo, name: &str, current: Oid, changes: &[Recorded]) -> bool {
-    let Some((from, to)) = repo.last_move(name) else { return false };
+    let Some(LoggedMove { from, to, by_edt }) = repo.last_move(name) else {
+        return repo.creates_logs();
+    };
     let of_branch = || changes.iter().map(|(_, branch, _)| branch).filter(|one| one.name == name);
-    of_branch().any(|branch| (branch.start(), branch.new) == (from, to))
-        || to == current && of_branch().all(|branch| branch.new != from)
+    by_edt || to != current || of_branch().all(|branch| branch.new != from)
 }
 
 /// The transactions whose commit is in their branch. A user may have moved the branch since.
@@ -311,11 +325,12 @@ struct Target<'r> {
 }
 
 /// Restores each path to its last recorded content if the present content is edt's. Reports the
-/// paths that were restored and those that could not be.
+/// paths that were restored and those that could not be. `named`: the branches of this worktree, of
+/// which files are created.
 fn restore_files(
     repo: &Repo,
     stage: &StagingArea<'_>,
-    pointer: &str,
+    named: &[Option<String>],
     committed: &[&Recorded],
     changes: &[Recorded],
     rolled_back: &[Recorded],
@@ -340,7 +355,6 @@ fn restore_files(
         // anything else is staged.
         restored.kept.extend(permanent_as_none(stage.preserve_foreign(file))?.flatten());
     }
-    let named = [repo.head()?.branch, repo.symbolic_ref(pointer)?];
     // Before any file is restored, because that changes the directories.
     let mut removed: HashSet<&[u8]> = HashSet::new();
     for (path, target) in &targets {

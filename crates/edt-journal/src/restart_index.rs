@@ -9,16 +9,17 @@ use super::index::{self, IndexPlan, IndexView, LockOutcome};
 use super::index_backup;
 use super::record::{ChangeRecord, EntryRecord, FileRecord};
 use edt_git::index::IndexState;
-use edt_git::{Repo, TouchedTrees, Tracked};
+use edt_git::{Oid, Repo, TouchedTrees, Tracked};
 use edt_io::disk::Stat;
-use edt_types::Result;
+use edt_types::{RepoPath, Result};
 
 /// Whether anything besides the index was lost, so that the index may be an old one that some program
 /// wrote again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OtherLosses {
     None,
-    Some,
+    /// Before the recovery, HEAD had this tree, if it could be read.
+    Some(Option<Oid>),
 }
 
 /// Brings the index to the state after the `committed` ones of `all` transactions. A torn index is
@@ -59,7 +60,8 @@ pub(super) fn restore(
         index_backup::rebuild_from_head(repo)?;
         Some(LOST)
     };
-    move_entries(repo, stage, committed, all)?;
+    let found = if let OtherLosses::Some(found) = losses { found } else { None };
+    move_entries(repo, stage, committed, all, found)?;
     Ok(lost)
 }
 
@@ -72,7 +74,8 @@ const LOST: &str = " The index was torn and was rebuilt from HEAD. Stage again w
 
 /// Brings each entry to the state after the last of the `committed` transactions, if it still has a
 /// state that any of `all` transactions found or left. An entry that the user put back since stays:
-/// it has no stat (`git reset -- PATH`), or the file has the same content (`git add`).
+/// it has no stat (`git reset -- PATH`), or the file has the same content (`git add`). `found`: the
+/// tree that HEAD had before the recovery, if HEAD moved. What was equal to it was not staged.
 ///
 /// # Errors
 /// `REPOSITORY_BUSY`, `IO_ERROR`.
@@ -81,6 +84,7 @@ pub(super) fn move_entries(
     stage: &StagingArea<'_>,
     committed: &[&ChangeRecord],
     all: &[&ChangeRecord],
+    found: Option<Oid>,
 ) -> Result<()> {
     if committed.iter().all(|record| record.entries.is_empty()) {
         return Ok(());
@@ -123,9 +127,10 @@ pub(super) fn move_entries(
             let staged = view.staged(repo, &last.path)?;
             let file = by.files.iter().find(|file| file.path == last.path.as_bytes());
             if held.contains(&staged)
-                && (*without_stat || !view.has_no_stat(&last.path))
                 && staged != last.file.map_or(IndexState::Nothing, IndexState::File)
-                && !is_on_disk(stage, file, staged)?
+                && (is_unstaged(repo, found, &last.path, staged)
+                    || (*without_stat || !view.has_no_stat(&last.path))
+                        && !is_on_disk(stage, file, staged)?)
             {
                 moves.push(EntryMove { seen: staged, ..last.clone() });
                 files.extend(file.cloned());
@@ -163,6 +168,15 @@ struct Chain<'r> {
     last: EntryMove,
     by: &'r ChangeRecord,
     ended: bool,
+}
+
+/// Whether the entry was equal to the tree `found`, so that the user had staged nothing there.
+fn is_unstaged(repo: &Repo, found: Option<Oid>, path: &RepoPath, staged: IndexState) -> bool {
+    match found.map(|found| repo.tracked(found, path)) {
+        Some(Ok(Tracked::File(file))) => staged == IndexState::File(file),
+        Some(Ok(Tracked::Nothing)) => staged == IndexState::Nothing,
+        _ => false,
+    }
 }
 
 /// Whether the file has what is staged. Files were recovered before: this one is the user's, and so
