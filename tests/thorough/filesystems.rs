@@ -23,6 +23,7 @@ use edt_testkit::{Progress, Tier, tier};
 
 use crate::rng::Dice;
 use crate::test_repo::{EDT, TestRepo};
+use judge::Judged;
 use mounts::{Mounted, command, quiet};
 use recorder::{Blocks, Keep};
 use session::Who;
@@ -38,6 +39,8 @@ pub(crate) struct Kind {
     options: &'static str,
     /// Whether its own repair must run before it is mounted, as every boot does.
     repair: bool,
+    /// The program that says whether it is damaged.
+    check: &'static [&'static str],
     overlay: bool,
 }
 
@@ -48,6 +51,7 @@ const KINDS: [Kind; 5] = [
         megabytes: 64,
         options: "data=ordered",
         repair: false,
+        check: &["e2fsck", "-f", "-n"],
         overlay: false,
     },
     Kind {
@@ -56,6 +60,7 @@ const KINDS: [Kind; 5] = [
         megabytes: 64,
         options: "defaults",
         repair: true,
+        check: &["e2fsck", "-f", "-n"],
         overlay: false,
     },
     Kind {
@@ -64,6 +69,7 @@ const KINDS: [Kind; 5] = [
         megabytes: 320,
         options: "nouuid",
         repair: false,
+        check: &["xfs_repair", "-n"],
         overlay: false,
     },
     Kind {
@@ -72,6 +78,7 @@ const KINDS: [Kind; 5] = [
         megabytes: 160,
         options: "defaults",
         repair: false,
+        check: &["btrfs", "check", "--readonly"],
         overlay: false,
     },
     Kind {
@@ -80,6 +87,7 @@ const KINDS: [Kind; 5] = [
         megabytes: 64,
         options: "data=ordered",
         repair: false,
+        check: &["e2fsck", "-f", "-n"],
         overlay: true,
     },
 ];
@@ -143,12 +151,31 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Whether the file system itself is damaged, as its own check says after a mount.
+    fn damaged(&self, kind: &Kind, disk: &Blocks) -> bool {
+        if kind.repair {
+            return false;
+        }
+        let image = self.of("check.img");
+        disk.save(&image);
+        let mounted = Mounted::new(&image, &self.of("mnt"), kind.options);
+        let broken = mounted.is_err();
+        drop(mounted);
+        let sound = quiet(command(kind.check[0]).args(&kind.check[1..]).arg(&image));
+        std::fs::remove_file(image).unwrap();
+        broken || !sound
+    }
+}
+
 /// What happened in all cuts of one row.
 #[derive(Default)]
 struct Figures {
     sessions: usize,
     cuts: usize,
     unmountable: usize,
+    /// Cuts after which the file system's own check finds damage: nothing is promised there.
+    damaged: usize,
     counts: BTreeMap<String, usize>,
     bad: BTreeMap<String, Vec<String>>,
 }
@@ -159,6 +186,7 @@ impl Figures {
         let bad: std::collections::BTreeSet<&String> = self.bad.values().flatten().collect();
         let bad = bad.len();
         write!(line, ", bad {bad}, unmountable {}", self.unmountable).unwrap();
+        write!(line, ", file system damaged {}", self.damaged).unwrap();
         for (what, count) in &self.counts {
             write!(line, "; {what}: {count}").unwrap();
         }
@@ -166,8 +194,8 @@ impl Figures {
     }
 }
 
-/// Sessions on `kind` by `who`, until `until` or for so many cuts.
-fn torture(kind: &Kind, who: &Who, until: Duration, most: usize) -> Option<Figures> {
+/// Sessions on `kind` by `who`, for so long.
+fn torture(kind: &Kind, who: &Who, time: Duration) -> Option<Figures> {
     let place = Place::new();
     let base = match place.base(kind, who) {
         Ok(base) => base,
@@ -179,15 +207,21 @@ fn torture(kind: &Kind, who: &Who, until: Duration, most: usize) -> Option<Figur
     let begun = Instant::now();
     let seed = std::env::var("EDT_RANDOM_SEED").ok().and_then(|seed| seed.parse().ok());
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    let seed: u64 = seed.unwrap_or_else(|| if tier() == Tier::All { now() } else { 7 });
+    let seed: u64 = seed.unwrap_or_else(now);
     let mut figures = Figures::default();
     for round in 0.. {
-        let over = figures.cuts + figures.unmountable >= most;
-        if begun.elapsed() >= until || over {
+        if begun.elapsed() >= time {
             break;
         }
         let mut dice = Dice::new(seed.wrapping_add(round * 1_000_003));
-        let Some(played) = session::play(&place, kind, &base, who, &mut dice) else {
+        // A panic is one bad case: the others still count.
+        let played = catch(|| session::play(&place, kind, &base, who, &mut dice));
+        let Some(played) = played else {
+            let name = format!("seed {seed} round {round}");
+            figures.bad.entry("a step of the session fails".to_owned()).or_default().push(name);
+            continue;
+        };
+        let Some(played) = played else {
             println!("skipped: {}: the recording disk cannot be mounted", kind.name);
             return None;
         };
@@ -195,19 +229,20 @@ fn torture(kind: &Kind, who: &Who, until: Duration, most: usize) -> Option<Figur
         for (what, count) in played.recorder.counts() {
             *figures.counts.entry(what.to_owned()).or_default() += count;
         }
-        for number in 0..CUTS {
-            if begun.elapsed() >= until || figures.cuts + figures.unmountable >= most {
-                break;
-            }
+        for number in (0..CUTS).take_while(|_| begun.elapsed() < time) {
             let (position, answered) = played.position(&mut dice);
             let keep = *dice.pick(&[Keep::All, Keep::None, Keep::Some, Keep::Some, Keep::ButOne]);
             let image = place.of("cut.img");
-            played.recorder.cut(position, keep, &mut dice).save(&image);
+            let disk = played.recorder.cut(position, keep, &mut dice);
+            disk.save(&image);
             if kind.repair {
                 quiet(command("e2fsck").args(["-f", "-y"]).arg(&image));
             }
             let name = format!("seed {seed} round {round} cut {number} at {position} {keep:?}");
-            let judged = judge::judge(&place, kind, &image, who, &played, answered, &mut dice);
+            let judged =
+                catch(|| judge::judge(&place, kind, &image, who, &played, answered, &mut dice))
+                    .unwrap_or_else(|| Ok(Judged::of_panic()));
+            std::fs::remove_file(&image).unwrap();
             match judged {
                 Err(error) => {
                     figures.unmountable += 1;
@@ -215,10 +250,17 @@ fn torture(kind: &Kind, who: &Who, until: Duration, most: usize) -> Option<Figur
                         eprintln!("{}: {name}: {}", kind.name, error.trim());
                     }
                 }
+                Ok(judged) if !judged.faults.is_empty() && place.damaged(kind, &disk) => {
+                    eprintln!("{}: {name}: file system damaged: {:?}", kind.name, judged.faults);
+                    figures.damaged += 1;
+                }
                 Ok(judged) => {
                     figures.cuts += 1;
                     for what in judged.counts {
                         *figures.counts.entry(what).or_default() += 1;
+                    }
+                    if !judged.faults.is_empty() {
+                        keep_disk(who, &disk, &name);
                     }
                     for fault in judged.faults {
                         eprintln!("{}: {}: {name}: {fault}", kind.name, who.name());
@@ -229,6 +271,17 @@ fn torture(kind: &Kind, who: &Who, until: Duration, most: usize) -> Option<Figur
         }
     }
     Some(figures)
+}
+
+fn catch<T>(run: impl FnOnce() -> T) -> Option<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).ok()
+}
+
+/// Keeps the disk of a bad cut of this edt where `EDT_FILESYSTEMS_KEEP` says.
+fn keep_disk(who: &Who, disk: &Blocks, name: &str) {
+    if let (Who::Edt(_), Some(directory)) = (who, std::env::var_os("EDT_FILESYSTEMS_KEEP")) {
+        disk.save(&PathBuf::from(directory).join(name.replace(' ', "-") + ".img"));
+    }
 }
 
 fn survives(number: usize) {
@@ -242,16 +295,15 @@ fn survives(number: usize) {
         println!("skipped: only in the tier `all`");
         return;
     }
-    let (until, most) = (Duration::from_secs(seconds.unwrap_or(300)), usize::MAX);
+    let whole = Duration::from_secs(seconds.unwrap_or(300));
     let mut all = vec![Who::Edt(PathBuf::from(EDT))];
     all.extend(std::env::var_os("EDT_FILESYSTEMS_OTHER").map(|path| Who::Other(path.into())));
     all.push(Who::Git);
     let mut bad = Vec::new();
     for who in &all {
         let progress = Progress::start();
-        // Plain Git needs fewer: it has nothing to recover.
-        let time = if matches!(who, Who::Git) { until / 4 } else { until };
-        let Some(figures) = torture(kind, who, time, most) else { return };
+        let time = if matches!(who, Who::Edt(_)) { whole } else { whole / 9 };
+        let Some(figures) = torture(kind, who, time) else { return };
         let name = format!("{} {}: {}", kind.name, who.name(), figures.line());
         progress.done("filesystems", &name, figures.cuts);
         // Without a journal even synced names and directories may be lost: only counted.

@@ -31,6 +31,13 @@ pub(super) struct Judged {
     pub(super) faults: Vec<String>,
 }
 
+impl Judged {
+    /// The test itself panicked, which printed why.
+    pub(super) fn of_panic() -> Judged {
+        Judged { faults: vec!["the state cannot be read".to_owned()], ..Judged::default() }
+    }
+}
+
 /// Judges one image; the error says why it cannot be mounted.
 pub(super) fn judge(
     place: &Place,
@@ -83,7 +90,8 @@ fn git(repo: &TestRepo, args: &[&str]) -> bool {
 /// Returns whether Git took something into a commit or a stash.
 fn before_edt(act: Act, repo: &TestRepo) -> bool {
     let touched = || {
-        if let Ok(file) = File::open(repo.root.join("first.txt")) {
+        // So that Git writes the index again. No step edits this file: a touched one is the user's.
+        if let Ok(file) = File::open(repo.root.join("still.txt")) {
             let _ = file.set_modified(std::time::SystemTime::now());
         }
         git(repo, &["status"]);
@@ -102,9 +110,10 @@ fn before_edt(act: Act, repo: &TestRepo) -> bool {
             git(repo, &["gc", "--quiet"]);
             false
         }
+        // A torn file can look clean to `git diff`.
         Act::Stash => {
-            let clean = git(repo, &["diff", "--quiet", "HEAD"]);
-            git(repo, &["stash", "--quiet"]) && !clean
+            git(repo, &["stash", "--quiet"])
+                && git(repo, &["rev-parse", "--quiet", "--verify", "refs/stash"])
         }
         Act::Refresh => {
             git(repo, &["status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all"]);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// A program that ends within a minute.
 pub(super) fn command(program: &str) -> Command {
@@ -60,12 +61,26 @@ impl Mounted {
 }
 
 impl Drop for Mounted {
+    /// Waits for programs that still run there: after a lazy unmount the file system would still
+    /// write while the same image is mounted again.
     fn drop(&mut self) {
-        for place in self.above.iter().chain([&self.at]) {
-            if !place.as_os_str().is_empty() && !quiet(command("umount").arg(place)) {
+        let places = self.above.iter().chain([&self.at]);
+        for place in places.filter(|place| !place.as_os_str().is_empty()) {
+            let gone = || {
+                let done = command("umount").arg(place).output().unwrap();
+                done.status.success() || !String::from_utf8_lossy(&done.stderr).contains("busy")
+            };
+            let soon = || (0..200).any(|_| gone() || pause());
+            if !soon() {
+                println!("{} is busy", place.display());
                 quiet(command("umount").arg("-l").arg(place));
             }
         }
         quiet(command("losetup").args(["-d", &self.device]));
     }
+}
+
+fn pause() -> bool {
+    std::thread::sleep(Duration::from_millis(100));
+    false
 }

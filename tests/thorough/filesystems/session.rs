@@ -85,7 +85,7 @@ fn tree(text: &str) -> BTreeMap<String, String> {
     text.lines().filter_map(line).collect()
 }
 
-/// A repository with twenty files.
+/// A repository with twenty files, and one that no step edits.
 pub(super) fn prepare(repo: &TestRepo, _: &Who) {
     fs::create_dir_all(&repo.root).unwrap();
     repo.git(&["init", "--quiet", "--initial-branch=main"]);
@@ -95,6 +95,7 @@ pub(super) fn prepare(repo: &TestRepo, _: &Who) {
     for path in paths() {
         repo.write(&path, text(&mut dice, 40));
     }
+    repo.write("still.txt", "still\n");
     repo.git(&["add", "--all"]);
     repo.git(&["commit", "--quiet", "-m", "first"]);
 }
@@ -171,6 +172,7 @@ pub(super) fn play(
     let over = AtomicBool::new(false);
     let others = dice.chance(60).then(|| dice.split());
     std::thread::scope(|scope| {
+        let _guard = Ends(&over);
         if let Some(mut dice) = others {
             let (over, at, root) = (&over, &at, &repo.root);
             scope.spawn(move || {
@@ -198,7 +200,6 @@ pub(super) fn play(
                 _ => step(who, &repo, &at, full, n, &mut names, dice, &mut done),
             }
         }
-        over.store(true, Ordering::Relaxed);
     });
     if dice.chance(70) {
         // The kernel writes everything some time later, in its own order.
@@ -207,6 +208,15 @@ pub(super) fn play(
     let end = recorder.position();
     drop(mounted);
     Some(Played { recorder, marks, end, full })
+}
+
+/// Ends the other thread, after a panic too.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[expect(clippy::too_many_arguments, reason = "one step of a session")]
