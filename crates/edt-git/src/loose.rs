@@ -67,7 +67,7 @@ fn stored(stream: &[u8]) -> Option<&[u8]> {
 }
 
 /// The object in the loose file `deflated`; `None` if it is larger than [`OBJECT_MAX`] or damaged.
-fn inflated(state: &mut Decompress, deflated: &[u8]) -> Option<(Kind, Vec<u8>)> {
+pub(super) fn inflated(state: &mut Decompress, deflated: &[u8]) -> Option<(Kind, Vec<u8>)> {
     state.reset(true);
     // An object of the usual size fits at once; the largest is tried second.
     let mut data = Vec::with_capacity(deflated.len() * 4 + 512);

@@ -1,15 +1,16 @@
-//! Writes loose objects. An existing object is always written again: it may have been torn by a
-//! power failure.
+//! Writes loose objects. An existing object is written again if it is not complete: a power failure
+//! may have torn it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use flate2::{Compress, Compression, FlushCompress, Status};
+use flate2::{Compress, Compression, Decompress, FlushCompress, Status};
 use gix::objs::Kind;
 
+use super::loose::inflated;
 use super::{Oid, Repo, causes};
-use edt_io::clock::process_id;
+use edt_io::clock::{process_id, seconds};
 use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode};
 use edt_io::failed;
 use edt_types::{Code, Finding, Result};
@@ -31,6 +32,13 @@ impl Loose {
     #[must_use]
     pub fn is_large(&self) -> bool {
         self.bytes.len() > LARGE
+    }
+
+    /// Whether another loose file has the same content, deflated in whatever way. Not known of
+    /// larger objects.
+    fn has_content(&self, bytes: &[u8]) -> bool {
+        let inflate = |bytes: &[u8]| inflated(&mut Decompress::new(true), bytes);
+        bytes == self.bytes || inflate(bytes).is_some_and(|it| Some(it) == inflate(&self.bytes))
     }
 }
 
@@ -248,7 +256,7 @@ fn write_one(repo: &Repo, objects: &Dir, object: &Loose, sync: Sync) -> std::io:
             .and_then(|()| repo.sharing().apply(&repo.objects_dir().join(OsStr::from_bytes(&tmp))));
         let synced =
             written.and_then(|()| if sync == Sync::Before { objects.sync(&tmp) } else { Ok(()) });
-        match synced.and_then(|()| objects.rename(&tmp, objects, &name, RenameMode::Replace)) {
+        match synced.and_then(|()| give_name(objects, &tmp, &name, object, sync)) {
             Ok(()) => return Ok(()),
             Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::NotFound => {
                 make_directory(repo, objects, &name[..2])?;
@@ -261,6 +269,35 @@ fn write_one(repo: &Repo, objects: &Dir, object: &Loose, sync: Sync) -> std::io:
         }
     }
     Ok(())
+}
+
+/// Names the object. If it is not synced, a complete one that exists stays, which may be on stable
+/// storage.
+fn give_name(
+    objects: &Dir,
+    tmp: &[u8],
+    name: &[u8],
+    object: &Loose,
+    sync: Sync,
+) -> std::io::Result<()> {
+    if sync == Sync::Before {
+        return objects.rename(tmp, objects, name, RenameMode::Replace);
+    }
+    let named = objects.rename(tmp, objects, name, RenameMode::NoReplace);
+    let Err(error) = named else { return Ok(()) };
+    let there = match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            matches!(objects.read(name), Ok(FoundEntry::File(_, bytes)) if object.has_content(&bytes))
+        }
+        // The file system cannot do it.
+        std::io::ErrorKind::InvalidInput | std::io::ErrorKind::Unsupported => false,
+        _ => return Err(error),
+    };
+    // As young as a new one, so that `git gc` does not take it for garbage.
+    if there && objects.set_modified(name, (seconds(), 0)).is_ok() {
+        return objects.unlink(tmp);
+    }
+    objects.rename(tmp, objects, name, RenameMode::Replace)
 }
 
 impl Repo {
@@ -276,6 +313,43 @@ mod tests {
     use std::io::Read as _;
 
     use super::*;
+    use edt_testkit::repository;
+
+    #[test]
+    fn a_complete_object_stays_and_a_torn_one_is_written_again() {
+        use std::os::unix::fs::MetadataExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        repository::init(dir.path(), repository::User { name: "A", email: "a@b" }).unwrap();
+        let repo = Repo::open(dir.path()).unwrap();
+        let data = b"some text, deflated by another program\n";
+        let object = Loose {
+            oid: repo.blob_id(data).unwrap(),
+            bytes: Deflater::new().deflate(Kind::Blob, data),
+        };
+        let hex = object.oid.to_string();
+        let path = repo.objects_dir().join(&hex[..2]).join(&hex[2..]);
+        let write = || {
+            write(&repo, [&object]).unwrap();
+            path.metadata().unwrap()
+        };
+        let mut other = flate2::write::ZlibEncoder::new(Vec::new(), Compression::best());
+        std::io::Write::write_all(&mut other, format!("blob {}\0", data.len()).as_bytes()).unwrap();
+        std::io::Write::write_all(&mut other, data).unwrap();
+        let other = other.finish().unwrap();
+        assert_ne!(other, object.bytes);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, other).unwrap();
+        let old = std::time::SystemTime::UNIX_EPOCH;
+        std::fs::File::open(&path).unwrap().set_modified(old).unwrap();
+        let first = path.metadata().unwrap().ino();
+        let kept = write();
+        assert_eq!(kept.ino(), first);
+        assert!(kept.mtime() > 0, "as young as a new one");
+        std::fs::write(&path, b"").unwrap();
+        assert_ne!(write().ino(), first);
+        assert_eq!(std::fs::read(&path).unwrap(), object.bytes);
+        assert_eq!(path.parent().unwrap().read_dir().unwrap().count(), 1);
+    }
 
     #[test]
     fn stored_and_deflated_objects_inflate_to_the_same_bytes() {
