@@ -302,7 +302,7 @@ fn survives(number: usize) {
     let mut bad = Vec::new();
     for who in &all {
         let progress = Progress::start();
-        let time = if matches!(who, Who::Edt(_)) { whole } else { whole / 9 };
+        let time = if matches!(who, Who::Edt(_)) { whole } else { whole / 12 };
         let Some(figures) = torture(kind, who, time) else { return };
         let name = format!("{} {}: {}", kind.name, who.name(), figures.line());
         progress.done("filesystems", &name, figures.cuts);
