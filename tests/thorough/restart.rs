@@ -231,6 +231,27 @@ fn gc_first_after_a_power_cut_that_lost_an_undo() {
     }
 }
 
+/// The commit to which the first undo went is not in the branch any more.
+#[test]
+fn a_file_of_an_undo_before_another_one_is_restored() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n")]);
+    workspace.overwrite("a.txt", "two\n");
+    workspace.overwrite("b.txt", "other\n");
+    workspace.edt(&["undo"]).landed();
+    workspace.edt(&["undo"]).landed();
+    let path = workspace.root.join("b.txt");
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    let torn = File::options().write(true).open(path).unwrap();
+    torn.set_len(0).unwrap();
+    torn.set_modified(time).unwrap();
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.text("b.txt"), "b\n");
+    assert_eq!(cut.workspace.status(), "");
+    cut.workspace.is_sound();
+}
+
 /// What the stash took was not staged, and is not afterwards either.
 #[test]
 fn stash_first_after_a_power_cut_that_lost_a_checkpoint_and_a_switch() {

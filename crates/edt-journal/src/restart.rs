@@ -292,7 +292,8 @@ fn is_last_move_own(repo: &Repo, name: &str, current: Oid, changes: &[Recorded])
     by_edt || to != current || of_branch().all(|branch| branch.new != from)
 }
 
-/// The transactions whose commit is in their branch. A user may have moved the branch since.
+/// The transactions whose commit is in their branch, and the undos from which another one went on
+/// to an older commit. A user may have moved the branch since.
 fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Vec<&'c Recorded>> {
     let mut held: HashMap<&str, HashSet<Oid>> = HashMap::new();
     for (_, branch, _) in changes {
@@ -304,15 +305,23 @@ fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Vec<&'c Recor
             held.insert(&branch.name, near);
         }
     }
-    let in_branch = |(_, branch, _): &&Recorded| {
+    // Where the next transaction of each branch began.
+    let mut next: HashMap<&str, Oid> = HashMap::new();
+    let mut found: Vec<&Recorded> = Vec::new();
+    for recorded @ (_, branch, _) in changes.iter().rev() {
         let held = &held[branch.name.as_str()];
-        let left = match branch.from {
-            BranchOrigin::Rewound(old) => !held.contains(&old),
-            BranchOrigin::Existing(_) | BranchOrigin::Created(_) => true,
+        let is_in = match branch.from {
+            BranchOrigin::Rewound(_) if next.get(&*branch.name) == Some(&branch.new) => true,
+            BranchOrigin::Rewound(old) => !held.contains(&old) && held.contains(&branch.new),
+            BranchOrigin::Existing(_) | BranchOrigin::Created(_) => held.contains(&branch.new),
         };
-        left && held.contains(&branch.new)
-    };
-    Ok(changes.iter().filter(in_branch).collect())
+        if is_in {
+            next.insert(&branch.name, branch.start());
+            found.push(recorded);
+        }
+    }
+    found.reverse();
+    Ok(found)
 }
 
 /// The content that a path must have, and the branch and commit that require it.
