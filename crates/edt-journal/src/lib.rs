@@ -25,6 +25,7 @@ pub mod recover;
 mod recovery_steps;
 mod restart;
 mod restart_index;
+mod restart_refs;
 pub mod rollback;
 pub mod sweep;
 

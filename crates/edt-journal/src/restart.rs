@@ -15,22 +15,22 @@ use super::files::{StagedState, StagingArea, TargetState};
 use super::index;
 use super::log::Journal;
 use super::path_history::{MAX_SWAP_SECONDS, PathHistory, renumber_devices};
-use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
+use super::pointers::{BranchOrigin, BranchUpdate};
 use super::private::{self, PrivateRecord};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{
     follow_refs, install, is_head_unmoved, is_in_head, report, unless_denied,
 };
 use super::restart_index::{self, OtherLosses};
+use super::restart_refs::{drop_created, in_branches, repair_refs, restore_branches};
 use edt_git::objects::ObjectCheck;
-use edt_git::reflog::LoggedMove;
 use edt_git::{InHead, Oid, Repo, objects};
 use edt_io::disk::Parent;
 use edt_io::{failed, permanent_as_none};
 use edt_types::{Recovered, RepoPath, Result, text::Shown as _};
 
 /// A transaction, its branch and its number.
-type Recorded = (ChangeRecord, BranchUpdate, u64);
+pub(super) type Recorded = (ChangeRecord, BranchUpdate, u64);
 
 /// Recovers everything that the journal has from an earlier boot. Records with a number below
 /// `closed` were closed before.
@@ -180,148 +180,6 @@ fn unlock(
         }
     }
     Ok(())
-}
-
-/// Rewrites torn refs and creates missing ones. Returns whether there were any.
-fn repair_refs(repo: &Repo, changes: &[Recorded], closed: u64) -> Result<bool> {
-    let mut last: BTreeMap<&str, String> = BTreeMap::new();
-    for (record, branch, _) in changes {
-        let ids = record.create.iter().map(|(name, to)| (name.as_str(), to));
-        for (name, to) in ids.chain(record.replace.iter().map(|(name, _, to)| (name.as_str(), to)))
-        {
-            last.extend(to.oid().map(|to| (name, to.to_string())));
-        }
-        last.insert(&branch.name, branch.new.to_string());
-        last.extend(branch.point.as_deref().map(|point| (point, branch.name.clone())));
-    }
-    let mut moved = false;
-    for (name, value) in &last {
-        // The log may have a later commit of the user.
-        let later = |oid: &Oid| {
-            let own = Oid::from_hex(value.as_bytes()).ok();
-            own.is_some_and(|own| {
-                repo.tree_of(*oid).is_ok() && repo.is_ancestor(own, *oid).unwrap_or(false)
-            })
-        };
-        let recorded = |oid: &Oid| {
-            changes.iter().any(|(_, branch, _)| {
-                branch.name == *name && [Some(branch.new), branch.old()].contains(&Some(*oid))
-            })
-        };
-        let logged = repo.last_logged(name).filter(|oid| !recorded(oid) && later(oid));
-        moved |=
-            repo.repair_ref(name, &logged.map_or_else(|| value.clone(), |oid| oid.to_string()))?;
-    }
-    let unsynced = changes.iter().filter(|recorded| !is_synced(recorded, closed));
-    for (name, to) in unsynced.flat_map(|(record, ..)| &record.create) {
-        // Suppose a user deleted a pin and its objects are gone: creating the pin would make `git
-        // gc` fail.
-        if let Some(to) = to.oid()
-            && repo.ref_value(name)?.is_none()
-            && (!["/undone/", "/refused/", "/aside/"].iter().any(|kept| name.contains(kept))
-                || repo.tree_of(to).is_ok())
-        {
-            repo.create_ref(name, to)?;
-            moved = true;
-        }
-    }
-    Ok(moved)
-}
-
-/// Removes the refs that a rolled back transaction created.
-fn drop_created(repo: &Repo, record: &ChangeRecord, changes: &[Recorded]) -> Result<()> {
-    let made = |name: &str| {
-        changes.iter().any(|(record, ..)| record.create.iter().any(|(made, _)| made == name))
-    };
-    for (name, to) in record.create.iter().filter(|(name, _)| !made(name)) {
-        if let Some(to) = to.oid() {
-            repo.drop_created_ref(name, to)?;
-        }
-    }
-    Ok(())
-}
-
-/// Moves each branch to its last value if its loose file is still one that a record replaced.
-/// Returns whether one moved.
-fn restore_branches(repo: &Repo, changes: &[Recorded], closed: u64) -> Result<bool> {
-    let mut moved = false;
-    for (i, recorded @ (_, branch, _)) in changes.iter().enumerate() {
-        let name = &branch.name;
-        if changes[i + 1..].iter().any(|(_, later, _)| later.name == *name) {
-            continue;
-        }
-        let Some(current) = repo.ref_value(name)? else {
-            // If an older branch is missing, someone deleted it: its creation was synced before the
-            // answer.
-            let is_new = matches!(branch.from, BranchOrigin::Created(_));
-            if is_new && !is_synced(recorded, closed) && i + 1 == changes.len() {
-                repo.create_ref(name, branch.new)?;
-                moved = true;
-            }
-            continue;
-        };
-        let stat = repo.ref_stat(name);
-        let packed = !repo.has_loose_ref(name) && is_last_move_own(repo, name, current, changes);
-        let replaced = |(record, earlier, _): &Recorded| {
-            let same_file = match (&record.branch.stat, &stat) {
-                (None, None) => true,
-                (Some(seen), Some(stat)) => seen.same_content_as(stat),
-                _ => false,
-            };
-            earlier.name == *name && earlier.old() == Some(current) && (same_file || packed)
-        };
-        if current == branch.new || !changes[..=i].iter().any(replaced) {
-            continue;
-        }
-        let moving = BranchUpdate { from: BranchOrigin::Existing(current), ..branch.clone() };
-        moving.decide(repo, &mut HeldPointers::default())?;
-        moved = true;
-    }
-    Ok(moved)
-}
-
-/// Whether the log of the branch `name` shows no move by someone else away from a recorded value.
-/// `git gc` packs a ref whose last move was lost, and then the file of the ref shows nothing. A line
-/// of edt is older than the records: every later call recovers before it writes one. If the log does
-/// not lead to the value of the branch, its end was lost, and nobody moved the branch since.
-fn is_last_move_own(repo: &Repo, name: &str, current: Oid, changes: &[Recorded]) -> bool {
-    let Some(LoggedMove { from, to, by_edt }) = repo.last_move(name) else {
-        return repo.creates_logs();
-    };
-    let of_branch = || changes.iter().map(|(_, branch, _)| branch).filter(|one| one.name == name);
-    by_edt || to != current || of_branch().all(|branch| branch.new != from)
-}
-
-/// The transactions whose commit is in their branch, and the undos from which another one went on
-/// to an older commit. A user may have moved the branch since.
-fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Vec<&'c Recorded>> {
-    let mut held: HashMap<&str, HashSet<Oid>> = HashMap::new();
-    for (_, branch, _) in changes {
-        if !held.contains_key(branch.name.as_str()) {
-            let near = match repo.ref_value(&branch.name)? {
-                Some(tip) => repo.first_parents(tip, changes.len() * 3 + 1000),
-                None => HashSet::new(),
-            };
-            held.insert(&branch.name, near);
-        }
-    }
-    // Where the next transaction of each branch began.
-    let mut next: HashMap<&str, Oid> = HashMap::new();
-    let mut found: Vec<&Recorded> = Vec::new();
-    for recorded @ (_, branch, _) in changes.iter().rev() {
-        let held = &held[branch.name.as_str()];
-        let is_in = match branch.from {
-            BranchOrigin::Rewound(_) if next.get(&*branch.name) == Some(&branch.new) => true,
-            BranchOrigin::Rewound(old) => !held.contains(&old) && held.contains(&branch.new),
-            BranchOrigin::Existing(_) | BranchOrigin::Created(_) => held.contains(&branch.new),
-        };
-        if is_in {
-            next.insert(&branch.name, branch.start());
-            found.push(recorded);
-        }
-    }
-    found.reverse();
-    Ok(found)
 }
 
 /// The content that a path must have, and the branch and commit that require it.
@@ -483,7 +341,7 @@ fn is_in_tip(
 
 /// Whether the transaction created its branch and was closed: its refs and HEAD were synced before
 /// (`new_session`).
-fn is_synced((_, branch, number): &Recorded, closed: u64) -> bool {
+pub(super) fn is_synced((_, branch, number): &Recorded, closed: u64) -> bool {
     matches!(branch.from, BranchOrigin::Created(_)) && *number < closed
 }
 
