@@ -64,7 +64,7 @@ pub(super) fn judge(
     let before = Seen::of(&repo);
     let class = before.class(&legal);
     judged.counts.push(format!("before: {class}"));
-    let reversals = before.reversals(&legal);
+    let reversals = before.reversals(&repo, &legal);
     if !reversals.is_empty() {
         judged.counts.push("before: staged reversals".to_owned());
     }
@@ -164,8 +164,8 @@ fn after(
         ));
     }
     let seen = Seen::of(repo);
-    if !seen.reversals(legal).is_empty() {
-        fault(format!("a staged reversal: {:?}", seen.reversals(legal)));
+    if !seen.reversals(repo, legal).is_empty() {
+        fault(format!("a staged reversal: {:?}", seen.reversals(repo, legal)));
     }
     let fsck = repo.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
     if !fsck.status.success() {
@@ -196,7 +196,7 @@ fn plain_git(repo: &TestRepo, legal: &[&State], judged: &mut Judged) {
             judged.faults.push("an answered commit is lost".to_owned());
         }
         Ok(_) if !fsck.status.success() => judged.faults.push("git fsck fails".to_owned()),
-        Ok(_) if !Seen::of(repo).reversals(legal).is_empty() => {
+        Ok(_) if !Seen::of(repo).reversals(repo, legal).is_empty() => {
             judged.faults.push("a staged reversal".to_owned());
         }
         Ok(_) if locks => judged.faults.push("a lock is left".to_owned()),
@@ -232,8 +232,8 @@ impl Seen {
     }
 
     /// The paths of which HEAD has an answered edit and the index something else, which no legal
-    /// state has.
-    fn reversals(&self, legal: &[&State]) -> Vec<String> {
+    /// state has: neither in its tree nor in a file that the user left uncommitted.
+    fn reversals(&self, repo: &TestRepo, legal: &[&State]) -> Vec<String> {
         let (Some(head), Some(index)) = (&self.head, &self.index) else { return Vec::new() };
         let all: BTreeSet<&String> = head.keys().chain(index.keys()).collect();
         let reversed = |path: &&&String| {
@@ -241,6 +241,11 @@ impl Seen {
             in_head != staged
                 && legal.iter().any(|state| state.tree.get(**path) == in_head)
                 && legal.iter().all(|state| state.tree.get(**path) != staged)
+                && !(legal.iter().any(|state| state.files.get(**path) == self.files.get(**path))
+                    && staged.is_some_and(|staged| {
+                        let blob = repo.try_git(&["hash-object", "--", path]).stdout;
+                        String::from_utf8_lossy(&blob).trim() == staged
+                    }))
         };
         all.iter().filter(reversed).map(|path| (**path).clone()).collect()
     }
