@@ -238,7 +238,7 @@ fn traced(writer: &Writer, workspace: &TestRepo, options: &str) -> (String, Opti
     let log = workspace.home.with_file_name("trace");
     let id = std::fs::read_to_string(workspace.home.with_file_name("id")).unwrap_or_default();
     let args = writer.args.replace("ID", &id);
-    let call = format!("exec strace -qq -o '{}' {options} {EDT} {args}", log.display());
+    let call = format!("exec strace -f -qq -o '{}' {options} {EDT} {args}", log.display());
     let mut command = workspace.command("script");
     command.args(["-qec", &call, "/dev/null"]).env("SHELL", "/bin/sh");
     command.env("TMPDIR", workspace.home.join("tmp"));
@@ -353,7 +353,7 @@ fn after_the_kill(
     }
     // What the killed call finished is refused or does nothing now: 70 would be a bug, 5 the
     // environment.
-    let (_, again) = traced(writer, workspace, "-f -e trace=execve");
+    let (_, again) = traced(writer, workspace, "-e trace=execve");
     let works = again.is_some_and(|exit| exit <= 4);
     faults.extend((!works).then(|| format!("the second call: {again:?}")));
     doctor(&["doctor", "--fix"]);
@@ -369,48 +369,20 @@ fn after_the_kill(
 #[test]
 #[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn every_command_that_writes() {
-    assert_survive(&[], |_| true);
-}
-
-/// Where `git update-ref` moves the refs.
-#[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
-fn commands_that_move_refs_in_tables() {
-    let moves = [
-        "begin",
-        "switch",
-        "apply",
-        "undo",
-        "redo",
-        "propose",
-        "land",
-        "abandon",
-        "gc",
-        "memory add",
-    ];
-    assert_survive(&["--ref-format=reftable"], |command| moves.contains(&command));
-}
-
-/// Kills the commands that `wanted` selects, in repositories made with `flags`.
-fn assert_survive(flags: &[&str], wanted: impl Fn(&str) -> bool) {
     if !has_strace() {
         return;
     }
-    // A lock that a killed `git update-ref` left is Git's, unless it was about to commit.
-    let follow = if flags.is_empty() { "-f" } else { "" };
     let only = std::env::var("EDT_MATRIX").unwrap_or_default();
     let mut faults = Vec::new();
-    let writers = WRITERS.iter().filter(|writer| wanted(writer.command));
-    for writer in writers.filter(|writer| writer.args.contains(&only)) {
+    for writer in WRITERS.iter().filter(|writer| writer.args.contains(&only)) {
         let progress = Progress::start();
-        let template =
-            TestRepo::made(flags, &[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("z.txt", b"z\n")]);
+        let template = TestRepo::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("z.txt", b"z\n")]);
         (writer.prepare)(&template);
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("copy");
         let workspace = copied(&template, &place);
         let old = contents(&workspace);
-        let (trace, exit) = traced(writer, &workspace, &format!("-f -e trace={CALLS}"));
+        let (trace, exit) = traced(writer, &workspace, &format!("-e trace={CALLS}"));
         let trace = of_edt(&trace);
         let new = contents(&workspace);
         let points = share(points(&trace), 1, 4);
@@ -419,8 +391,7 @@ fn assert_survive(flags: &[&str], wanted: impl Fn(&str) -> bool) {
         }
         for (call, number) in &points {
             let workspace = copied(&template, &place);
-            let options =
-                format!("{follow} -e trace={call} -e inject={call}:signal=KILL:when={number}");
+            let options = format!("-e trace={call} -e inject={call}:signal=KILL:when={number}");
             traced(writer, &workspace, &options);
             for fault in after_the_kill(writer, &workspace, &old, &new) {
                 let fault = fault.replace(&*place.to_string_lossy(), "");

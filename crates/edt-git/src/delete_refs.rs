@@ -8,7 +8,6 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::Oid;
-use super::reftable::{AfterRefusal, TableUpdate};
 use super::repo::Repo;
 use super::swap::{REF, RefLock, lock_path, ref_moved};
 use edt_io::file::{self, File, OpenMode};
@@ -46,9 +45,6 @@ impl Repo {
         if refs.is_empty() {
             return Ok(());
         }
-        if self.has_tables() {
-            return self.delete_in_tables(&refs);
-        }
         let packed = self.packed_refs();
         self.stage_ref("", REF)?;
         let paths: Vec<PathBuf> = refs.iter().map(|(name, _)| self.ref_path(name)).collect();
@@ -77,23 +73,6 @@ impl Repo {
             emptied.take_while(|above| fs::try_remove_empty_dir(above)).for_each(drop);
         }
         Ok(())
-    }
-
-    fn delete_in_tables(&self, refs: &[(&str, Oid)]) -> Result<()> {
-        let updates: Vec<TableUpdate<'_>> =
-            refs.iter().map(|&(name, from)| TableUpdate::Delete { name, from }).collect();
-        self.update_tables(&updates, "", || {
-            let mut is_gone = true;
-            for (name, from) in refs {
-                match self.ref_value(name)? {
-                    Some(now) if now != *from => {
-                        return Err(ref_moved(name, Some(*from), Some(now)).into());
-                    }
-                    now => is_gone &= now.is_none(),
-                }
-            }
-            Ok(if is_gone { AfterRefusal::New } else { AfterRefusal::Old })
-        })
     }
 
     /// Removes the lock of the packed refs if it is edt's own.

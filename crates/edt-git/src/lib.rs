@@ -1,8 +1,7 @@
 //! Git access for edt. No other crate uses `gix` directly.
 //!
 //! Reading goes through `gix`. edt writes itself where `gix` would lose something: loose objects
-//! (`gix` skips those that exist already) and the index (`gix` drops versions and extensions). It
-//! reads refs in tables itself, because `gix` reads only files.
+//! (`gix` skips those that exist already) and the index (`gix` drops versions and extensions).
 
 mod cache_tree;
 pub mod commit_hooks;
@@ -35,7 +34,6 @@ mod private_git_dir;
 pub mod read;
 pub mod reflog;
 pub mod refs;
-mod reftable;
 pub mod renames;
 pub mod repo;
 mod settings;

@@ -13,9 +13,6 @@ impl Repo {
     /// so that no running call has them.
     #[must_use]
     pub fn own_ref_locks(&self) -> Vec<PathBuf> {
-        if self.has_tables() {
-            return self.dead_table_locks();
-        }
         let mut locks = vec![lock_path(&self.packed_refs()), lock_path(&self.ref_path("HEAD"))];
         let mut open = vec![self.common_dir().join("refs"), self.git_dir().join("refs")];
         while let Some(directory) = open.pop() {
@@ -39,11 +36,7 @@ impl Repo {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn unlock_own_refs(&self) -> Result<Vec<PathBuf>> {
         let locks = self.own_ref_locks();
-        if self.has_tables() {
-            self.release_dead()?;
-        } else {
-            locks.iter().try_for_each(|lock| self.unlock_own(lock))?;
-        }
+        locks.iter().try_for_each(|lock| self.unlock_own(lock))?;
         Ok(locks)
     }
 }

@@ -42,9 +42,6 @@ impl Repo {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn open_logs<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<Reflogs> {
         let mut open = Vec::new();
-        if self.has_tables() {
-            return Ok(Reflogs(open));
-        }
         for name in names {
             let path = self.log_path(name);
             match File::open(&path, OpenMode::Append) {
@@ -94,7 +91,7 @@ impl Repo {
     }
 
     /// Appends one line to the log of `name`, if Git would write one. The log is one of `open`, or
-    /// is opened now. If refs are in tables, Git wrote the line with the ref.
+    /// is opened now.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
@@ -105,9 +102,6 @@ impl Repo {
         (from, to, log): ReflogLine<'_>,
         write: ReflogWrite,
     ) -> Result<()> {
-        if self.has_tables() {
-            return Ok(());
-        }
         let path = self.log_path(name);
         let opened;
         let file = if let Some((_, file)) = open.0.iter().find(|(open, _)| *open == path) {
@@ -149,9 +143,6 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn repair_log(&self, name: &str, wanted: &[ReflogLine<'_>]) -> Result<()> {
-        if self.has_tables() {
-            return Ok(());
-        }
         let path = self.log_path(name);
         let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
         let hex = self.null().as_slice().len() * 2;
@@ -192,21 +183,13 @@ impl Repo {
     /// The last complete line of the log of `name`.
     #[must_use]
     pub fn last_move(&self, name: &str) -> Option<LoggedMove> {
-        let bytes = self.log_text(name)?;
+        let bytes = std::fs::read(self.log_path(name)).ok()?;
         let complete = &bytes[..complete_len(&bytes, self.null().as_slice().len() * 2)];
         let line = complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?;
         let mut ids = line.split(|b| *b == b' ').map(Oid::from_hex);
         let (from, to) = (ids.next()?.ok()?, ids.next()?.ok()?);
         let message = line.rsplit(|b| *b == b'\t').next()?;
         Some(LoggedMove { from, to, by_edt: message.starts_with(b"edt ") })
-    }
-
-    /// The log of `name`; `None` if it has none that can be read.
-    pub(super) fn log_text(&self, name: &str) -> Option<Vec<u8>> {
-        match self.tables_of(name).ok()? {
-            Some(tables) => tables.log(name).ok(),
-            None => std::fs::read(self.log_path(name)).ok(),
-        }
     }
 
     fn log_path(&self, name: &str) -> PathBuf {

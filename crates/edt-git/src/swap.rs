@@ -1,7 +1,5 @@
 //! Writes refs: creates them, moves them by compare-and-swap, sets symbolic refs.
 //!
-//! Refs in tables are [`reftable`](super::reftable)'s.
-//!
 //! A new ref appears atomically: a hard link to a file that has its value. A ref that moves is
 //! locked as in Git, by `<ref>.lock`, which appears in the same way. The old value is compared
 //! under the lock, and the lock file is renamed onto the ref. A kill can leave a lock only during
@@ -13,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::Oid;
-use super::reftable::{AfterRefusal, TableUpdate};
 use super::repo::Repo;
 use edt_io::clock::Countdown;
 use edt_io::file::{File, OpenMode};
@@ -27,7 +24,7 @@ pub(super) const REF: &str = "ref";
 const HEAD: &str = "head";
 
 /// How long to wait for the lock of a ref. Git holds one for well under a millisecond.
-pub(super) const LOCK_WAIT: Duration = Duration::from_secs(2);
+const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// A compare-and-swap of a branch.
 #[derive(Debug, Clone, Copy)]
@@ -38,9 +35,6 @@ pub struct RefSwap<'a> {
     pub from: Oid,
     /// The new value.
     pub to: Oid,
-    /// The message for the log if refs are in tables, whose log Git writes with the ref. For other
-    /// refs [`log_ref`](Repo::log_ref) writes it.
-    pub log: &'a str,
 }
 
 /// A lock file, removed on drop unless it was renamed.
@@ -82,22 +76,10 @@ impl Repo {
     /// # Errors
     /// `SESSION_MOVED` if it has another value; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn create_ref(&self, name: &str, to: Oid) -> Result<()> {
-        self.create_logged_ref(name, to, "")
-    }
-
-    /// As [`create_ref`](Repo::create_ref), with the message for the log if refs are in tables.
-    ///
-    /// # Errors
-    /// As [`create_ref`](Repo::create_ref).
-    pub fn create_logged_ref(&self, name: &str, to: Oid, log: &str) -> Result<()> {
         match self.ref_value(name)? {
             Some(current) if current == to => return Ok(()),
             None => {}
             current => return Err(ref_moved(name, None, current).into()),
-        }
-        if self.has_tables() {
-            let create = TableUpdate::Create { name, to };
-            return self.update_tables(&[create], log, || self.after_refusal(name, None, Some(to)));
         }
         let path = self.ref_path(name);
         if self.link_new_file(&format!("{to}\n"), &path, REF)? {
@@ -112,13 +94,6 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the ref still exists.
     pub fn drop_created_ref(&self, name: &str, to: Oid) -> Result<()> {
-        if self.has_tables() {
-            if self.ref_value(name)? != Some(to) {
-                return Ok(());
-            }
-            let delete = TableUpdate::Delete { name, from: to };
-            return self.update_tables(&[delete], "", || self.after_refusal(name, Some(to), None));
-        }
         let path = self.ref_path(name);
         if !holds(&path, &to.to_string()) {
             return Ok(());
@@ -135,11 +110,6 @@ impl Repo {
     /// `SESSION_MOVED` if it has another value; `SESSION_BUSY` if its lock is held; `IO_ERROR`,
     /// `GIT_DIR_READ_ONLY`. The ref then keeps its value.
     pub fn swap_ref(&self, swap: &RefSwap<'_>) -> Result<()> {
-        if self.has_tables() {
-            let RefSwap { name, from, to, log } = *swap;
-            let state = || self.after_refusal(name, Some(from), Some(to));
-            return self.update_tables(&[TableUpdate::Move { name, from, to }], log, state);
-        }
         self.replace(&self.ref_path(swap.name), &format!("{}\n", swap.to), || {
             let current = self.ref_value(swap.name)?;
             if current == Some(swap.from) {
@@ -176,42 +146,24 @@ impl Repo {
     }
 
     /// Sets the symbolic ref `name` (HEAD, or a per-worktree ref) to `at`, a full ref name. With a
-    /// commit id HEAD becomes detached. `log` is the message for the log if refs are in tables.
+    /// commit id HEAD becomes detached.
     ///
     /// # Errors
     /// `SESSION_BUSY` if its lock is held; `IO_ERROR`, `GIT_DIR_READ_ONLY`. The ref then keeps its
     /// target.
-    pub fn set_symbolic_ref(&self, name: &str, at: &str, log: &str) -> Result<()> {
-        if self.has_tables() {
-            if self.symbolic_ref(name)?.as_deref() == Some(at) {
-                return Ok(());
-            }
-            let update = match Oid::from_hex(at.as_bytes()) {
-                Ok(to) => TableUpdate::Detach { to },
-                Err(_) => TableUpdate::Point { name, to: at },
-            };
-            return self.update_tables(&[update], log, || {
-                let now =
-                    self.symbolic_ref(name)?.or(self.ref_value(name)?.map(|oid| oid.to_string()));
-                Ok(if now.as_deref() == Some(at) { AfterRefusal::New } else { AfterRefusal::Old })
-            });
-        }
+    pub fn set_symbolic_ref(&self, name: &str, at: &str) -> Result<()> {
         self.replace(&self.ref_path(name), &content(at), || self.sync_staged(REF))
     }
 
     /// Takes the lock of HEAD, to move HEAD to `at` as [`set_symbolic_ref`](Repo::set_symbolic_ref)
-    /// does. `None` if refs are in tables: they have one lock, which only Git can hold.
+    /// does.
     ///
     /// # Errors
     /// `SESSION_BUSY` if another program holds the lock; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn lock_head(&self, at: &str) -> Result<Option<HeadLock>> {
-        if self.has_tables() {
-            self.await_tables("HEAD")?;
-            return Ok(None);
-        }
+    pub fn lock_head(&self, at: &str) -> Result<HeadLock> {
         let lock = self.lock_ref(&self.ref_path("HEAD"), &content(at), HEAD)?;
         self.sync_staged(HEAD)?;
-        Ok(Some(HeadLock(lock)))
+        Ok(HeadLock(lock))
     }
 
     /// Moves HEAD to where the lock was taken for.
@@ -233,9 +185,6 @@ impl Repo {
     /// # Errors
     /// `SESSION_BUSY`.
     pub fn check_unlocked(&self, name: &str) -> Result<()> {
-        if self.has_tables() {
-            return self.await_tables(name);
-        }
         let locks = [self.ref_path(name), self.packed_refs()];
         let mut countdown = Countdown::new(LOCK_WAIT);
         for lock in locks.map(|path| lock_path(&path)) {
@@ -253,15 +202,6 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the ref still exists.
     pub fn delete_symbolic_ref(&self, name: &str, at: &str) -> Result<()> {
-        if self.has_tables() {
-            if self.symbolic_ref(name)?.as_deref() != Some(at) {
-                return Ok(());
-            }
-            return self.update_tables(&[TableUpdate::Unpoint { name, at }], "", || {
-                let is_gone = self.symbolic_ref(name)?.is_none();
-                Ok(if is_gone { AfterRefusal::New } else { AfterRefusal::Old })
-            });
-        }
         let path = self.ref_path(name);
         if holds(&path, &format!("ref: {at}")) {
             fs::remove_file(&path).map_err(|error| failed("delete the ref", &path, &error))?;
@@ -269,16 +209,12 @@ impl Repo {
         Ok(())
     }
 
-    /// Removes the lock of the ref `name` if it is edt's own: a hard link to the staging file. If
-    /// refs are in tables, waits for the Git of a killed edt.
+    /// Removes the lock of the ref `name` if it is edt's own: a hard link to the staging file.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the lock still exists, and is still recognised as edt's
-    /// own. `SESSION_BUSY` if another program holds the lock of the tables.
+    /// own.
     pub fn unlock_ref(&self, name: &str) -> Result<()> {
-        if self.has_tables() {
-            return self.await_tables(name);
-        }
         self.unlock_own(&lock_path(&self.ref_path(name)))
     }
 
@@ -320,9 +256,6 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn unlock_stale(&self, name: &str, before: SystemTime) -> Result<()> {
-        if self.has_tables() {
-            return self.unlock_stale_tables(name, before);
-        }
         self.unlock_ref(name)?;
         let lock = lock_path(&self.ref_path(name));
         if std::fs::symlink_metadata(&lock)
@@ -332,20 +265,6 @@ impl Repo {
             fs::remove_file(&lock).map_err(|error| failed("unlock", &lock, &error))?;
         }
         Ok(())
-    }
-
-    /// Where the ref `name` is after Git refused to move it from `from` to `to`.
-    fn after_refusal(
-        &self,
-        name: &str,
-        from: Option<Oid>,
-        to: Option<Oid>,
-    ) -> Result<AfterRefusal> {
-        match self.ref_value(name)? {
-            now if now == to => Ok(AfterRefusal::New),
-            now if now == from => Ok(AfterRefusal::Old),
-            now => Err(ref_moved(name, from, now).into()),
-        }
     }
 
     /// A staging file that refs and their locks are linked from: [`REF`] or [`HEAD`]. It stays until
@@ -466,7 +385,7 @@ pub(super) fn ref_moved(name: &str, expected: Option<Oid>, found: Option<Oid>) -
     .with("ref", name)
 }
 
-pub(super) fn locked(lock: &Path) -> Finding {
+fn locked(lock: &Path) -> Finding {
     Finding::new(
         Code::SessionBusy,
         format!("Another program holds the lock {}.", lock.shown()),
@@ -493,7 +412,7 @@ mod tests {
     }
 
     fn swap(from: Oid, to: Oid) -> RefSwap<'static> {
-        RefSwap { name: "refs/heads/x", from, to, log: "" }
+        RefSwap { name: "refs/heads/x", from, to }
     }
 
     fn only(result: Result<()>) -> Finding {
@@ -564,9 +483,9 @@ mod tests {
     #[test]
     fn head_is_set_to_a_branch_or_to_a_commit() {
         let (_scratch, repo) = scratch();
-        repo.set_symbolic_ref("HEAD", "refs/heads/x", "").unwrap();
+        repo.set_symbolic_ref("HEAD", "refs/heads/x").unwrap();
         assert_eq!(repo.head_target().unwrap().as_deref(), Some("refs/heads/x"));
-        repo.set_symbolic_ref("HEAD", &oid(1).to_string(), "").unwrap();
+        repo.set_symbolic_ref("HEAD", &oid(1).to_string()).unwrap();
         assert_eq!(repo.head_target().unwrap(), Some(oid(1).to_string()));
     }
 
@@ -586,7 +505,7 @@ mod tests {
     #[test]
     fn a_symbolic_ref_to_another_branch_is_not_deleted() {
         let (_scratch, repo) = scratch();
-        repo.set_symbolic_ref("refs/worktree/x", "refs/heads/a", "").unwrap();
+        repo.set_symbolic_ref("refs/worktree/x", "refs/heads/a").unwrap();
         repo.delete_symbolic_ref("refs/worktree/x", "refs/heads/b").unwrap();
         assert!(repo.symbolic_ref("refs/worktree/x").unwrap().is_some());
         repo.delete_symbolic_ref("refs/worktree/x", "refs/heads/a").unwrap();

@@ -3,7 +3,7 @@
 //! `edt.toml` names.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -247,44 +247,6 @@ pub fn git_with<A: AsRef<OsStr>>(
     env: &[(&str, &OsStr)],
 ) -> Result<CommandOutput> {
     run(environment, command(environment, "git", dir, env), args, input, hooks)
-}
-
-/// As [`git`], for a command that says `ready` on a line of its own when nothing can fail any more,
-/// and only then gets `commit`. If this process ends before, the command reads the end of its
-/// input. `on_ready` gets the id of its process before it gets `commit`.
-///
-/// # Errors
-/// As [`git`].
-pub fn git_in_two_steps(
-    environment: Environment,
-    dir: &Path,
-    (args, env): (&[&str], &[(&str, &OsStr)]),
-    (prepare, ready, commit): (&[u8], &str, &[u8]),
-    on_ready: impl FnOnce(u32),
-) -> Result<CommandOutput> {
-    let mut command = command(environment, "git", dir, env);
-    let mut child = start(environment, &mut command, args, Hooks::Off)?;
-    let fail = |error: std::io::Error| not_started("git", &error);
-    let mut lines = child.stdout.take().map(BufReader::new);
-    let mut is_ready = false;
-    if let (Some(mut pipe), Some(lines)) = (child.stdin.take(), &mut lines)
-        // Git may have ended already; its message says why.
-        && pipe.write_all(prepare).is_ok()
-    {
-        let mut line = String::new();
-        while !is_ready && lines.read_line(&mut line).map_err(fail)? > 0 {
-            is_ready = line.trim_end() == ready;
-            line.clear();
-        }
-        if is_ready {
-            on_ready(child.id());
-            pipe.write_all(commit).map_err(fail)?;
-        }
-    }
-    let stdout = read_at_most(lines, GIT_OUTPUT).map_err(fail)?;
-    let stderr = read_at_most(child.stderr.take(), GIT_OUTPUT).map_err(fail)?;
-    let ok = child.wait().map_err(fail)?.success() && is_ready;
-    Ok(CommandOutput { ok, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() })
 }
 
 fn run<A: AsRef<OsStr>>(

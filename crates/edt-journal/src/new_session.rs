@@ -29,8 +29,7 @@ pub(super) fn sync(repo: &Repo, change: &ChangeSet) -> bool {
 
 fn sync_names<'n>(repo: &Repo, names: impl Iterator<Item = &'n str>) -> io::Result<()> {
     let mut directories: BTreeSet<PathBuf> = BTreeSet::new();
-    // Git and edt synced the tables when they wrote them.
-    for name in names.filter(|_| !repo.has_tables()) {
+    for name in names {
         let below = if is_per_worktree(name) { repo.git_dir() } else { repo.common_dir() };
         let path = repo.ref_path(name);
         file::sync(&path)?;

@@ -6,9 +6,6 @@ use edt_git::reflog::{ReflogWrite, Reflogs};
 use edt_git::{HeadLock, InHead, Oid, RefSwap, Repo};
 use edt_types::Result;
 
-/// The message of the log of a new branch, as Git writes it.
-const CREATED: &str = "branch: Created from HEAD";
-
 /// The branch whose move commits a transaction, and what follows it.
 #[derive(Debug, Clone)]
 pub struct BranchUpdate {
@@ -78,7 +75,7 @@ impl BranchUpdate {
     pub(super) fn hold(&self, repo: &Repo, head_to: Option<&str>) -> Result<HeldPointers> {
         let to = if self.stays() { &self.name } else { head_to.unwrap_or(&self.name) };
         let moves = self.head_from.as_ref().is_some_and(|from| from != to);
-        let head = if moves { repo.lock_head(to)? } else { None };
+        let head = if moves { Some(repo.lock_head(to)?) } else { None };
         self.point.iter().try_for_each(|name| repo.check_unlocked(name))?;
         let mut names: Vec<&str> = self.log_lines(repo, head_to).map(|(name, _)| name).collect();
         names.dedup();
@@ -88,13 +85,9 @@ impl BranchUpdate {
     /// Commits the transaction.
     pub(super) fn decide(&self, repo: &Repo, held: &mut HeldPointers) -> Result<()> {
         match self.from {
-            BranchOrigin::Created(from) => {
-                let log = if from == self.new { CREATED } else { &self.log };
-                repo.create_logged_ref(&self.name, self.new, log)
-            }
-            BranchOrigin::Existing(from) | BranchOrigin::Rewound(from) => {
-                let (name, to, log) = (&self.name, self.new, &self.log);
-                repo.swap_ref(&RefSwap { name, from, to, log })
+            BranchOrigin::Created(_) => repo.create_ref(&self.name, self.new),
+            BranchOrigin::Existing(_) | BranchOrigin::Rewound(_) => {
+                repo.swap_ref(&RefSwap { name: &self.name, from: self.start(), to: self.new })
             }
         }?;
         if !self.stays() {
@@ -102,7 +95,7 @@ impl BranchUpdate {
         }
         match held.head.take() {
             Some(lock) => repo.move_head(lock),
-            None => repo.set_symbolic_ref("HEAD", &self.name, &self.checkout(&self.name)),
+            None => repo.set_symbolic_ref("HEAD", &self.name),
         }
     }
 
@@ -121,10 +114,10 @@ impl BranchUpdate {
             match held.head.take() {
                 Some(lock) => repo.move_head(lock)?,
                 None if repo.head_target()?.as_deref() == Some(to) => {}
-                None => repo.set_symbolic_ref("HEAD", to, &self.checkout(to))?,
+                None => repo.set_symbolic_ref("HEAD", to)?,
             }
         }
-        self.point.iter().try_for_each(|name| repo.set_symbolic_ref(name, &self.name, ""))
+        self.point.iter().try_for_each(|name| repo.set_symbolic_ref(name, &self.name))
     }
 
     /// Writes the lines of the logs.
@@ -143,26 +136,23 @@ impl BranchUpdate {
         })
     }
 
-    /// What Git's log of HEAD says of a move to `to`; `git switch -` reads it.
-    fn checkout(&self, to: &str) -> String {
-        let short = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
-        let from = self.head_from.as_deref().unwrap_or_default();
-        format!("checkout: moving from {} to {}", short(from), short(to))
-    }
-
     /// The log lines of the transaction, each with the ref whose log has it.
     fn log_lines<'a>(
         &'a self,
         repo: &Repo,
         head_to: Option<&str>,
     ) -> impl Iterator<Item = (&'a str, (Oid, Oid, Cow<'a, str>))> {
-        let start = self.start();
-        let created = matches!(self.from, BranchOrigin::Created(_))
-            .then(|| (self.name.as_str(), (repo.null(), start, Cow::Borrowed(CREATED))));
-        let moved = self.head_from.is_some().then(|| {
+        let (start, short) = (self.start(), |name: &str| {
+            name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()
+        });
+        let created = matches!(self.from, BranchOrigin::Created(_)).then(|| {
+            (self.name.as_str(), (repo.null(), start, Cow::Borrowed("branch: Created from HEAD")))
+        });
+        let moved = self.head_from.as_deref().map(|from| {
             let to = head_to.unwrap_or(&self.name);
             let at = head_to.and_then(|to| Oid::from_hex(to.as_bytes()).ok()).unwrap_or(start);
-            ("HEAD", (at, at, Cow::Owned(self.checkout(to))))
+            let log = format!("checkout: moving from {} to {}", short(from), short(to));
+            ("HEAD", (at, at, Cow::Owned(log)))
         });
         let is_alias = |to| repo.referent(to).is_ok_and(|referent| referent == self.name);
         let in_head = self.head == InHead::Yes && head_to.is_none_or(is_alias);

@@ -268,7 +268,7 @@ mod tests {
 
     fn commit(repo: &Repo, change: &ChangeSet) {
         let (from, to) = (change.branch.start(), change.branch.new);
-        let swap = RefSwap { name: MAIN, from, to, log: "" };
+        let swap = RefSwap { name: MAIN, from, to };
         repo.swap_ref(&swap).unwrap();
     }
 

@@ -15,7 +15,7 @@ use edt_git::reflog::ReflogWrite;
 use edt_git::{InHead, Loose, Oid, RefSwap, Repo, TouchedTrees, objects};
 use edt_io::clock::{process_id, seconds};
 use edt_io::signals::HeldSignals;
-use edt_types::{Code, Durability, Finding, Refusal, RepoPath, Result, Warning};
+use edt_types::{Code, Finding, Refusal, RepoPath, Result, Warning};
 
 /// Everything that a transaction changes.
 #[derive(Debug)]
@@ -78,10 +78,6 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
     journal.check_closed()?;
     // Until the journal is closed, a signal would leave locks that block the user's Git.
     let signals = HeldSignals::hold();
-    if repo.has_tables() {
-        // Git syncs the refs: they must not be on disk before the objects that they name.
-        journal.require_durability(Durability::Journal);
-    }
     journal.make_room()?;
     let stage = StagingArea::open(repo)?;
     let tx = format!("{:x}-{}", process_id(), change.branch.new.to_hex_with_len(8));
@@ -273,7 +269,7 @@ fn after_commit_point(
 
 /// Moves a ref that is not specific to a worktree.
 fn move_ref(repo: &Repo, name: &str, from: Oid, to: Oid) -> Result<()> {
-    repo.swap_ref(&RefSwap { name, from, to, log: "" })
+    repo.swap_ref(&RefSwap { name, from, to })
 }
 
 /// Finishes the moves and deletions of refs after a crash, for refs that nobody has changed since.
@@ -602,7 +598,7 @@ mod tests {
         let repo = scratch.repo();
         let change = scratch.change(&repo, TWO);
         repo.create_ref("refs/heads/other", change.branch.start()).unwrap();
-        repo.set_symbolic_ref("HEAD", "refs/heads/other", "").unwrap();
+        repo.set_symbolic_ref("HEAD", "refs/heads/other").unwrap();
         assert_eq!(
             refusal(publish(&repo, &mut scratch.journal(&repo), change)),
             Finding::new(
@@ -626,7 +622,7 @@ mod tests {
         let mut journal = scratch.journal(&repo);
         let new = other.branch.new;
         publish(&repo, &mut journal, other).unwrap();
-        repo.swap_ref(&RefSwap { name: MAIN, from: new, to: start, log: "" }).unwrap();
+        repo.swap_ref(&RefSwap { name: MAIN, from: new, to: start }).unwrap();
         let found = refusal(publish(&repo, &mut journal, stale));
         assert_eq!(found.code, Code::RepositoryBusy);
         assert!(

@@ -320,7 +320,7 @@ mod tests {
 
     /// Moves `main` to the commit of the change.
     fn commit(repo: &Repo, branch: &BranchUpdate) {
-        let swap = RefSwap { name: MAIN, from: branch.start(), to: branch.new, log: "" };
+        let swap = RefSwap { name: MAIN, from: branch.start(), to: branch.new };
         repo.swap_ref(&swap).unwrap();
     }
 
