@@ -438,6 +438,43 @@ fn a_session_that_the_user_deleted_does_not_come_back_after_a_restart() {
     }
 }
 
+/// The usual way to remove a secret from a repository.
+#[test]
+fn a_purged_edit_stays_purged_after_an_orderly_restart() {
+    let cut = Cut::after_two_edits();
+    cut.restart_with_header(true);
+    let git = |args: &[&str]| cut.workspace.git(args);
+    git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    git(&["reflog", "expire", "--expire=now", "--all"]);
+    git(&["gc", "--quiet", "--prune=now"]);
+    let tip = cut.workspace.rev("HEAD");
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!((cut.workspace.rev("HEAD"), cut.workspace.status().as_str()), (tip, ""));
+    assert_eq!(cut.workspace.text("a.txt"), "three\n");
+}
+
+/// Its journal has no record of the branch; the first worktree's has.
+#[test]
+fn an_undo_in_another_worktree_outlives_a_restart() {
+    for is_orderly in [true, false] {
+        let cut = Cut::after_two_edits();
+        cut.workspace.git(&["switch", "--quiet", "main"]);
+        let other = cut.workspace.at(cut.workspace.root.with_file_name("other"));
+        let place = other.root.to_str().unwrap();
+        cut.workspace.git(&["worktree", "add", "--quiet", place, "edt/main-1"]);
+        // A log has whole seconds.
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        other.edt(&["undo"]).landed();
+        let tip = cut.workspace.rev("edt/main-1");
+        cut.restart_with_header(is_orderly);
+        cut.workspace.git(&["gc", "--quiet"]);
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert_eq!(cut.workspace.rev("edt/main-1"), tip, "orderly: {is_orderly}");
+        assert_eq!((other.text("a.txt").as_str(), other.status().as_str()), ("three\n", ""));
+        other.is_sound();
+    }
+}
+
 #[test]
 fn an_unknown_journal_is_quarantined_and_no_file_is_changed() {
     let cut = Cut::after_two_edits();

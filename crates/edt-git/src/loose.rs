@@ -77,7 +77,8 @@ pub(super) fn inflated(state: &mut Decompress, deflated: &[u8]) -> Option<(Kind,
         let rest = &deflated[usize::try_from(state.total_in()).ok()?..];
         status = state.decompress_vec(rest, &mut data, FlushDecompress::Finish).ok()?;
     }
-    if status != flate2::Status::StreamEnd {
+    // Git takes an object with bytes behind its stream for corrupt.
+    if status != flate2::Status::StreamEnd || state.total_in() != deflated.len() as u64 {
         return None;
     }
     object(data)

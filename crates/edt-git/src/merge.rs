@@ -120,7 +120,10 @@ impl ObjectWriter<'_> {
             self.tree_diff(ancestor, side)?;
         }
         // As in `Repo::found`.
-        self.merged(ancestor, ours, theirs).or_else(|_| self.merged(ancestor, ours, theirs))
+        self.merged(ancestor, ours, theirs).or_else(|_| {
+            self.repo().write_spare_objects();
+            self.merged(ancestor, ours, theirs)
+        })
     }
 
     fn merged(&mut self, ancestor: Oid, ours: Oid, theirs: Oid) -> Result<Merged> {

@@ -297,6 +297,10 @@ fn give_name(
     if there && objects.set_modified(name, (seconds(), 0)).is_ok() {
         return objects.unlink(tmp);
     }
+    if error.kind() == std::io::ErrorKind::AlreadyExists {
+        // The one that is replaced may be complete and on stable storage: it is too large to compare.
+        objects.sync(tmp)?;
+    }
     objects.rename(tmp, objects, name, RenameMode::Replace)
 }
 
@@ -345,9 +349,14 @@ mod tests {
         let kept = write();
         assert_eq!(kept.ino(), first);
         assert!(kept.mtime() > 0, "as young as a new one");
-        std::fs::write(&path, b"").unwrap();
-        assert_ne!(write().ino(), first);
-        assert_eq!(std::fs::read(&path).unwrap(), object.bytes);
+        let longer = [&object.bytes[..], b"garbage"].concat();
+        for torn in [&b""[..], &longer] {
+            std::fs::remove_file(&path).unwrap();
+            std::fs::write(&path, torn).unwrap();
+            let before = path.metadata().unwrap().ino();
+            assert_ne!(write().ino(), before);
+            assert_eq!(std::fs::read(&path).unwrap(), object.bytes);
+        }
         assert_eq!(path.parent().unwrap().read_dir().unwrap().count(), 1);
     }
 

@@ -28,6 +28,8 @@ pub struct LoggedMove {
     pub to: Oid,
     /// Whether the message is edt's.
     pub by_edt: bool,
+    /// When it was written, in seconds since 1970; 0 if the line does not say.
+    pub time: i64,
 }
 
 /// Open logs, with their paths.
@@ -188,8 +190,12 @@ impl Repo {
         let line = complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?;
         let mut ids = line.split(|b| *b == b' ').map(Oid::from_hex);
         let (from, to) = (ids.next()?.ok()?, ids.next()?.ok()?);
-        let message = line.rsplit(|b| *b == b'\t').next()?;
-        Some(LoggedMove { from, to, by_edt: message.starts_with(b"edt ") })
+        let tab = memchr::memchr(b'\t', line).unwrap_or(line.len());
+        let (head, message) = line.split_at(tab);
+        let time =
+            head.rsplit(|b| *b == b' ').nth(1).and_then(|time| std::str::from_utf8(time).ok());
+        let time = time.and_then(|time| time.parse().ok()).unwrap_or(0);
+        Some(LoggedMove { from, to, by_edt: message.starts_with(b"\tedt "), time })
     }
 
     fn log_path(&self, name: &str) -> PathBuf {

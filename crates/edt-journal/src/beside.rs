@@ -2,14 +2,16 @@
 //! Their paths are noted before the first is written: until all are staged, no record names them.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 
 use super::log::Pending;
 use super::record::{FileRecord, Record};
-use super::sweep::names_of;
+use super::sweep::{is_staged_name, names_of};
 use edt_git::Repo;
-use edt_io::disk::Parent;
-use edt_io::{failed, fs};
+use edt_io::disk::{Parent, Stat};
+use edt_io::{failed, fs, permanent_as_none};
 use edt_types::{RepoPath, Result};
 
 /// The name of the note in edt's directory of the worktree.
@@ -47,55 +49,90 @@ pub(super) fn note(repo: &Repo, records: &[FileRecord]) -> Result<()> {
 
 /// Forgets the note: the journal has a record with these files.
 pub(super) fn forget(repo: &Repo, records: &[FileRecord]) {
-    if records.iter().any(is_noted) {
-        // `remove` would find that a record names them.
-        let _ = fs::remove_file(&place(repo));
+    let place = place(repo);
+    // A note that stays must not name files that a later record displaced.
+    if records.iter().any(is_noted) && fs::remove_file(&place).is_err() {
+        let _ = fs::write_in_place(&place, b"");
     }
 }
 
 /// Removes the noted files that no record of `pending` names: they were never exchanged with a
-/// user's.
-///
-/// # Errors
-/// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the next call tries again.
-pub(super) fn remove(repo: &Repo, pending: &Pending) -> Result<()> {
+/// user's. What cannot be removed stays, and blocks no call.
+pub(super) fn remove(repo: &Repo, pending: &Pending) {
     let place = place(repo);
-    let Some(note) = fs::read_small(&place, MAX_NOTE) else { return Ok(()) };
+    let Some(note) = fs::read_small(&place, MAX_NOTE) else { return };
     let records: Vec<&Record> = match pending {
         Pending::Nothing => Vec::new(),
         Pending::Interrupted(_, record) => vec![record],
         Pending::AfterRestart(records, _) => records.iter().map(|(_, record)| record).collect(),
         // A lost record may name them.
         Pending::Quarantined(_) | Pending::Missing | Pending::Torn => {
-            return removed(&place);
+            let _ = fs::remove_file(&place);
+            return;
         }
     };
     let recorded: HashSet<&[u8]> =
         records.into_iter().flat_map(names_of).map(str::as_bytes).collect();
     // What follows the last separator was torn by a power cut.
     let paths = note.split_inclusive(|byte| *byte == 0).filter_map(|path| path.strip_suffix(&[0]));
+    let mut is_done = true;
     for path in paths.map(RepoPath::from_tree) {
         let (directory, name) = path.split();
-        let is_staged = name.starts_with(b".edt-") && name.ends_with(b".tmp");
-        if is_staged
-            && !recorded.contains(name)
-            && let Ok(Parent::Open(dir)) = repo.root().beneath(directory)
-        {
-            dir.unlink(name).map_err(|error| failed("remove", &place, &error))?;
-            repo.root().remove_empty_beneath(directory);
+        if is_staged(name) && !is_in_git_dir(directory) && !recorded.contains(name) {
+            is_done &= permanent_as_none(remove_one(repo, directory, name)).is_ok();
         }
     }
-    removed(&place)
+    if is_done {
+        let _ = fs::remove_file(&place);
+    }
 }
 
-fn removed(place: &Path) -> Result<()> {
-    fs::remove_file(place).map_err(|error| failed("remove", place, &error).into())
+/// Removes the staged file, and directories that are empty without it.
+fn remove_one(repo: &Repo, directory: &[u8], name: &[u8]) -> Result<()> {
+    let fail = |error: std::io::Error| {
+        let path =
+            repo.root_path().join(OsStr::from_bytes(directory)).join(OsStr::from_bytes(name));
+        failed("remove", &path, &error)
+    };
+    let Parent::Open(dir) = repo.root().beneath(directory).map_err(fail)? else { return Ok(()) };
+    let is_file = |stat: Stat| !stat.is_directory() && !stat.is_special() && !stat.is_symlink();
+    if dir.stat(name).map_err(fail)?.is_some_and(is_file) {
+        dir.unlink(name).map_err(fail)?;
+        repo.root().remove_empty_beneath(directory);
+    }
+    Ok(())
+}
+
+/// Whether edt names what it stages in the worktree so.
+fn is_staged(name: &[u8]) -> bool {
+    let inner = name.strip_prefix(b".edt-").and_then(|rest| rest.strip_suffix(b".tmp"));
+    inner.is_some_and(is_staged_name)
+}
+
+fn is_in_git_dir(directory: &[u8]) -> bool {
+    directory.split(|byte| *byte == b'/').any(|part| part.eq_ignore_ascii_case(b".git"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tests::{Scratch, record_of_files};
+
+    #[test]
+    fn what_edt_did_not_stage_stays() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        std::fs::create_dir_all(scratch.root().join("u/v/.edt-1f-0123abcd-1.tmp")).unwrap();
+        std::fs::create_dir_all(scratch.root().join("empty")).unwrap();
+        scratch.write(".edt-notes.tmp", "mine\n");
+        let note = b".edt-notes.tmp\0u/v/.edt-1f-0123abcd-1.tmp\0empty/.edt-1f-0123abcd-2.tmp\0";
+        std::fs::write(place(&repo), note).unwrap();
+        remove(&repo, &Pending::Nothing);
+        assert_eq!(scratch.text(".edt-notes.tmp").as_deref(), Some("mine\n"));
+        assert!(scratch.root().join("u/v/.edt-1f-0123abcd-1.tmp").exists());
+        assert!(scratch.root().join("empty").exists());
+        assert!(!place(&repo).exists());
+    }
 
     #[test]
     fn only_files_that_no_record_names_are_removed() {
@@ -113,7 +150,7 @@ mod tests {
                 (_, true) => Pending::Nothing,
                 (_, false) => Pending::Torn,
             };
-            remove(&repo, &pending).unwrap();
+            remove(&repo, &pending);
             let is_left = scratch.text(&staged).is_some();
             assert_eq!(is_left, is_recorded || !is_readable, "{pending:?}");
             assert!(!place(&repo).exists());

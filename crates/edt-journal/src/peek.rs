@@ -29,7 +29,7 @@ pub fn state_directories(common: &Path) -> Vec<(Option<std::ffi::OsString>, Path
 #[must_use]
 pub fn has_pending(state: &Path) -> bool {
     match File::open(&state.join("journal"), OpenMode::ReadOnly) {
-        Ok(file) => is_pending(&file) || state.join(beside::NOTE).exists(),
+        Ok(file) => is_pending(&file) || state.join(beside::NOTE).is_file(),
         Err(_) => !is_unused(state),
     }
 }

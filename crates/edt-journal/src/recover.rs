@@ -36,7 +36,7 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
     if is_new {
         repo.share(&directory.join("journal"))?;
     }
-    beside::remove(repo, &pending)?;
+    beside::remove(repo, &pending);
     let recovered = match pending {
         Pending::Nothing => None,
         Pending::Interrupted(_, Record::RolledBack(_)) => {

@@ -71,7 +71,9 @@ pub(super) fn recover_all(
     for (record, ..) in &rolled_back {
         drop_created(repo, record, &changes)?;
     }
-    moved |= restore_branches(repo, &changes, closed)?;
+    // An orderly shutdown closes and syncs every record.
+    let was_cut = records.last().is_none_or(|(number, _)| *number >= closed);
+    moved |= restore_branches(repo, &changes, closed, was_cut)?;
     let committed = in_branches(repo, &changes)?;
     let follows = committed.last().filter(|(record, branch, _)| must_follow(record, branch));
     let mut named = vec![repo.head()?.branch, repo.symbolic_ref(pointer)?];
@@ -89,8 +91,6 @@ pub(super) fn recover_all(
     }
     let committed: Vec<&ChangeRecord> = committed.iter().map(|(record, ..)| record).collect();
     let all: Vec<&ChangeRecord> = changes.iter().map(|(record, ..)| record).collect();
-    // An orderly shutdown closes and syncs every record.
-    let was_cut = records.last().is_none_or(|(number, _)| *number >= closed);
     let anything = moved || was_cut || !restored.files.is_empty();
     let losses = if anything { OtherLosses::Some(found) } else { OtherLosses::None };
     let lost = restart_index::restore(repo, &stage, &committed, &all, losses)?;

@@ -69,8 +69,13 @@ pub(super) fn drop_created(repo: &Repo, record: &ChangeRecord, changes: &[Record
 }
 
 /// Moves each branch to its last value if its loose file is still one that a record replaced.
-/// Returns whether one moved.
-pub(super) fn restore_branches(repo: &Repo, changes: &[Recorded], closed: u64) -> Result<bool> {
+/// `was_cut`: something may be lost. Returns whether one moved.
+pub(super) fn restore_branches(
+    repo: &Repo,
+    changes: &[Recorded],
+    closed: u64,
+    was_cut: bool,
+) -> Result<bool> {
     let mut moved = false;
     for (i, recorded @ (_, branch, _)) in changes.iter().enumerate() {
         let name = &branch.name;
@@ -88,7 +93,8 @@ pub(super) fn restore_branches(repo: &Repo, changes: &[Recorded], closed: u64) -
             continue;
         };
         let stat = repo.ref_stat(name);
-        let packed = !repo.has_loose_ref(name) && is_last_move_own(repo, name, current, changes);
+        let packed =
+            !repo.has_loose_ref(name) && is_last_move_own(repo, name, current, changes, was_cut);
         let replaced = |(record, earlier, _): &Recorded| {
             let same_file = match (&record.branch.stat, &stat) {
                 (None, None) => true,
@@ -108,15 +114,27 @@ pub(super) fn restore_branches(repo: &Repo, changes: &[Recorded], closed: u64) -
 }
 
 /// Whether the log of the branch `name` shows no move by someone else away from a recorded value.
-/// `git gc` packs a ref whose last move was lost, and then the file of the ref shows nothing. A line
-/// of edt is older than the records: every later call recovers before it writes one. If the log does
-/// not lead to the value of the branch, its end was lost, and nobody moved the branch since.
-fn is_last_move_own(repo: &Repo, name: &str, current: Oid, changes: &[Recorded]) -> bool {
-    let Some(LoggedMove { from, to, by_edt }) = repo.last_move(name) else {
-        return repo.creates_logs();
+/// `git gc` packs a ref whose last move was lost, and then the file of the ref shows nothing.
+///
+/// After a cut the end of the log may be lost, too: the log then does not lead to the value of the
+/// branch, or is empty. Or its last line is one of edt from before the records. A later one is from
+/// another worktree. After an orderly restart an empty log was expired by the user.
+fn is_last_move_own(
+    repo: &Repo,
+    name: &str,
+    current: Oid,
+    changes: &[Recorded],
+    was_cut: bool,
+) -> bool {
+    let Some(LoggedMove { from, to, by_edt, time }) = repo.last_move(name) else {
+        return was_cut && repo.creates_logs();
     };
-    let of_branch = || changes.iter().map(|(_, branch, _)| branch).filter(|one| one.name == name);
-    by_edt || to != current || of_branch().all(|branch| branch.new != from)
+    let of_branch = || changes.iter().filter(|(_, branch, _)| branch.name == name);
+    let is_recorded = of_branch().any(|(_, branch, _)| (branch.start(), branch.new) == (from, to));
+    let leaves_none = to == current && of_branch().all(|(_, branch, _)| branch.new != from);
+    let is_older =
+        || of_branch().map(|(record, ..)| record.time).max().is_some_and(|last| time <= last);
+    is_recorded || leaves_none || was_cut && (to != current || by_edt && is_older())
 }
 
 /// The transactions whose commit is in their branch, and the undos from which another one went on

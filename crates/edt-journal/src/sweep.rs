@@ -26,7 +26,7 @@ pub fn staged_files(state: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether it is `<process>-<commit>-<number>`, as a transaction names what it stages.
-fn is_staged_name(name: &[u8]) -> bool {
+pub(super) fn is_staged_name(name: &[u8]) -> bool {
     let parts: Vec<&[u8]> = name.split(|byte| *byte == b'-').collect();
     let is_hex = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_hexdigit);
     matches!(&parts[..], [process, commit, number] if is_hex(process)

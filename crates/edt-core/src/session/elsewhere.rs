@@ -34,7 +34,11 @@ pub(super) fn recover(repo: &Repo, options: &Options) -> Vec<Recovered> {
         let other = trusting(other, options);
         if let Ok((_, Some(recovered))) = open_recovered(&other, POINTER) {
             let detail = format!("In the worktree {}: {}", root.shown(), recovered.detail);
-            done.push(Recovered { detail, ..recovered });
+            let there = |paths: Vec<String>| -> Vec<String> {
+                paths.into_iter().map(|path| root.join(path).shown()).collect()
+            };
+            let (files, left) = (there(recovered.files), there(recovered.left));
+            done.push(Recovered { detail, files, left, ..recovered });
         }
     }
     done
