@@ -323,7 +323,7 @@ pub struct Recovered {
     pub action: &'static str,
     /// The commit that the transaction recorded or would have recorded, as a hex object id.
     pub commit: Option<String>,
-    /// Paths that now have their new or their old content again.
+    /// Paths that now have their new or their old content again; absolute in another worktree.
     pub files: Vec<String>,
     /// Paths whose content is neither the old nor the new one. Someone else wrote them, and they
     /// were not changed.
