@@ -23,7 +23,9 @@ pub fn find(repo: &Repo) -> Vec<PathBuf> {
     if !state.join("lock").exists() {
         return absolute(&[temporary_files(repo), in_worktree(repo)].concat());
     }
-    let Ok(_lock) = lock::acquire(&state.join("lock"), "doctor", Duration::ZERO) else {
+    // A process that was just forked holds the lock of its parent until it executes its program.
+    let wait = Duration::from_millis(50);
+    let Ok(_lock) = lock::acquire(&state.join("lock"), "doctor", wait) else {
         return Vec::new();
     };
     all(repo)
