@@ -70,6 +70,12 @@ impl Cut {
 
     /// Loses it, and restarts the machine.
     fn lose(&self, lost: Lost) {
+        self.lose_before(lost);
+        self.restart();
+    }
+
+    /// Loses it. The machine is not restarted yet.
+    fn lose_before(&self, lost: Lost) {
         for (name, path) in self.places() {
             let which = match name {
                 "file" => Lost::File,
@@ -89,7 +95,6 @@ impl Cut {
                 }
             }
         }
-        self.restart();
     }
 
     /// Restarts the machine. The journal's header is torn: no record is known to be closed.
@@ -179,6 +184,32 @@ fn status_first_after_power_cut() {
         assert_eq!(cut.workspace.rev("HEAD"), tip, "{lost:?}");
         assert_eq!(cut.workspace.git(&["diff", "--cached", "--stat"]), "", "{lost:?}");
         assert_eq!(cut.workspace.text("a.txt"), "four\n", "{lost:?}");
+        cut.workspace.is_sound();
+    }
+}
+
+/// The header of the journal was written back, so it does not show the cut. Neither does the log,
+/// which lost its end.
+#[test]
+fn gc_first_after_power_cut_that_spared_the_header() {
+    for (lost, kept_lines) in
+        [Lost::File, Lost::Index].into_iter().flat_map(|lost| [(lost, 0), (lost, 1), (lost, 2)])
+    {
+        let cut = Cut::after_two_edits();
+        let tip = cut.workspace.rev("HEAD");
+        cut.lose_before(Lost::Branch);
+        cut.lose_before(lost);
+        let log = cut.workspace.git_dir("--git-dir").join("logs").join(BRANCH);
+        let lines = fs::read_to_string(&log).unwrap();
+        let lines: Vec<&str> = lines.split_inclusive('\n').collect();
+        assert_eq!(lines.len(), 4, "{lines:?}");
+        fs::write(&log, lines[..kept_lines].concat()).unwrap();
+        cut.restart_with_header(true);
+        cut.workspace.git(&["gc", "--quiet"]);
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0, "{lost:?} {kept_lines}");
+        assert_eq!(cut.workspace.rev("HEAD"), tip, "{lost:?} {kept_lines}");
+        assert_eq!(cut.workspace.text("a.txt"), "four\n", "{lost:?} {kept_lines}");
+        assert_eq!(cut.workspace.status(), "", "{lost:?} {kept_lines}");
         cut.workspace.is_sound();
     }
 }

@@ -71,8 +71,9 @@ pub(super) fn recover_all(
     for (record, ..) in &rolled_back {
         drop_created(repo, record, &changes)?;
     }
-    // An orderly shutdown closes and syncs every record.
-    let was_cut = records.last().is_none_or(|(number, _)| *number >= closed);
+    // An orderly shutdown closes and syncs every record. The header may be there all the same.
+    let was_cut = records.last().is_none_or(|(number, _)| *number >= closed)
+        || is_a_move_lost(repo, &stage, &changes)?;
     moved |= restore_branches(repo, &changes, closed, was_cut)?;
     let committed = in_branches(repo, &changes)?;
     let follows = committed.last().filter(|(record, branch, _)| must_follow(record, branch));
@@ -118,6 +119,21 @@ pub(super) fn recover_all(
         ));
     }
     Ok(Some(recovered))
+}
+
+/// Whether a path or the index has the very file that a finished transaction replaced. Only a power
+/// failure puts it back: its change time (`ctime`), which no program can set, is from before.
+fn is_a_move_lost(repo: &Repo, stage: &StagingArea<'_>, changes: &[Recorded]) -> Result<bool> {
+    let is_file = |file: &FileRecord| {
+        let (old, here) = (file.old.as_ref().map(|(.., old)| old), stage.stat(file));
+        old.zip(here).is_some_and(|(old, here)| {
+            old.inode() == here.inode() && here.ctime <= old.ctime
+        })
+    };
+    if changes.iter().flat_map(|(record, ..)| &record.files).any(is_file) {
+        return Ok(true);
+    }
+    restart_index::is_a_replaced_one(repo, changes.iter().map(|(record, ..)| record))
 }
 
 /// Removes the private records of transactions that were rolled back. A later attempt may have made

@@ -43,14 +43,7 @@ pub(super) fn restore(
         return Ok(None);
     }
     let lost = if IndexView::is_intact(repo)? {
-        let here = IndexView::read(repo)?.stat();
-        let replaced = |record: &&ChangeRecord| match (record.index, here) {
-            (Some(index), Some(here)) => Stat { dev: here.dev, ..index }.same_content_as(&here),
-            (None, None) => true,
-            _ => false,
-        };
-        let with_entries = || all.iter().filter(|record| !record.entries.is_empty());
-        if losses == OtherLosses::None && !with_entries().any(replaced) {
+        if losses == OtherLosses::None && !is_a_replaced_one(repo, all.iter().copied())? {
             return Ok(None);
         }
         None
@@ -63,6 +56,24 @@ pub(super) fn restore(
     let found = if let OtherLosses::Some(found) = losses { found } else { None };
     move_entries(repo, stage, committed, all, found)?;
     Ok(lost)
+}
+
+/// Whether the index is the very file that one of `records` replaced.
+///
+/// # Errors
+/// `IO_ERROR` if it cannot be read.
+pub(super) fn is_a_replaced_one<'r>(
+    repo: &Repo,
+    records: impl IntoIterator<Item = &'r ChangeRecord>,
+) -> Result<bool> {
+    let here = IndexView::read(repo)?.stat();
+    Ok(records.into_iter().filter(|record| !record.entries.is_empty()).any(|record| {
+        match (record.index, here) {
+            (Some(index), Some(here)) => Stat { dev: here.dev, ..index }.same_content_as(&here),
+            (None, None) => true,
+            _ => false,
+        }
+    }))
 }
 
 /// The message if an older index was complete.
