@@ -328,6 +328,37 @@ fn an_abandon_that_was_lost_brings_back_a_deleted_file() {
     cut.workspace.is_sound();
 }
 
+/// What wrote them is in no branch any more.
+#[test]
+fn torn_files_are_restored_although_the_session_that_wrote_them_is_gone() {
+    for has_backup in [false, true] {
+        let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n")]);
+        workspace.edt(&["begin", "s"]).landed();
+        workspace.edt(&["apply", "b.txt", "--mode", "delete"]).landed();
+        let index = workspace.root.join(".git/index");
+        let backup = fs::read(&index).unwrap();
+        workspace.edt(&["undo"]).landed();
+        workspace.edt(&["abandon"]).landed();
+        File::options().write(true).open(&index).unwrap().set_len(0).unwrap();
+        let file = File::options().write(true).open(workspace.root.join("b.txt")).unwrap();
+        let written = file.metadata().unwrap().modified().unwrap();
+        file.set_len(0).unwrap();
+        file.set_modified(written).unwrap();
+        if has_backup {
+            // Another program wrote the index before the undo.
+            fs::write(workspace.root.join(".git/edt/main/stage/index.before"), backup).unwrap();
+        }
+        let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+        cut.restart();
+        let answer = cut.workspace.edt(&["status"]);
+        assert_eq!(answer.exit, 0, "{:#}", answer.json);
+        assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
+        assert_eq!(cut.workspace.text("b.txt"), "b\n");
+        assert_eq!(cut.workspace.status(), "", "with a backup: {has_backup}");
+        cut.workspace.is_sound();
+    }
+}
+
 /// The begin of a session moves no entry, and holds the index all the same.
 #[test]
 fn the_lock_of_a_begin_is_removed_after_a_restart() {

@@ -22,7 +22,7 @@ use super::recovery_steps::{
     follow_refs, install, is_head_unmoved, is_in_head, report, unless_denied,
 };
 use super::restart_index::{self, OtherLosses};
-use super::restart_refs::{drop_created, in_branches, repair_refs, restore_branches};
+use super::restart_refs::{drop_created, in_branches, repair_refs, restore_branches, successor};
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, objects};
 use edt_io::disk::Parent;
@@ -126,9 +126,8 @@ pub(super) fn recover_all(
 fn is_a_move_lost(repo: &Repo, stage: &StagingArea<'_>, changes: &[Recorded]) -> Result<bool> {
     let is_file = |file: &FileRecord| {
         let (old, here) = (file.old.as_ref().map(|(.., old)| old), stage.stat(file));
-        old.zip(here).is_some_and(|(old, here)| {
-            old.inode() == here.inode() && here.ctime <= old.ctime
-        })
+        old.zip(here)
+            .is_some_and(|(old, here)| old.inode() == here.inode() && here.ctime <= old.ctime)
     };
     if changes.iter().flat_map(|(record, ..)| &record.files).any(is_file) {
         return Ok(true);
@@ -203,6 +202,8 @@ struct Target<'r> {
     file: &'r FileRecord,
     new: Option<(Id, bool)>,
     branch: &'r BranchUpdate,
+    /// The branch itself, or the one that has its content since it was deleted.
+    lives_in: &'r str,
     /// Whether the commit is in the branch; otherwise the path must have its old content.
     committed: bool,
 }
@@ -224,10 +225,11 @@ fn restore_files(
     // The last record of a path decides. A rolled back one requires the old content.
     let mut targets: BTreeMap<&[u8], Target<'_>> = BTreeMap::new();
     for ((record, branch, _), committed) in all {
+        let lives_in = successor(repo, changes, &branch.name)?;
         for file in &record.files {
             let old = || file.old.as_ref().map(|(id, executable, _)| (id.clone(), *executable));
             let new = if committed { file.new.clone() } else { old() };
-            targets.insert(&file.path, Target { file, new, branch, committed });
+            targets.insert(&file.path, Target { file, new, branch, lives_in, committed });
         }
     }
     let (mut histories, mut restored): (HashMap<&[u8], PathHistory>, RestoredFiles) =
@@ -248,7 +250,7 @@ fn restore_files(
         }
     }
     for (path, target) in &targets {
-        let in_session = named.iter().flatten().any(|name| *name == target.branch.name);
+        let in_session = named.iter().flatten().any(|name| name == target.lives_in);
         let may_create = in_session && !removed.contains(path);
         match permanent_as_none(restore_file(repo, stage, target, &histories[path], may_create))? {
             Some(true) => restored.files.push(RepoPath::from_tree(path)),
@@ -309,7 +311,7 @@ fn restore_file(
     };
     let recorded_by = if target.committed { target.branch.new } else { target.branch.start() };
     if !is_edt_content
-        || !is_in_tip(repo, target.branch, recorded_by, &path)?
+        || !is_in_tip(repo, target.lives_in, recorded_by, &path)?
         || stage.target_state(&file)? == TargetState::New
     {
         return Ok(false);
@@ -345,13 +347,8 @@ fn was_removed(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -> Resul
 
 /// Whether the branch has the same content for `path` as the commit `recorded_by`: no later commit
 /// changed or deleted it.
-fn is_in_tip(
-    repo: &Repo,
-    branch: &BranchUpdate,
-    recorded_by: Oid,
-    path: &RepoPath,
-) -> Result<bool> {
-    let Some(tip) = repo.ref_value(&branch.name)? else { return Ok(false) };
+fn is_in_tip(repo: &Repo, branch: &str, recorded_by: Oid, path: &RepoPath) -> Result<bool> {
+    let Some(tip) = repo.ref_value(branch)? else { return Ok(false) };
     Ok(repo.tracked(repo.tree_of(tip)?, path)? == repo.tracked(repo.tree_of(recorded_by)?, path)?)
 }
 

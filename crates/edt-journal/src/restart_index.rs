@@ -39,11 +39,15 @@ pub(super) fn restore(
     all: &[&ChangeRecord],
     losses: OtherLosses,
 ) -> Result<Option<&'static str>> {
-    if committed.iter().all(|record| record.entries.is_empty()) {
+    let without_entries = |record: &&ChangeRecord| record.entries.is_empty();
+    // What edt did not write since the last checkpoint is not edt's to replace.
+    if all.iter().all(without_entries) {
         return Ok(None);
     }
     let lost = if IndexView::is_intact(repo)? {
-        if losses == OtherLosses::None && !is_a_replaced_one(repo, all.iter().copied())? {
+        if committed.iter().all(without_entries)
+            || losses == OtherLosses::None && !is_a_replaced_one(repo, all.iter().copied())?
+        {
             return Ok(None);
         }
         None

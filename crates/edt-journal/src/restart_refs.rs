@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
-use super::record::ChangeRecord;
+use super::record::{ChangeRecord, Id};
 use super::restart::{Recorded, is_synced};
 use edt_git::reflog::LoggedMove;
 use edt_git::{Oid, Repo};
@@ -137,13 +137,38 @@ fn is_last_move_own(
     is_recorded || leaves_none || was_cut && (to != current || by_edt && is_older())
 }
 
-/// The transactions whose commit is in their branch, and the undos from which another one went on
-/// to an older commit. A user may have moved the branch since.
+/// The transaction that deleted the branch `name`, as an end of a session does, and its last value.
+fn deletion<'c>(changes: &'c [Recorded], name: &str) -> Option<(&'c Recorded, &'c Id)> {
+    changes.iter().rev().find_map(|recorded| {
+        let mut dropped = recorded.0.drop.iter();
+        Some((recorded, &dropped.find(|(dropped, _)| dropped == name)?.1))
+    })
+}
+
+/// The branch that has what was in the branch `name`: itself, or that of the transaction which
+/// deleted it.
+pub(super) fn successor<'c>(
+    repo: &Repo,
+    changes: &'c [Recorded],
+    name: &'c str,
+) -> Result<&'c str> {
+    if repo.ref_value(name)?.is_some() {
+        return Ok(name);
+    }
+    Ok(deletion(changes, name).map_or(name, |((_, branch, _), _)| &branch.name))
+}
+
+/// The transactions whose commit is in their branch, or was when a transaction deleted it, and the
+/// undos from which another one went on to an older commit. A user may have moved the branch since.
 pub(super) fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Vec<&'c Recorded>> {
     let mut held: HashMap<&str, HashSet<Oid>> = HashMap::new();
     for (_, branch, _) in changes {
         if !held.contains_key(branch.name.as_str()) {
-            let near = match repo.ref_value(&branch.name)? {
+            let tip = match repo.ref_value(&branch.name)? {
+                Some(tip) => Some(tip),
+                None => deletion(changes, &branch.name).and_then(|(_, tip)| tip.oid()),
+            };
+            let near = match tip {
                 Some(tip) => repo.first_parents(tip, changes.len() * 3 + 1000),
                 None => HashSet::new(),
             };
