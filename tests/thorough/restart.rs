@@ -515,6 +515,33 @@ fn a_purged_edit_stays_purged_after_an_orderly_restart() {
     assert_eq!(cut.workspace.text("a.txt"), "three\n");
 }
 
+/// The log of the branch then ends with a line of edt, or has no line of edt at all.
+#[test]
+fn a_branch_that_the_user_put_back_stays_there_although_its_log_does_not_say_so() {
+    let acts: [&[&[&str]]; 2] = [
+        &[
+            &["reset", "--quiet", "--hard", "HEAD~1"],
+            &["reflog", "expire", "--expire-unreachable=now", "--all"],
+        ],
+        &[
+            &["switch", "--quiet", "--detach"],
+            &["branch", "--quiet", "-D", "edt/main-1"],
+            &["switch", "--quiet", "-c", "edt/main-1", "HEAD~1"],
+        ],
+    ];
+    for act in acts {
+        let cut = Cut::after_two_edits();
+        cut.restart_with_header(true);
+        act.iter().for_each(|args| drop(cut.workspace.git(args)));
+        cut.workspace.git(&["gc", "--quiet"]);
+        let (tip, files) = (cut.workspace.rev("HEAD"), cut.workspace.files());
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert_eq!(cut.workspace.rev("HEAD"), tip, "{act:?}");
+        same(&files, &cut.workspace.files());
+        assert_eq!(cut.workspace.status(), "", "{act:?}");
+    }
+}
+
 /// Its journal has no record of the branch; the first worktree's has.
 #[test]
 fn an_undo_in_another_worktree_outlives_a_restart() {

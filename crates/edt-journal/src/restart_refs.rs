@@ -116,9 +116,10 @@ pub(super) fn restore_branches(
 /// Whether the log of the branch `name` shows no move by someone else away from a recorded value.
 /// `git gc` packs a ref whose last move was lost, and then the file of the ref shows nothing.
 ///
-/// After a cut the end of the log may be lost, too: the log then does not lead to the value of the
-/// branch, or is empty. Or its last line is one of edt from before the records. A later one is from
-/// another worktree. After an orderly restart an empty log was expired by the user.
+/// A log that leads from one recorded value to another one, and not to the value of the branch,
+/// shows the loss by itself. Any other log may be what a user left who moved the branch: it counts
+/// only after a cut. Its end may be lost then, or all of it. A line of edt that leads away from a
+/// recorded value is from another worktree if it is younger than the records.
 fn is_last_move_own(
     repo: &Repo,
     name: &str,
@@ -131,10 +132,13 @@ fn is_last_move_own(
     };
     let of_branch = || changes.iter().filter(|(_, branch, _)| branch.name == name);
     let is_recorded = of_branch().any(|(_, branch, _)| (branch.start(), branch.new) == (from, to));
-    let leaves_none = to == current && of_branch().all(|(_, branch, _)| branch.new != from);
+    let leaves_none = || of_branch().all(|(_, branch, _)| branch.new != from);
     let is_older =
         || of_branch().map(|(record, ..)| record.time).max().is_some_and(|last| time <= last);
-    is_recorded || leaves_none || was_cut && (to != current || by_edt && is_older())
+    if to != current {
+        return is_recorded || was_cut;
+    }
+    was_cut && (is_recorded || leaves_none() || by_edt && is_older())
 }
 
 /// The transaction that deleted the branch `name`, as an end of a session does, and its last value.
