@@ -27,8 +27,8 @@ impl Drop for Mount {
 }
 
 /// Shows the directory `from` at the directory `at`; `None` without FUSE, or for another user than
-/// root.
-pub(crate) fn mount(from: &Path, at: &Path) -> Option<Mount> {
+/// root. `exchanges`: whether a rename can exchange two files, or keep an existing one.
+pub(crate) fn mount(from: &Path, at: &Path, exchanges: bool) -> Option<Mount> {
     let device = OpenOptions::new().read(true).write(true).open("/dev/fuse").ok()?;
     let mut mount = Command::new("mount");
     mount.args(["-i", "-t", "fuse", "-o"]);
@@ -39,7 +39,7 @@ pub(crate) fn mount(from: &Path, at: &Path) -> Option<Mount> {
     }
     let root = Node { file: opened(from).unwrap(), count: 1 };
     let nodes = HashMap::from([(ROOT, root)]);
-    let server = Server { nodes, files: HashMap::new(), next: 1 };
+    let server = Server { nodes, files: HashMap::new(), next: 1, exchanges };
     std::thread::spawn(move || server.serve(device));
     Some(Mount(at.to_owned()))
 }
@@ -54,6 +54,7 @@ struct Server {
     nodes: HashMap<u64, Node>,
     files: HashMap<u64, File>,
     next: u64,
+    exchanges: bool,
 }
 
 /// A request: its node, and what follows the head.
@@ -204,7 +205,9 @@ impl Server {
             10 => std::fs::remove_file(named(0))?,
             11 => std::fs::remove_dir(named(0))?,
             12 => self.rename(request, 8, RenameFlags::empty())?,
-            45 => self.rename(request, 16, RenameFlags::from_bits_retain(request.word(8)))?,
+            45 if self.exchanges => {
+                self.rename(request, 16, RenameFlags::from_bits_retain(request.word(8)))?
+            }
             13 => {
                 let (from, to) = (self.path(request.long(0)), named(8));
                 sys::linkat(CWD, from, CWD, &to, AtFlags::SYMLINK_FOLLOW)?;

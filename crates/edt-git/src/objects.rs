@@ -285,22 +285,17 @@ fn give_name(
     }
     let named = objects.rename(tmp, objects, name, RenameMode::NoReplace);
     let Err(error) = named else { return Ok(()) };
-    let there = match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            matches!(objects.read(name), Ok(FoundEntry::File(_, bytes)) if object.has_content(&bytes))
-        }
-        // The file system cannot do it.
-        std::io::ErrorKind::InvalidInput | std::io::ErrorKind::Unsupported => false,
-        _ => return Err(error),
-    };
+    if error.kind() != std::io::ErrorKind::AlreadyExists {
+        return Err(error);
+    }
+    let found = objects.read(name);
+    let there = matches!(found, Ok(FoundEntry::File(_, bytes)) if object.has_content(&bytes));
     // As young as a new one, so that `git gc` does not take it for garbage.
     if there && objects.set_modified(name, (seconds(), 0)).is_ok() {
         return objects.unlink(tmp);
     }
-    if error.kind() == std::io::ErrorKind::AlreadyExists {
-        // The one that is replaced may be complete and on stable storage: it is too large to compare.
-        objects.sync(tmp)?;
-    }
+    // The one that is replaced may be complete and on stable storage: it is too large to compare.
+    objects.sync(tmp)?;
     objects.rename(tmp, objects, name, RenameMode::Replace)
 }
 

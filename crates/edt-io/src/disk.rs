@@ -323,13 +323,15 @@ impl Dir {
             RenameMode::Replace => RenameFlags::empty(),
         };
         step(SideEffect::Rename, to)?;
-        Ok(sys::renameat_with(
-            &self.0,
-            OsStr::from_bytes(name),
-            &dir.0,
-            OsStr::from_bytes(to),
-            flags,
-        )?)
+        let (from, target) = (OsStr::from_bytes(name), OsStr::from_bytes(to));
+        match sys::renameat_with(&self.0, from, &dir.0, target, flags) {
+            // NFS and some FUSE file systems have no flags. For a moment the file has both names.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if how == RenameMode::NoReplace => {
+                self.link(name, dir, to)?;
+                self.unlink(name)
+            }
+            done => Ok(done?),
+        }
     }
 
     /// Creates the hard link `to` in `dir` to the file `name`.

@@ -19,6 +19,7 @@ impl StagingArea<'_> {
     /// # Errors
     /// `IO_ERROR` and others of the disk; the next call tries again.
     pub fn roll_back(&self, record: &FileRecord) -> Result<Rollback> {
+        self.end_rename(record)?;
         let (current, staged) = (self.target_state(record)?, self.staged(record)?);
         let happened = match (&record.old, &record.new, staged) {
             (_, Some(_), StagedState::New) | (_, None, StagedState::Nothing) => false,
@@ -60,6 +61,28 @@ impl StagingArea<'_> {
         self.swap_back(record)?;
         self.preserve(record)?;
         Ok(Rollback::Left)
+    }
+
+    /// Takes back a rename that was done by a link and a removal, and was interrupted in between:
+    /// the file has both names.
+    fn end_rename(&self, record: &FileRecord) -> Result<()> {
+        let both = self.stat(record).zip(self.staged_stat(record));
+        if !both.is_some_and(|(target, staged)| target.inode() == staged.inode()) {
+            return Ok(());
+        }
+        if record.new.is_none() {
+            self.discard(record);
+            return Ok(());
+        }
+        let path = RepoPath::from_tree(&record.path);
+        let (directory, name) = path.split();
+        if let Ok(Parent::Open(dir)) = self.repo.root().beneath(directory) {
+            dir.unlink(name).map_err(|error| {
+                failed("put back", &self.repo.root_path().join(path.text()), &error)
+            })?;
+            self.repo.root().remove_empty_beneath(directory);
+        }
+        Ok(())
     }
 
     /// Renames the staged file if it is a user's: neither the file that the record replaces, nor
@@ -236,6 +259,27 @@ mod tests {
         assert_eq!(stage.roll_back(&record), Ok(Rollback::Restored));
         let after = stat(&repo, &RepoPath::parse(b"a.txt").unwrap()).unwrap();
         assert_eq!(after.inode(), before.inode());
+    }
+
+    #[test]
+    fn a_file_with_both_names_loses_the_later_one() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let stage = StagingArea::open(&repo).unwrap();
+        for (path, new) in [("new/x.txt", Some("new\n")), ("a.txt", None)] {
+            let record = staged(&stage, &scratch.change(&repo, &[(path, new)]).files[0], 0);
+            let (target, from) = (scratch.root().join(path), repo.state_path().join("stage/tx-0"));
+            if new.is_some() {
+                std::fs::create_dir(target.parent().unwrap()).unwrap();
+                std::fs::hard_link(from, &target).unwrap();
+            } else {
+                std::fs::hard_link(&target, from).unwrap();
+            }
+            assert_eq!(stage.roll_back(&record), Ok(Rollback::Restored), "{path}");
+            assert_eq!(stage.staged(&record), Ok(StagedState::Nothing), "{path}");
+        }
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n"));
+        assert!(!scratch.root().join("new").exists());
     }
 
     #[test]
