@@ -60,12 +60,14 @@ impl PathHistory {
                     })
         };
         let put = |(stat, oid, rolled_back): &(Stat, Option<Oid>, bool)| {
+            let is_unchanged = here.ctime.0 <= stat.ctime.0 + MAX_SWAP_SECONDS;
             stat.inode() == here.inode()
                 && here.mtime <= stat.mtime
                 && here.mtime.0 >= stat.mtime.0 - MAX_WRITE_SECONDS
-                && here.ctime.0 <= stat.ctime.0 + MAX_SWAP_SECONDS
                 && complete(*oid).zip(bytes()).is_some_and(|(complete, left)| {
-                    (*rolled_back || left != complete) && is_torn_form(&left, &complete)
+                    // btrfs repeats renames when it is mounted, and sets the change time then.
+                    (left != complete || *rolled_back && is_unchanged)
+                        && is_torn_form(&left, &complete)
                 })
         };
         self.found.iter().any(found) || self.put.iter().any(put)
@@ -100,6 +102,34 @@ pub(super) fn renumber_devices(repo: &Repo, stage: &StagingArea<'_>, record: &mu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::{Scratch, staged};
+    use edt_git::objects;
+
+    #[test]
+    fn a_torn_file_counts_although_the_mount_changed_its_inode() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let stage = StagingArea::open(&repo).unwrap();
+        let change = scratch.change(&repo, &[("a.txt", Some("two\n"))]);
+        objects::write(&repo, &change.objects).unwrap();
+        for (left, torn) in [("tw", true), ("two\n", false)] {
+            let mut record = staged(&stage, &change.files[0], 0);
+            stage.swap(&record).unwrap();
+            let own = record.staged.as_mut().unwrap();
+            own.ctime.0 -= 3600;
+            let file = std::fs::File::options().write(true).open(scratch.root().join("a.txt"));
+            let file = file.unwrap();
+            let written = file.metadata().unwrap().modified().unwrap();
+            file.set_len(left.len() as u64).unwrap();
+            file.set_modified(written).unwrap();
+            let mut history = PathHistory::default();
+            history.add(&record, false);
+            let here = stage.stat(&record).unwrap();
+            assert_eq!(history.holds(&repo, &stage, &record, &here), torn, "{left:?}");
+            stage.roll_back(&record).unwrap();
+            scratch.write("a.txt", "one\n");
+        }
+    }
 
     #[test]
     fn missing_and_zero_bytes_are_torn_and_other_bytes_are_a_users() {
