@@ -1,47 +1,25 @@
 //! A directory in which names that differ only in case are one name, as on macOS and Windows: a FUSE
-//! file system over a directory, served by a thread. It speaks the kernel's protocol itself; the
-//! numbers are those of `fuse_kernel.h`.
+//! file system over a directory.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirEntryExt as _, FileExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use crate::fuse::{self, Mount, ROOT, Request, longs};
 use rustix::fs::{self as sys, AtFlags, CWD, Mode, OFlags, RenameFlags};
-
-const LARGEST: usize = 1 << 17;
-const ROOT: u64 = 1;
-
-/// A place where something is mounted. Dropping it unmounts it.
-pub(crate) struct Mount(pub(crate) PathBuf);
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
 
 /// Shows the directory `from` at the directory `at`; `None` without FUSE, or for another user than
 /// root. `exchanges`: whether a rename can exchange two files, or keep an existing one.
 pub(crate) fn mount(from: &Path, at: &Path, exchanges: bool) -> Option<Mount> {
-    let device = OpenOptions::new().read(true).write(true).open("/dev/fuse").ok()?;
-    let mut mount = Command::new("mount");
-    mount.args(["-i", "-t", "fuse", "-o"]);
-    mount.arg("fd=0,rootmode=40000,user_id=0,group_id=0,allow_other,default_permissions");
-    mount.arg("caseless").arg(at).stdin(Stdio::from(device.try_clone().unwrap()));
-    if !mount.output().unwrap().status.success() {
-        return None;
-    }
     let root = Node { file: opened(from).unwrap(), count: 1 };
     let nodes = HashMap::from([(ROOT, root)]);
-    let server = Server { nodes, files: HashMap::new(), next: 1, exchanges };
-    std::thread::spawn(move || server.serve(device));
-    Some(Mount(at.to_owned()))
+    let mut server = Server { nodes, files: HashMap::new(), next: 1, exchanges };
+    fuse::mount(at, "default_permissions", move |request| server.answer(request))
 }
 
 /// A file that the kernel knows.
@@ -57,73 +35,11 @@ struct Server {
     exchanges: bool,
 }
 
-/// A request: its node, and what follows the head.
-struct Request<'r> {
-    node: u64,
-    body: &'r [u8],
-}
-
-impl Request<'_> {
-    fn word(&self, at: usize) -> u32 {
-        u32::from_le_bytes(self.body[at..at + 4].try_into().unwrap())
-    }
-
-    fn long(&self, at: usize) -> u64 {
-        u64::from_le_bytes(self.body[at..at + 8].try_into().unwrap())
-    }
-
-    /// The names that follow `at` bytes.
-    fn names(&self, at: usize) -> [&OsStr; 2] {
-        let mut names = self.body[at..].split(|byte| *byte == 0).map(OsStr::from_bytes);
-        [names.next().unwrap(), names.next().unwrap_or_default()]
-    }
-}
-
 fn opened(path: &Path) -> io::Result<OwnedFd> {
     Ok(sys::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-fn longs(values: &[u64]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
-}
-
 impl Server {
-    /// Answers the kernel until the file system is unmounted.
-    fn serve(mut self, mut device: File) {
-        let mut buffer = vec![0; LARGEST + 65536];
-        loop {
-            let len = match device.read(&mut buffer) {
-                Ok(len) if len >= 40 => len,
-                // ENOENT: the request was interrupted.
-                Err(error) if matches!(error.raw_os_error(), Some(2 | 4 | 11)) => continue,
-                _ => return,
-            };
-            let (head, body) = buffer[..len].split_at(40);
-            let head = Request { node: 0, body: head };
-            let (opcode, unique) = (head.word(4), head.long(8));
-            let request = Request { node: head.long(16), body };
-            match opcode {
-                2 => self.forget(request.node, request.long(0)),
-                42 => (0..request.word(0) as usize).for_each(|n| {
-                    self.forget(request.long(8 + 16 * n), request.long(16 + 16 * n));
-                }),
-                _ => {}
-            }
-            if matches!(opcode, 2 | 36 | 42) {
-                continue;
-            }
-            let (error, payload) = match self.answer(opcode, &request) {
-                Ok(payload) => (0, payload),
-                Err(error) => (-error.raw_os_error().unwrap_or(5), Vec::new()),
-            };
-            let mut out = u32::try_from(16 + payload.len()).unwrap().to_le_bytes().to_vec();
-            out.extend(error.to_le_bytes());
-            out.extend(unique.to_le_bytes());
-            out.extend(payload);
-            let _ = device.write_all(&out);
-        }
-    }
-
     fn forget(&mut self, node: u64, count: u64) {
         if node != ROOT && self.nodes.get(&node).is_some_and(|known| known.count <= count) {
             self.nodes.remove(&node);
@@ -179,12 +95,13 @@ impl Server {
         longs(&[self.next, 0])
     }
 
-    fn answer(&mut self, opcode: u32, request: &Request<'_>) -> io::Result<Vec<u8>> {
+    fn answer(&mut self, request: &Request<'_>) -> io::Result<Vec<u8>> {
         let node = request.node;
         let named = |at: usize| self.entry(node, request.names(at)[0]);
         let file = || self.files.get(&request.long(0)).ok_or_else(|| io::Error::other("handle"));
-        match opcode {
+        match request.opcode {
             1 => return self.known(&named(0)),
+            2 => self.forget(node, request.long(0)),
             3 => return Ok([longs(&[0, 0]), self.attributes(node)?].concat()),
             4 => return self.change(request),
             5 => {
@@ -235,7 +152,6 @@ impl Server {
             }
             18 => drop(self.files.remove(&request.long(0))),
             20 | 25 | 29 | 30 | 34 => {}
-            26 => return Ok(init(request)),
             27 => return Ok(longs(&[0, 0])),
             28 => return self.list(node, request.long(8), request.word(16) as usize),
             35 => {
@@ -247,7 +163,11 @@ impl Server {
                 file.set_permissions(mode)?;
                 return Ok([self.known(&path)?, self.hold(file)].concat());
             }
-            _ => return Err(io::Error::from_raw_os_error(38)),
+            36 => {}
+            42 => (0..request.word(0) as usize).for_each(|n| {
+                self.forget(request.long(8 + 16 * n), request.long(16 + 16 * n));
+            }),
+            _ => return fuse::unknown(),
         }
         Ok(Vec::new())
     }
@@ -311,13 +231,4 @@ impl Server {
         }
         Ok(out)
     }
-}
-
-fn init(request: &Request<'_>) -> Vec<u8> {
-    // Big writes.
-    let largest = u32::try_from(LARGEST).unwrap();
-    let words = [7, 31, request.word(8), 1 << 5, 0x000c | 0x000a << 16, largest, 1, 0];
-    let mut out: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
-    out.resize(64, 0);
-    out
 }

@@ -6,8 +6,9 @@ use std::process::Stdio;
 use edt_testkit::{Progress, share};
 use serde_json::json;
 
-use crate::caseless::{self, Mount};
+use crate::caseless;
 use crate::crash::{CALLS, points, several};
+use crate::fuse::Mount;
 use crate::test_repo::{EDT, Snapshot, TestRepo, changed, has_strace, same};
 
 /// A kind of repository.

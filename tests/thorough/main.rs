@@ -19,6 +19,7 @@ mod concurrency;
 mod crash;
 mod faults;
 mod filesystems;
+mod fuse;
 mod kill_matrix;
 mod kinds;
 mod leftovers;

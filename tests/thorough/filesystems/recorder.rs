@@ -1,22 +1,20 @@
 //! A block device that remembers every write and every flush: a file in a FUSE file system of one
-//! file, served by a thread, below a loop device. It speaks the kernel's protocol itself.
+//! file, below a loop device.
 #![allow(clippy::cast_possible_truncation, reason = "the test disk is smaller than 4 GiB")]
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
-use super::mounts::{command, quiet};
+use crate::fuse::{self, LARGEST, Mount, Request, longs};
 use crate::rng::Dice;
 
 const BLOCK: usize = 4096;
 /// What a disk writes in one piece.
 const SECTOR: usize = 512;
-const LARGEST: usize = 1 << 20;
 
 /// The blocks of a disk that are not zero.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +28,7 @@ impl Blocks {
         let mut file = File::open(path).unwrap();
         let size = file.metadata().unwrap().len();
         let mut disk = Blocks { size, blocks: HashMap::new() };
-        let (mut buffer, mut at) = (vec![0; LARGEST], 0_u64);
+        let (mut buffer, mut at) = (vec![0; LARGEST as usize], 0_u64);
         loop {
             let got = file.read(&mut buffer).unwrap();
             if got == 0 {
@@ -107,7 +105,7 @@ pub(super) enum Keep {
 
 /// The mounted recorder. Dropping it unmounts it.
 pub(super) struct Recorder {
-    directory: PathBuf,
+    mount: Mount,
     before: Blocks,
     state: Arc<Mutex<State>>,
 }
@@ -116,22 +114,16 @@ impl Recorder {
     /// Mounts the recorder at `directory`; its file is `disk.img`.
     pub(super) fn mount(directory: &Path, before: &Blocks) -> Option<Recorder> {
         std::fs::create_dir_all(directory).unwrap();
-        let device = OpenOptions::new().read(true).write(true).open("/dev/fuse").ok()?;
-        let mut mount = command("mount");
-        mount.args(["-i", "-t", "fuse", "-o"]);
-        mount.arg("fd=0,rootmode=40000,user_id=0,group_id=0,allow_other,max_read=131072");
-        mount.arg("recorder").arg(directory).stdin(Stdio::from(device.try_clone().unwrap()));
-        if !mount.output().unwrap().status.success() {
-            return None;
-        }
         let state = Arc::new(Mutex::new(State { now: before.clone(), log: Vec::new() }));
         let served = Arc::clone(&state);
-        std::thread::spawn(move || serve(device, &served));
-        Some(Recorder { directory: directory.to_owned(), before: before.clone(), state })
+        let mount = fuse::mount(directory, "max_read=131072", move |request| {
+            answer(&mut served.lock().unwrap(), request)
+        });
+        Some(Recorder { mount: mount?, before: before.clone(), state })
     }
 
     pub(super) fn image(&self) -> PathBuf {
-        self.directory.join("disk.img")
+        self.mount.0.join("disk.img")
     }
 
     /// How many writes and flushes there were until now.
@@ -182,101 +174,37 @@ impl Recorder {
     }
 }
 
-impl Drop for Recorder {
-    fn drop(&mut self) {
-        quiet(command("umount").arg("-l").arg(&self.directory));
-    }
-}
-
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
-}
-
-fn long(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
-}
-
-/// Answers the kernel until the file system is unmounted. The numbers are those of `fuse_kernel.h`.
-fn serve(mut device: File, state: &Mutex<State>) {
-    let mut buffer = vec![0; LARGEST + 65536];
-    loop {
-        let len = match device.read(&mut buffer) {
-            Ok(len) if len >= 40 => len,
-            // ENOENT: the request was interrupted.
-            Err(error) if matches!(error.raw_os_error(), Some(2 | 4 | 11)) => continue,
-            _ => return,
-        };
-        let (head, body) = buffer[..len].split_at(40);
-        let (opcode, unique, node) = (word(head, 4), long(head, 8), long(head, 16));
-        let answer: Result<Vec<u8>, i32> = match opcode {
-            // FORGET, INTERRUPT and BATCH_FORGET have no answer.
-            2 | 36 | 42 => continue,
-            26 => Ok(init(body)),
-            1 if body.starts_with(b"disk.img\0") => {
-                let mut out = longs(&[2, 0, 3600, 3600, 0]);
-                out.extend(attributes(2, state.lock().unwrap().now.size));
-                Ok(out)
-            }
-            1 => Err(2),
-            3 | 4 => {
-                let mut out = longs(&[3600, 0]);
-                out.extend(attributes(node, state.lock().unwrap().now.size));
-                Ok(out)
-            }
-            14 | 27 => Ok(longs(&[0, 0])),
-            15 => {
-                let (at, size) = (long(body, 8), word(body, 16) as usize);
-                Ok(state.lock().unwrap().now.read(at, size))
-            }
-            16 => {
-                let (at, size) = (long(body, 8), word(body, 16));
-                let bytes = &body[40..40 + size as usize];
-                let mut state = state.lock().unwrap();
-                state.now.write(at, bytes);
-                state.log.push(Event::Write(at, bytes.to_vec()));
-                Ok(longs(&[u64::from(size)]))
-            }
-            20 => {
-                state.lock().unwrap().log.push(Event::Flush);
-                Ok(Vec::new())
-            }
-            17 => Ok(longs(&[1 << 20, 1 << 19, 1 << 19, 16, 8, 4096 | 255 << 32, 4096, 0, 0, 0])),
-            18 | 25 | 29 | 34 | 28 => Ok(Vec::new()),
-            _ => Err(38),
-        };
-        let (error, payload) = answer.map_or_else(|code| (-code, Vec::new()), |out| (0, out));
-        let mut out = u32::try_from(16 + payload.len()).unwrap().to_le_bytes().to_vec();
-        out.extend(error.to_le_bytes());
-        out.extend(unique.to_le_bytes());
-        out.extend(payload);
-        if device.write_all(&out).is_err() && opcode == 26 {
-            return;
+fn answer(state: &mut State, request: &Request<'_>) -> io::Result<Vec<u8>> {
+    Ok(match request.opcode {
+        1 if request.body.starts_with(b"disk.img\0") => {
+            let mut out = longs(&[2, 0, 3600, 3600, 0]);
+            out.extend(attributes(2, state.now.size));
+            out
         }
-    }
-}
-
-fn longs(values: &[u64]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
-}
-
-fn init(body: &[u8]) -> Vec<u8> {
-    // Big writes, and as many pages as LARGEST has.
-    let flags: u32 = (1 << 5) | (1 << 22);
-    let mut out = Vec::new();
-    for value in [
-        7,
-        31,
-        word(body, 8),
-        flags,
-        0x000c | 0x000a << 16,
-        LARGEST as u32,
-        1,
-        (LARGEST / 4096) as u32,
-    ] {
-        out.extend(value.to_le_bytes());
-    }
-    out.resize(64, 0);
-    out
+        // ENOENT.
+        1 => return Err(io::Error::from_raw_os_error(2)),
+        3 | 4 => {
+            let mut out = longs(&[3600, 0]);
+            out.extend(attributes(request.node, state.now.size));
+            out
+        }
+        14 | 27 => longs(&[0, 0]),
+        15 => state.now.read(request.long(8), request.word(16) as usize),
+        16 => {
+            let (at, size) = (request.long(8), request.word(16));
+            let bytes = &request.body[40..40 + size as usize];
+            state.now.write(at, bytes);
+            state.log.push(Event::Write(at, bytes.to_vec()));
+            longs(&[u64::from(size)])
+        }
+        20 => {
+            state.log.push(Event::Flush);
+            Vec::new()
+        }
+        17 => longs(&[1 << 20, 1 << 19, 1 << 19, 16, 8, 4096 | 255 << 32, 4096, 0, 0, 0]),
+        2 | 18 | 25 | 28 | 29 | 34 | 36 | 42 => Vec::new(),
+        _ => return fuse::unknown(),
+    })
 }
 
 fn attributes(node: u64, size: u64) -> Vec<u8> {
