@@ -67,7 +67,7 @@ impl StagingArea<'_> {
     /// the file has both names.
     fn end_rename(&self, record: &FileRecord) -> Result<()> {
         let both = self.stat(record).zip(self.staged_stat(record));
-        if !both.is_some_and(|(target, staged)| target.inode() == staged.inode()) {
+        if both.is_none_or(|(target, staged)| target.inode() != staged.inode()) {
             return Ok(());
         }
         if record.new.is_none() {
