@@ -123,7 +123,7 @@ impl Server {
             11 => std::fs::remove_dir(named(0))?,
             12 => self.rename(request, 8, RenameFlags::empty())?,
             45 if self.exchanges => {
-                self.rename(request, 16, RenameFlags::from_bits_retain(request.word(8)))?
+                self.rename(request, 16, RenameFlags::from_bits_retain(request.word(8)))?;
             }
             13 => {
                 let (from, to) = (self.path(request.long(0)), named(8));
@@ -151,7 +151,7 @@ impl Server {
                 return Ok(longs(&[free, free, free, free, free, 4096 | 255 << 32, 4096, 0, 0, 0]));
             }
             18 => drop(self.files.remove(&request.long(0))),
-            20 | 25 | 29 | 30 | 34 => {}
+            20 | 25 | 29 | 30 | 34 | 36 => {}
             27 => return Ok(longs(&[0, 0])),
             28 => return self.list(node, request.long(8), request.word(16) as usize),
             35 => {
@@ -163,7 +163,6 @@ impl Server {
                 file.set_permissions(mode)?;
                 return Ok([self.known(&path)?, self.hold(file)].concat());
             }
-            36 => {}
             42 => (0..request.word(0) as usize).for_each(|n| {
                 self.forget(request.long(8 + 16 * n), request.long(16 + 16 * n));
             }),

@@ -58,7 +58,7 @@ pub(crate) fn unknown<T>() -> io::Result<T> {
 
 /// Mounts a file system at the directory `at`, and serves it with `answer` until it is unmounted;
 /// `None` without FUSE, or for another user than root. The requests without an answer (FORGET,
-/// INTERRUPT, BATCH_FORGET) reach `answer`, too; INIT does not.
+/// INTERRUPT, `BATCH_FORGET`) reach `answer`, too; INIT does not.
 pub(crate) fn mount(
     at: &Path,
     options: &str,
