@@ -369,14 +369,40 @@ fn after_the_kill(
 #[test]
 #[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn every_command_that_writes() {
+    assert_survive(&[], |_| true);
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn commands_that_move_refs_in_tables() {
+    let moves = [
+        "begin",
+        "switch",
+        "apply",
+        "undo",
+        "redo",
+        "propose",
+        "approve",
+        "land",
+        "abandon",
+        "gc",
+        "memory add",
+    ];
+    assert_survive(&["--ref-format=reftable"], |command| moves.contains(&command));
+}
+
+/// Kills the commands that `wanted` selects, in repositories made with `flags`.
+fn assert_survive(flags: &[&str], wanted: impl Fn(&str) -> bool) {
     if !has_strace() {
         return;
     }
     let only = std::env::var("EDT_MATRIX").unwrap_or_default();
     let mut faults = Vec::new();
-    for writer in WRITERS.iter().filter(|writer| writer.args.contains(&only)) {
+    let writers = WRITERS.iter().filter(|writer| wanted(writer.command));
+    for writer in writers.filter(|writer| writer.args.contains(&only)) {
         let progress = Progress::start();
-        let template = TestRepo::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("z.txt", b"z\n")]);
+        let template =
+            TestRepo::made(flags, &[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("z.txt", b"z\n")]);
         (writer.prepare)(&template);
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("copy");

@@ -34,6 +34,9 @@ const KINDS: &[Kind] = &[
     Kind { name: "worktreeConfig", make: worktree_config, stays: is_configured },
     Kind { name: "submodule", make: submodule, stays: |_| {} },
     Kind { name: "worktree of a submodule", make: submodule_worktree, stays: |_| {} },
+    Kind { name: "reftable", make: tables, stays: has_listed_tables },
+    Kind { name: "worktree with reftable", make: tables_of_a_worktree, stays: has_listed_tables },
+    Kind { name: "reftable shared by a group", make: shared_tables, stays: are_shared },
 ];
 
 const FILES: &[(&str, &[u8])] =
@@ -209,6 +212,50 @@ fn submodule_worktree() -> Result<Made, &'static str> {
     made.repo.git(&["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
     let repo = made.repo.at(linked);
     Ok(Made { repo, ..made })
+}
+
+fn tables() -> Result<Made, &'static str> {
+    Ok(alone(TestRepo::made(&["--ref-format=reftable", "--object-format=sha256"], FILES)))
+}
+
+fn tables_of_a_worktree() -> Result<Made, &'static str> {
+    let main = TestRepo::made(&["--ref-format=reftable"], FILES);
+    let linked = main.root.with_file_name("linked");
+    main.git(&["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
+    let repo = main.at(linked);
+    Ok(Made { mounts: Vec::new(), origins: vec![main], repo })
+}
+
+fn shared_tables() -> Result<Made, &'static str> {
+    Ok(alone(TestRepo::made(&["--ref-format=reftable", "--shared=group"], FILES)))
+}
+
+fn are_shared(repo: &TestRepo) {
+    has_listed_tables(repo);
+    let args = [".git/reftable", "-type", "f", "!", "-perm", "-0660"];
+    let found = repo.command("find").args(args).output().unwrap().stdout;
+    assert_eq!(String::from_utf8_lossy(&found), "", "tables that the group cannot use");
+}
+
+fn has_listed_tables(repo: &TestRepo) {
+    assert_eq!(unlisted_tables(repo), Vec::<String>::new());
+}
+
+/// The tables that no list names.
+fn unlisted_tables(repo: &TestRepo) -> Vec<String> {
+    let mut found = Vec::new();
+    for git_dir in ["--git-dir", "--git-common-dir"] {
+        let git_dir = repo.git(&["rev-parse", git_dir]);
+        let directory = repo.root.join(git_dir.trim_end()).join("reftable");
+        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+        let list = std::fs::read_to_string(directory.join("tables.list")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        found
+            .extend(names.filter(|name| {
+                name != "tables.list" && !list.lines().any(|listed| listed == name)
+            }));
+    }
+    found
 }
 
 /// Makes each kind that can be made here.
@@ -389,6 +436,8 @@ fn after_the_kill(repo: &TestRepo, old: &State, new: &State) -> Vec<String> {
     let more = repo.edt(&["apply", "z.txt", "--mode", "append", "--content", "more\n"]);
     must(more.exit == 0 && repo.text("z.txt") == "z\nmore\n", format!("more: {}", more.json));
     must(repo.status().is_empty(), format!("not clean: {}", repo.status()));
+    let unlisted = unlisted_tables(repo);
+    must(unlisted.is_empty(), format!("tables left: {unlisted:?}"));
     faults
 }
 

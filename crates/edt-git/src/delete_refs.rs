@@ -8,8 +8,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::Oid;
+use super::reftable::RefUpdate;
 use super::repo::Repo;
-use super::swap::{REF, RefLock, lock_path, ref_moved};
+use super::swap::{REF, RefLock, is_per_worktree, lock_path, ref_moved};
 use edt_io::file::{self, File, OpenMode};
 use edt_io::{failed, fs};
 use edt_types::Result;
@@ -33,6 +34,9 @@ impl Repo {
     /// `SESSION_MOVED` if one has another value; `SESSION_BUSY` if a lock is held. All of them still
     /// exist then. `IO_ERROR`, `GIT_DIR_READ_ONLY`: some may be deleted.
     pub fn delete_refs(&self, refs: &[(String, Oid)]) -> Result<()> {
+        if self.has_tables() {
+            return self.delete_in_tables(refs);
+        }
         let mut existing = Vec::new();
         for (name, from) in refs {
             if self.ref_value(name)?.is_some() {
@@ -73,6 +77,32 @@ impl Repo {
             emptied.take_while(|above| fs::try_remove_empty_dir(above)).for_each(drop);
         }
         Ok(())
+    }
+
+    fn delete_in_tables(&self, refs: &[(String, Oid)]) -> Result<()> {
+        let mut pointers = Vec::new();
+        for (name, from) in refs {
+            // What a symbolic ref names may be in other tables.
+            let Some(at) = self.symbolic_ref(name)? else { continue };
+            match self.ref_value(name)? {
+                Some(now) if now != *from => {
+                    return Err(ref_moved(name, Some(*from), Some(now)).into());
+                }
+                _ => pointers.push((name, at)),
+            }
+        }
+        let at = |name: &String| pointers.iter().find(|(pointer, _)| *pointer == name);
+        let updates = refs.iter().map(|(name, from)| match at(name) {
+            Some((_, at)) => RefUpdate::Unpoint { name, at },
+            None => RefUpdate::Delete { name, from: *from },
+        });
+        let (own, shared): (Vec<_>, Vec<_>) =
+            updates.partition(|update| is_per_worktree(update.name()));
+        if !self.has_own_tables() {
+            return self.change_refs(&[shared, own].concat(), &[]);
+        }
+        self.change_refs(&shared, &[])?;
+        self.change_refs(&own, &[])
     }
 
     /// Removes the lock of the packed refs if it is edt's own.

@@ -1,7 +1,8 @@
 //! Git access for edt. No other crate uses `gix` directly.
 //!
 //! Reading goes through `gix`. edt writes itself where `gix` would lose something: loose objects
-//! (`gix` skips those that exist already) and the index (`gix` drops versions and extensions).
+//! (`gix` skips those that exist already) and the index (`gix` drops versions and extensions). It
+//! reads refs in tables itself, because `gix` reads only files.
 
 mod cache_tree;
 pub mod commit_hooks;
@@ -34,6 +35,7 @@ mod private_git_dir;
 pub mod read;
 pub mod reflog;
 pub mod refs;
+mod reftable;
 pub mod renames;
 pub mod repo;
 mod settings;
@@ -51,6 +53,7 @@ pub use diff::TreeItem;
 pub use merge::Merged;
 pub use object_writer::{NewCommit, ObjectWriter, TouchedTrees, TreeChange};
 pub use objects::{Loose, SpareObjects};
+pub use reftable::{HeldRefs, NewLogEntry, RefUpdate};
 pub use renames::{ChangedPath, RenamedFrom};
 pub use repo::{FileId, FileMode, Head, InHead, Repo, Tracked};
 pub use supported::common_dir_at;

@@ -13,6 +13,13 @@ impl Repo {
     /// so that no running call has them.
     #[must_use]
     pub fn own_ref_locks(&self) -> Vec<PathBuf> {
+        if self.has_tables() {
+            let mut locks =
+                ["refs/", "HEAD"].map(|name| lock_path(&self.tables_list(name))).to_vec();
+            locks.dedup();
+            locks.retain(|lock| self.is_own(lock));
+            return locks;
+        }
         let mut locks = vec![lock_path(&self.packed_refs()), lock_path(&self.ref_path("HEAD"))];
         let mut open = vec![self.common_dir().join("refs"), self.git_dir().join("refs")];
         while let Some(directory) = open.pop() {
@@ -36,7 +43,11 @@ impl Repo {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn unlock_own_refs(&self) -> Result<Vec<PathBuf>> {
         let locks = self.own_ref_locks();
-        locks.iter().try_for_each(|lock| self.unlock_own(lock))?;
+        if self.has_tables() {
+            ["refs/", "HEAD"].iter().try_for_each(|name| self.release_tables(name))?;
+        } else {
+            locks.iter().try_for_each(|lock| self.unlock_own(lock))?;
+        }
         Ok(locks)
     }
 }

@@ -13,7 +13,7 @@ use super::commit_hooks::{CommitCandidate, blocked};
 use super::confinement::{
     ConfinedProgram, ConfinedStreams, Confinement, Variables, WorktreeAccess,
 };
-use super::{Oid, Repo};
+use super::{Oid, Repo, reftable};
 use edt_io::bounded::{self, ProcessEnd};
 use edt_io::disk::MAX_FILE;
 use edt_io::scratch::Scratch;
@@ -103,14 +103,31 @@ impl<'r> PrivateGitDir<'r> {
                 .map_err(|error| failed("write", &file, &error))
         };
         fs::make_dir(&path.join("info")).map_err(|error| failed("make", &path, &error))?;
-        write("HEAD", OsStr::new(&head))?;
+        write("HEAD", OsStr::new(if repo.has_tables() { reftable::HEAD_FILE } else { &head }))?;
         write("commondir", common.as_os_str())?;
         write("gitdir", repo.real_root()?.join(".git").as_os_str())?;
         for own in ["config.worktree", "info/sparse-checkout"] {
             let _ = fs::copy(&repo.git_dir().join(own), &path.join(own));
         }
         let allowed = candidate.allowed.join(",");
-        Ok(PrivateGitDir { repo, path, work, allowed, staged: None, place })
+        let made = PrivateGitDir { repo, path, work, allowed, staged: None, place };
+        if repo.has_tables() {
+            made.point_head_in_tables(&candidate.head)?;
+        }
+        Ok(made)
+    }
+
+    /// Makes tables with HEAD alone.
+    fn point_head_in_tables(&self, head: &str) -> Result<()> {
+        let tables = self.path.join(reftable::NAME);
+        fs::make_dir(&tables).map_err(|error| failed("make", &tables, &error))?;
+        // Git takes a directory without `refs` for none of its own.
+        let refs = self.path.join("refs");
+        fs::make_dir(&refs).map_err(|error| failed("make", &refs, &error))?;
+        let is_branch = head.starts_with("refs/");
+        let set = if is_branch { ["symbolic-ref", "HEAD"] } else { ["update-ref", "HEAD"] };
+        let ran = self.git(&[set[0], set[1], head].map(OsStr::new), Hooks::Off)?;
+        if ran.ok { Ok(()) } else { Err(blocked(set[0], &ran).into()) }
     }
 
     /// The file for the commit's message.

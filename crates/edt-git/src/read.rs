@@ -9,6 +9,7 @@ use gix::objs::Kind;
 use super::diff::TreeItem;
 use super::repo::{FileId, FileMode, Repo, Tracked};
 use super::{Oid, causes};
+use edt_io::spawn;
 use edt_types::{Code, Finding, RepoPath, Result};
 
 /// The largest tree or commit kept in memory, in bytes, and the number of them.
@@ -313,6 +314,14 @@ impl Repo {
                  `edt log` lists the session's commits.",
             )
         };
+        if self.has_tables() {
+            // gix finds no refs in tables.
+            let object = format!("{spec}^{{commit}}");
+            let ask = ["rev-parse", "--verify", "--end-of-options", &object];
+            let ran = spawn::git(self.environment(), self.root_path(), &ask, b"")?;
+            let oid = Oid::from_hex(ran.stdout.trim_ascii_end());
+            return Ok(oid.map_err(|_| bad(ran.stderr.trim().to_owned()))?);
+        }
         // The outer causes repeat `spec`.
         let id = self
             .inner

@@ -3,11 +3,15 @@
 
 use super::Oid;
 use super::identity::Role;
+use super::reftable::NewLogEntry;
 use super::repo::Repo;
 use edt_io::file::{File, OpenMode};
 use edt_io::{failed, fs};
 use edt_types::Result;
 use std::path::{Path, PathBuf};
+
+/// How many entries of a log in tables may follow one that recovery looks for.
+const MOST_LATER: usize = 100;
 
 /// How a reflog line is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +48,9 @@ impl Repo {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn open_logs<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<Reflogs> {
         let mut open = Vec::new();
+        if self.has_tables() {
+            return Ok(Reflogs(open));
+        }
         for name in names {
             let path = self.log_path(name);
             match File::open(&path, OpenMode::Append) {
@@ -93,7 +100,7 @@ impl Repo {
     }
 
     /// Appends one line to the log of `name`, if Git would write one. The log is one of `open`, or
-    /// is opened now.
+    /// is opened now. Logs in tables are not opened.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
@@ -104,6 +111,14 @@ impl Repo {
         (from, to, log): ReflogLine<'_>,
         write: ReflogWrite,
     ) -> Result<()> {
+        if self.has_tables() {
+            let text = self.log_text(name).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            let is_there = write == ReflogWrite::AppendIfMissing
+                && text.lines().rev().take(MOST_LATER).any(|line| is_of(line, (from, to, log)));
+            let new = NewLogEntry { name, from, to, message: log };
+            return if is_there { Ok(()) } else { self.change_refs(&[], &[new]) };
+        }
         let path = self.log_path(name);
         let opened;
         let file = if let Some((_, file)) = open.0.iter().find(|(open, _)| *open == path) {
@@ -121,9 +136,7 @@ impl Repo {
         line.push(b'\n');
         if write == ReflogWrite::AppendIfMissing {
             let tail = tail(file, &path)?;
-            let same = |line: &str| {
-                line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"))
-            };
+            let same = |line: &str| is_of(line, (from, to, log));
             let torn = tail.rsplit('\n').next().unwrap_or_default().as_bytes();
             if tail[..tail.len() - torn.len()].lines().any(same) {
                 return Ok(());
@@ -145,6 +158,13 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn repair_log(&self, name: &str, wanted: &[ReflogLine<'_>]) -> Result<()> {
+        if self.has_tables() {
+            let text = self.log_text(name).unwrap_or_default();
+            let missing = missing_lines(&String::from_utf8_lossy(&text), wanted);
+            let new =
+                missing.iter().map(|&(from, to, message)| NewLogEntry { name, from, to, message });
+            return self.change_refs(&[], &new.collect::<Vec<_>>());
+        }
         let path = self.log_path(name);
         let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
         let hex = self.null().as_slice().len() * 2;
@@ -161,17 +181,7 @@ impl Repo {
             cut.map_err(|error| failed("repair the log", &path, &error))?;
         }
         let text = String::from_utf8_lossy(&complete);
-        let is_there = |(from, to, log): &ReflogLine<'_>| {
-            let (start, end) = (format!("{from} {to} "), format!("\t{log}"));
-            text.lines().any(|line| line.starts_with(&start) && line.ends_with(&end))
-        };
-        let last = text.lines().last().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
-        let last = Oid::from_hex(last.as_bytes()).ok();
-        let next = match wanted.iter().rposition(is_there) {
-            Some(at) => Some(at + 1),
-            None => wanted.iter().position(|(from, ..)| Some(*from) == last),
-        };
-        let missing = next.map_or(&[][..], |next| &wanted[next..]);
+        let missing = missing_lines(&text, wanted);
         let open = Reflogs::default();
         missing.iter().try_for_each(|line| self.log_ref(&open, name, *line, ReflogWrite::Append))
     }
@@ -185,7 +195,7 @@ impl Repo {
     /// The last complete line of the log of `name`.
     #[must_use]
     pub fn last_move(&self, name: &str) -> Option<LoggedMove> {
-        let bytes = std::fs::read(self.log_path(name)).ok()?;
+        let bytes = self.log_text(name)?;
         let complete = &bytes[..complete_len(&bytes, self.null().as_slice().len() * 2)];
         let line = complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?;
         let mut ids = line.split(|b| *b == b' ').map(Oid::from_hex);
@@ -198,10 +208,36 @@ impl Repo {
         Some(LoggedMove { from, to, by_edt: message.starts_with(b"\tedt "), time })
     }
 
+    /// The log of `name`; `None` if it has none that can be read.
+    pub(super) fn log_text(&self, name: &str) -> Option<Vec<u8>> {
+        match self.tables_of(name).ok()? {
+            Some(tables) => tables.log(name).ok(),
+            None => std::fs::read(self.log_path(name)).ok(),
+        }
+    }
+
     fn log_path(&self, name: &str) -> PathBuf {
         let dir = if name == "HEAD" { self.git_dir() } else { self.common_dir() };
         dir.join("logs").join(name)
     }
+}
+
+/// Those of `wanted` that are missing after the last one in the log. None if the log has none of
+/// them, and its last value is not the start of one.
+fn missing_lines<'w, 'a>(text: &str, wanted: &'w [ReflogLine<'a>]) -> &'w [ReflogLine<'a>] {
+    let is_there = |wanted: &ReflogLine<'_>| text.lines().any(|line| is_of(line, *wanted));
+    let last = text.lines().last().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+    let last = Oid::from_hex(last.as_bytes()).ok();
+    let next = match wanted.iter().rposition(is_there) {
+        Some(at) => Some(at + 1),
+        None => wanted.iter().position(|(from, ..)| Some(*from) == last),
+    };
+    next.map_or(&[][..], |next| &wanted[next..])
+}
+
+/// Whether `line` of a log says this.
+fn is_of(line: &str, (from, to, log): ReflogLine<'_>) -> bool {
+    line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"))
 }
 
 /// The rest of `line` after its torn beginning `torn`. The two may differ in their time stamp,

@@ -67,6 +67,9 @@ impl Repo {
     /// first: if `git pack-refs` runs in between, it finds no loose file, and answers with the
     /// value that was packed the time before.
     fn ref_target(&self, name: &str) -> Result<Option<Target>> {
+        if let Some(tables) = self.tables_of(name)? {
+            return tables.target(name).map_err(|error| not_read(name, &error.to_string()).into());
+        }
         let fail = |error: &gix::Error| unreadable(name, error);
         if let Some(target) = self.loose_target(name) {
             return Ok(Some(target));
@@ -110,6 +113,15 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if refs cannot be read.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
+        if let Some(tables) = self.tables_of(prefix)? {
+            let found =
+                tables.below(prefix).map_err(|error| not_read(prefix, &error.to_string()))?;
+            let object = |(name, target)| match target {
+                Target::Object(oid) => Some((name, oid)),
+                Target::Symbolic(_) => None,
+            };
+            return Ok(found.into_iter().filter_map(object).collect());
+        }
         let packed = || Dir::open(self.common_dir()).ok()?.stat(b"packed-refs").ok().flatten();
         let mut before = packed();
         // A ref that is packed meanwhile may be in neither list.
@@ -146,7 +158,7 @@ impl Repo {
     /// The commits that `git commit --amend` created on the branch `name`, according to its reflog.
     #[must_use]
     pub fn amended(&self, name: &str) -> HashSet<Oid> {
-        let log = std::fs::read(self.common_dir().join("logs").join(name)).unwrap_or_default();
+        let log = self.log_text(name).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let amends = log.lines().filter(|line| line.contains("\tcommit (amend): "));
         amends.filter_map(|line| Oid::from_hex(line.split(' ').nth(1)?.as_bytes()).ok()).collect()
@@ -155,7 +167,7 @@ impl Repo {
     /// The messages of the reflog of the branch `name`, newest first.
     #[must_use]
     pub fn log_messages(&self, name: &str) -> Vec<String> {
-        let log = std::fs::read(self.common_dir().join("logs").join(name)).unwrap_or_default();
+        let log = self.log_text(name).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let message = |line: &str| line.split_once('\t').map(|(_, message)| message.to_owned());
         log.lines().rev().filter_map(message).collect()
@@ -165,7 +177,7 @@ impl Repo {
     /// as `counts` holds for their messages: `tip` itself if the newest line does not count.
     #[must_use]
     pub fn logged_before(&self, name: &str, tip: Oid, counts: impl Fn(&str) -> bool) -> Oid {
-        let log = std::fs::read(self.common_dir().join("logs").join(name)).unwrap_or_default();
+        let log = self.log_text(name).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let mut at = tip;
         for line in log.lines().rev() {
@@ -185,27 +197,42 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if it cannot be read.
     pub fn head_target(&self) -> Result<Option<String>> {
+        if self.has_tables() {
+            return Ok(self.ref_target("HEAD")?.map(|target| match target {
+                Target::Symbolic(name) => name.as_bstr().to_string(),
+                Target::Object(oid) => oid.to_string(),
+            }));
+        }
         let path = self.git_dir().join("HEAD");
         let text = fs::read_one_block(&path).map_err(|error| failed("read", &path, &error))?;
         Ok(Some(text.strip_prefix("ref: ").unwrap_or(&text).trim().to_owned()))
     }
 
+    /// The stat of HEAD's file. In tables, HEAD has a version in its place.
     #[must_use]
     pub fn head_stat(&self) -> Option<Stat> {
+        if self.has_tables() {
+            return self.table_version("HEAD");
+        }
         Dir::open(self.git_dir()).ok()?.stat(b"HEAD").ok().flatten()
     }
 
-    /// The stat of the file that contains the ref `name`: its loose file, else the packed refs.
+    /// The stat of the file that contains the ref `name`: its loose file, else the packed refs. In
+    /// tables, the ref has a version in its place.
     #[must_use]
     pub fn ref_stat(&self, name: &str) -> Option<Stat> {
+        if self.has_tables() {
+            return self.table_version(name);
+        }
         let below = Dir::open(self.common_dir()).ok()?;
         loose_stat(&below, name).or_else(|| below.stat(b"packed-refs").ok().flatten())
     }
 
-    /// Whether the ref has a file of its own.
+    /// Whether the ref has a file or, in tables, a version of its own.
     #[must_use]
     pub fn has_loose_ref(&self, name: &str) -> bool {
-        Dir::open(self.common_dir()).is_ok_and(|below| loose_stat(&below, name).is_some())
+        self.has_tables()
+            || Dir::open(self.common_dir()).is_ok_and(|below| loose_stat(&below, name).is_some())
     }
 }
 
@@ -218,6 +245,10 @@ fn loose_stat(below: &Dir, name: &str) -> Option<Stat> {
 }
 
 fn unreadable(name: &str, error: &gix::Error) -> Finding {
+    not_read(name, &causes(error))
+}
+
+pub(super) fn not_read(name: &str, why: &str) -> Finding {
     // Each worktree has its own journal. Only the journal of the session's worktree knows the
     // values of its refs.
     let hint = if name.starts_with("refs/edt/") || name.starts_with("refs/heads/edt/") {
@@ -226,7 +257,7 @@ fn unreadable(name: &str, error: &gix::Error) -> Finding {
     } else {
         "Fix what `git fsck` and `git for-each-ref` report, then repeat the call."
     };
-    Finding::new(Code::IoError, format!("Could not read the ref {name}: {}.", causes(error)), hint)
+    Finding::new(Code::IoError, format!("Could not read the ref {name}: {why}."), hint)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::confinement::Confinement;
 use super::objects::{self, ObjectCheck, SpareObjects};
+use super::reftable::{self, Stack};
 use super::supported::{check_in_place, check_outside_git_dir, check_supported, unsupported};
 use super::trust::{Configuration, TrustStore};
 use super::worktrees::has_operation;
@@ -26,6 +27,10 @@ pub struct Repo {
     /// others.
     pub(super) long: RefCell<HashMap<Oid, super::tree::ByName>>,
     pub(super) loose: super::loose::LooseReader,
+    /// Whether refs are in tables (`extensions.refStorage`).
+    pub(super) has_tables: bool,
+    /// The tables that were read, by Git directory.
+    pub(super) tables: RefCell<HashMap<PathBuf, Arc<Stack>>>,
     /// The inodes of the Git directories, read on first use.
     git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
     /// The user's trust decisions for programs that this repository names.
@@ -177,11 +182,14 @@ impl Repo {
         } else {
             common_dir.join("edt/linked").join(git_dir.file_name().unwrap_or_default())
         };
-        Ok(Repo {
+        let has_tables = reftable::is_used(&inner);
+        let repo = Repo {
             inner,
             read: RefCell::default(),
             long: RefCell::default(),
             loose: super::loose::LooseReader::default(),
+            has_tables,
+            tables: RefCell::default(),
             git_dirs: OnceCell::new(),
             trust: None,
             spare_objects: Cell::new(None),
@@ -194,7 +202,12 @@ impl Repo {
             root,
             root_path,
             state_path,
-        })
+        };
+        // gix applies the replacements that it finds as files.
+        if has_tables && !repo.refs_below("refs/replace/")?.is_empty() {
+            return Err(unsupported("it replaces objects, and its refs are in tables").into());
+        }
+        Ok(repo)
     }
 
     /// Sets the size limit of files that edits and checkpoints may read. Files that a session

@@ -3,16 +3,20 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use gix::index::entry::{Flags, Mode, Stage, Stat};
-use gix::status::{Submodule, UntrackedFiles, index_worktree};
-use gix::worktree::IndexPersistedOrInMemory;
+use gix::status::index_worktree;
+use gix::status::plumbing::index_as_worktree::traits::{FastEq, SubmoduleStatus};
+use gix::status::plumbing::index_as_worktree::{Change, EntryStatus};
+use gix::status::plumbing::index_as_worktree_with_renames::{Entry, VisitEntry};
 
 use super::convert::Attributes;
 use super::convert_scan::ConversionScan;
 use super::diff::{TreeDifference, Untracked};
 use super::repo::{FileMode, Repo};
-use super::{Oid, causes};
+use super::{Oid, causes, reftable};
 use edt_io::disk::{FoundEntry, Parent};
 use edt_io::fifos;
 use edt_types::{Code, Finding, RepoPath, Result};
@@ -77,25 +81,25 @@ impl Repo {
         // Not while filters run: then another process than edt may wait at a FIFO.
         let _watch = fifos::watch(self.root_path());
         let bare = self.without_filters()?;
-        let platform = bare.status(gix::progress::Discard).map_err(fail)?;
-        // For submodules only the commit is compared: they have their own configuration and
-        // filters.
-        let submodules =
-            Submodule::Given { ignore: gix::submodule::config::Ignore::Dirty, check_dirty: true };
         // Untracked paths are listed above: gix's thread has no room for very deep directories.
-        let platform =
-            platform.index_worktree_submodules(submodules).untracked_files(UntrackedFiles::None);
-        // Both sides of a rename are separate paths.
-        let platform = platform.index_worktree_rewrites(None);
-        let platform = platform.index(IndexPersistedOrInMemory::InMemory(index));
-        for item in platform.into_index_worktree_iter(None).map_err(fail)? {
-            let item = item.map_err(|error| {
-                let why = causes(&error);
-                let message = format!("Could not compare the worktree: {why}.");
-                Finding::new(Code::IoError, message, "Run `git status` for details.")
-            })?;
-            paths.entry(RepoPath::from_tree(item.rela_path())).or_default().add(&item);
-        }
+        let compared = bare.index_worktree_status(
+            &index,
+            None::<&gix::bstr::BStr>,
+            &mut Found(&mut paths),
+            FastEq,
+            SubmoduleCommits {
+                root: self.root_path().to_owned(),
+                options: bare.open_options().clone(),
+            },
+            &mut gix::progress::Discard,
+            &AtomicBool::new(false),
+            // Both sides of a rename are separate paths.
+            index_worktree::Options::default(),
+        );
+        compared.map_err(|error| {
+            let message = format!("Could not compare the worktree: {}.", causes(&error));
+            Finding::new(Code::IoError, message, "Run `git status` for details.")
+        })?;
         for status in paths.values_mut().filter(|status| status.conflicted) {
             (status.staged, status.unstaged) = (None, None);
         }
@@ -218,25 +222,54 @@ impl Repo {
     }
 }
 
-impl PathStatus {
-    fn add(&mut self, item: &index_worktree::Item) {
-        use gix::status::plumbing::index_as_worktree::{Change, EntryStatus};
-        match item {
-            index_worktree::Item::Modification { status, .. } => match status {
-                EntryStatus::Conflict { .. } => self.conflicted = true,
-                EntryStatus::Change(Change::Removed) => {
-                    self.unstaged = Some(StatusKind::Deleted);
-                }
-                EntryStatus::IntentToAdd => self.unstaged = Some(StatusKind::Added),
-                EntryStatus::Change(_) | EntryStatus::NeedsUpdate(_) => {
-                    self.unstaged = Some(StatusKind::Modified);
-                }
-            },
-            index_worktree::Item::DirectoryContents { .. } => {}
-            index_worktree::Item::Rewrite { .. } => {
-                self.unstaged = Some(StatusKind::Modified);
-            }
+/// Adds what `gix` finds to the states.
+struct Found<'p>(&'p mut BTreeMap<RepoPath, PathStatus>);
+
+impl<'i> VisitEntry<'i> for Found<'_> {
+    type ContentChange = ();
+    type SubmoduleStatus = ();
+
+    fn visit_entry(&mut self, entry: Entry<'i, (), ()>) {
+        let Entry::Modification { rela_path, status, .. } = entry else { return };
+        let state = match status {
+            EntryStatus::NeedsUpdate(_) => return,
+            EntryStatus::Conflict { .. } => None,
+            EntryStatus::Change(Change::Removed) => Some(StatusKind::Deleted),
+            EntryStatus::IntentToAdd => Some(StatusKind::Added),
+            EntryStatus::Change(_) => Some(StatusKind::Modified),
+        };
+        let path = self.0.entry(RepoPath::from_tree(rela_path)).or_default();
+        path.unstaged = state;
+        path.conflicted |= state.is_none();
+    }
+}
+
+/// Compares only the commits of submodules: they have their own configuration and filters.
+#[derive(Clone)]
+struct SubmoduleCommits {
+    root: PathBuf,
+    options: gix::open::Options,
+}
+
+impl SubmoduleStatus for SubmoduleCommits {
+    type Output = ();
+
+    fn status(
+        &mut self,
+        entry: &gix::index::Entry,
+        path: &gix::bstr::BStr,
+    ) -> std::result::Result<Option<()>, gix::Error> {
+        let place = self.root.join(std::ffi::OsStr::from_bytes(path));
+        // Git takes a submodule that is not checked out, or has no commit, for unchanged.
+        if place.join(".git").symlink_metadata().is_err() {
+            return Ok(None);
         }
+        let Ok(repo) = gix::open_opts(&place, self.options.clone()) else { return Ok(None) };
+        let head = match reftable::head_of(&repo) {
+            Some(head) => head,
+            None => repo.head_id().ok().map(gix::Id::detach),
+        };
+        Ok(head.filter(|head| *head != entry.id).map(drop))
     }
 }
 

@@ -30,8 +30,10 @@ pub(super) fn check_supported(repo: &gix::Repository) -> Result<()> {
                 .string(format!("extensions.{name}").as_str())
                 .unwrap_or_default()
                 .to_string();
-            let files = name == "refstorage" && value.eq_ignore_ascii_case("files");
-            if !files && !EXTENSIONS.contains(&name.as_str()) {
+            let is_known = ["files", super::reftable::NAME]
+                .iter()
+                .any(|known| name == "refstorage" && value.eq_ignore_ascii_case(known));
+            if !is_known && !EXTENSIONS.contains(&name.as_str()) {
                 return Err(unsupported(&format!("it uses the extension {name} = {value}")).into());
             }
         }
@@ -180,8 +182,7 @@ pub(super) fn unsupported(why: &str) -> Finding {
     Finding::new(
         Code::UnsupportedRepository,
         format!("edt cannot work in this repository: {why}."),
-        "Use an ordinary worktree with loose and packed refs (`git init`, `git clone`, \
-         `git worktree add`).",
+        "Use an ordinary worktree (`git init`, `git clone`, `git worktree add`).",
     )
     .nothing_changed()
 }

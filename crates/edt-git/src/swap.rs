@@ -1,4 +1,5 @@
-//! Writes refs: creates them, moves them by compare-and-swap, sets symbolic refs.
+//! Writes refs: creates them, moves them by compare-and-swap, sets symbolic refs. Refs in tables
+//! are changed by [`reftable`](super::reftable).
 //!
 //! A new ref appears atomically: a hard link to a file that has its value. A ref that moves is
 //! locked as in Git, by `<ref>.lock`, which appears in the same way. The old value is compared
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::Oid;
+use super::reftable::RefUpdate;
 use super::repo::Repo;
 use edt_io::clock::Countdown;
 use edt_io::file::{File, OpenMode};
@@ -22,6 +24,10 @@ use edt_types::{Code, Finding, Result};
 pub(super) const REF: &str = "ref";
 /// The staging file of HEAD, whose lock is held while other refs move.
 const HEAD: &str = "head";
+/// The staging files of the lists of tables: that of all worktrees, and this worktree's own.
+pub(super) const TABLES: &str = "tables";
+pub(super) const OWN_TABLES: &str = "tables-own";
+const STAGED: [&str; 4] = [REF, HEAD, TABLES, OWN_TABLES];
 
 /// How long to wait for the lock of a ref. Git holds one for well under a millisecond.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
@@ -54,7 +60,7 @@ impl RefLock {
     }
 
     /// Renames the lock onto the ref at `path`; removes the lock if that fails.
-    fn become_ref(mut self, path: &Path) -> Result<()> {
+    pub(super) fn become_ref(mut self, path: &Path) -> Result<()> {
         let Some(lock) = &self.0 else { return Ok(()) };
         fs::rename(lock, path).map_err(|error| failed("move the ref", path, &error))?;
         self.0 = None;
@@ -76,6 +82,9 @@ impl Repo {
     /// # Errors
     /// `SESSION_MOVED` if it has another value; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn create_ref(&self, name: &str, to: Oid) -> Result<()> {
+        if self.has_tables() {
+            return self.change_refs(&[RefUpdate::Create { name, to }], &[]);
+        }
         match self.ref_value(name)? {
             Some(current) if current == to => return Ok(()),
             None => {}
@@ -88,12 +97,27 @@ impl Repo {
         Err(ref_moved(name, None, self.ref_value(name)?).into())
     }
 
-    /// Removes the loose ref `name` if it has the value `to`. For a ref that
+    /// As [`create_ref`](Repo::create_ref) for several refs: all or none if they are in tables.
+    ///
+    /// # Errors
+    /// As [`create_ref`](Repo::create_ref).
+    pub fn create_refs(&self, refs: &[(String, Oid)]) -> Result<()> {
+        if self.has_tables() {
+            let updates = refs.iter().map(|(name, to)| RefUpdate::Create { name, to: *to });
+            return self.change_refs(&updates.collect::<Vec<_>>(), &[]);
+        }
+        refs.iter().try_for_each(|(name, to)| self.create_ref(name, *to))
+    }
+
+    /// Removes the ref `name` if it has the value `to`. For a ref that
     /// [`create_ref`](Repo::create_ref) made for a change that was rolled back.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the ref still exists.
     pub fn drop_created_ref(&self, name: &str, to: Oid) -> Result<()> {
+        if self.has_tables() {
+            return self.change_refs(&[RefUpdate::Drop { name, from: to }], &[]);
+        }
         let path = self.ref_path(name);
         if !holds(&path, &to.to_string()) {
             return Ok(());
@@ -110,6 +134,10 @@ impl Repo {
     /// `SESSION_MOVED` if it has another value; `SESSION_BUSY` if its lock is held; `IO_ERROR`,
     /// `GIT_DIR_READ_ONLY`. The ref then keeps its value.
     pub fn swap_ref(&self, swap: &RefSwap<'_>) -> Result<()> {
+        if self.has_tables() {
+            let RefSwap { name, from, to } = *swap;
+            return self.change_refs(&[RefUpdate::Move { name, from, to }], &[]);
+        }
         self.replace(&self.ref_path(swap.name), &format!("{}\n", swap.to), || {
             let current = self.ref_value(swap.name)?;
             if current == Some(swap.from) {
@@ -126,6 +154,10 @@ impl Repo {
     /// # Errors
     /// As [`swap_ref`](Repo::swap_ref).
     pub fn repair_ref(&self, name: &str, value: &str) -> Result<bool> {
+        // Tables are synced before the list names them.
+        if self.has_tables() {
+            return Ok(false);
+        }
         let path = self.ref_path(name);
         let torn = std::fs::read(&path).is_ok_and(|bytes| !self.is_ref(&bytes));
         if torn {
@@ -152,6 +184,9 @@ impl Repo {
     /// `SESSION_BUSY` if its lock is held; `IO_ERROR`, `GIT_DIR_READ_ONLY`. The ref then keeps its
     /// target.
     pub fn set_symbolic_ref(&self, name: &str, at: &str) -> Result<()> {
+        if self.has_tables() {
+            return self.change_refs(&[RefUpdate::Point { name, to: at }], &[]);
+        }
         self.replace(&self.ref_path(name), &content(at), || self.sync_staged(REF))
     }
 
@@ -185,9 +220,9 @@ impl Repo {
     /// # Errors
     /// `SESSION_BUSY`.
     pub fn check_unlocked(&self, name: &str) -> Result<()> {
-        let locks = [self.ref_path(name), self.packed_refs()];
+        let locks = [lock_path(&self.locked_path(name)), lock_path(&self.packed_refs())];
         let mut countdown = Countdown::new(LOCK_WAIT);
-        for lock in locks.map(|path| lock_path(&path)) {
+        for lock in locks {
             while lock.symlink_metadata().is_ok() {
                 if !countdown.pause() {
                     return Err(locked(&lock).into());
@@ -202,6 +237,9 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the ref still exists.
     pub fn delete_symbolic_ref(&self, name: &str, at: &str) -> Result<()> {
+        if self.has_tables() {
+            return self.change_refs(&[RefUpdate::Unpoint { name, at }], &[]);
+        }
         let path = self.ref_path(name);
         if holds(&path, &format!("ref: {at}")) {
             fs::remove_file(&path).map_err(|error| failed("delete the ref", &path, &error))?;
@@ -209,12 +247,16 @@ impl Repo {
         Ok(())
     }
 
-    /// Removes the lock of the ref `name` if it is edt's own: a hard link to the staging file.
+    /// Removes the lock of the ref `name` if it is edt's own: a hard link to the staging file. Refs in
+    /// tables have one lock.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the lock still exists, and is still recognised as edt's
     /// own.
     pub fn unlock_ref(&self, name: &str) -> Result<()> {
+        if self.has_tables() {
+            return self.release_tables(name);
+        }
         self.unlock_own(&lock_path(&self.ref_path(name)))
     }
 
@@ -225,9 +267,9 @@ impl Repo {
     /// # Errors
     /// As [`unlock_ref`](Repo::unlock_ref).
     pub fn unlock_copied_ref(&self, name: &str) -> Result<()> {
-        let lock = lock_path(&self.ref_path(name));
+        let lock = lock_path(&self.locked_path(name));
         let is_own = |staged| fs::is_identical(&lock, &self.staging_path(staged)).unwrap_or(false);
-        if [REF, HEAD].into_iter().any(is_own) {
+        if STAGED.into_iter().any(is_own) {
             fs::remove_file(&lock).map_err(|error| failed("unlock", &lock, &error))?;
         }
         Ok(())
@@ -246,7 +288,7 @@ impl Repo {
         let inode =
             |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
         inode(lock).is_some_and(|held| {
-            [REF, HEAD].iter().any(|staged| inode(&self.staging_path(staged)) == Some(held))
+            STAGED.iter().any(|staged| inode(&self.staging_path(staged)) == Some(held))
         })
     }
 
@@ -257,7 +299,7 @@ impl Repo {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn unlock_stale(&self, name: &str, before: SystemTime) -> Result<()> {
         self.unlock_ref(name)?;
-        let lock = lock_path(&self.ref_path(name));
+        let lock = lock_path(&self.locked_path(name));
         if std::fs::symlink_metadata(&lock)
             .and_then(|meta| meta.modified())
             .is_ok_and(|modified| modified <= before)
@@ -340,6 +382,11 @@ impl Repo {
                 Err(error) => return Err(failed("make a ref at", path, &error).into()),
             }
         }
+    }
+
+    /// The file that is locked to change the ref `name`.
+    fn locked_path(&self, name: &str) -> PathBuf {
+        if self.has_tables() { self.tables_list(name) } else { self.ref_path(name) }
     }
 
     /// The loose file of a ref.

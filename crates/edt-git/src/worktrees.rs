@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::repo::Repo;
-use edt_io::{failed, fs, spawn};
+use edt_io::{failed, spawn};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
@@ -77,16 +77,12 @@ impl Repo {
         linked.sort();
         let real = |path: &Path| std::fs::canonicalize(path).ok();
         let mine = LazyCell::new(|| real(self.git_dir()));
-        let names = |file: PathBuf| {
-            let text = fs::read_one_block(&file).ok()?;
-            text.strip_prefix("ref: ").map(|name| name.trim_end().to_owned())
-        };
         let worktree = |git_dir: PathBuf| {
             let is_current = git_dir == self.git_dir() || real(&git_dir) == *mine;
             wanted(is_current).then(|| Worktree {
                 is_current,
-                head: names(git_dir.join("HEAD")),
-                pointer: names(git_dir.join(pointer)),
+                head: self.symbolic_ref_in(&git_dir, "HEAD"),
+                pointer: self.symbolic_ref_in(&git_dir, pointer),
                 git_dir,
             })
         };

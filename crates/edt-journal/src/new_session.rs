@@ -30,6 +30,10 @@ pub(super) fn sync(repo: &Repo, change: &ChangeSet) -> bool {
 fn sync_names<'n>(repo: &Repo, names: impl Iterator<Item = &'n str>) -> io::Result<()> {
     let mut directories: BTreeSet<PathBuf> = BTreeSet::new();
     for name in names {
+        if repo.has_tables() {
+            directories.insert(repo.tables_dir(name));
+            continue;
+        }
         let below = if is_per_worktree(name) { repo.git_dir() } else { repo.common_dir() };
         let path = repo.ref_path(name);
         file::sync(&path)?;

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use edt_git::reflog::{ReflogWrite, Reflogs};
-use edt_git::{HeadLock, InHead, Oid, RefSwap, Repo};
+use edt_git::{
+    HeadLock, HeldRefs, InHead, NewLogEntry, Oid, RefSwap, RefUpdate, Repo, is_per_worktree,
+};
 use edt_types::Result;
 
 /// The branch whose move commits a transaction, and what follows it.
@@ -75,15 +77,58 @@ impl BranchUpdate {
     pub(super) fn hold(&self, repo: &Repo, head_to: Option<&str>) -> Result<HeldPointers> {
         let to = if self.stays() { &self.name } else { head_to.unwrap_or(&self.name) };
         let moves = self.head_from.as_ref().is_some_and(|from| from != to);
+        if repo.has_tables() {
+            return self.hold_tables(repo, head_to, moves.then_some(to));
+        }
         let head = if moves { Some(repo.lock_head(to)?) } else { None };
         self.point.iter().try_for_each(|name| repo.check_unlocked(name))?;
         let mut names: Vec<&str> = self.log_lines(repo, head_to).map(|(name, _)| name).collect();
         names.dedup();
-        Ok(HeldPointers { head, logs: repo.open_logs(names.into_iter())? })
+        let logs = repo.open_logs(names.into_iter())?;
+        Ok(HeldPointers { head, logs, tables: None })
+    }
+
+    /// As [`hold`](BranchUpdate::hold) if refs are in tables. What is in the branch's own tables moves
+    /// with the branch. A linked worktree has other ones for HEAD: their change is prepared now.
+    /// `to`: what HEAD gets.
+    fn hold_tables(
+        &self,
+        repo: &Repo,
+        head_to: Option<&str>,
+        to: Option<&str>,
+    ) -> Result<HeldPointers> {
+        let lines: Vec<_> = self
+            .log_lines(repo, head_to)
+            .map(|(name, (from, to, log))| (name.to_owned(), from, to, log.into_owned()))
+            .collect();
+        let mut tables = HeldTables { head: to.map(str::to_owned), lines, later: None };
+        if repo.has_own_tables() {
+            let (own, shared) = tables.lines.into_iter().partition(|line| is_per_worktree(&line.0));
+            tables.lines = own;
+            tables.later = repo.hold_refs(&tables.symbolic(self), &tables.entries())?;
+            (tables.lines, tables.head) = (shared, None);
+        }
+        repo.check_unlocked(&self.name)?;
+        Ok(HeldPointers { tables: Some(tables), ..HeldPointers::default() })
     }
 
     /// Commits the transaction.
     pub(super) fn decide(&self, repo: &Repo, held: &mut HeldPointers) -> Result<()> {
+        if let Some(tables) = &mut held.tables {
+            let (name, to) = (self.name.as_str(), self.new);
+            let mut updates = vec![match self.from {
+                BranchOrigin::Created(_) => RefUpdate::Create { name, to },
+                BranchOrigin::Existing(from) | BranchOrigin::Rewound(from) => {
+                    RefUpdate::Move { name, from, to }
+                }
+            }];
+            if !repo.has_own_tables() {
+                updates.extend(tables.symbolic(self));
+            }
+            repo.change_refs(&updates, &tables.entries())?;
+            let later = if self.stays() { tables.later.take() } else { None };
+            return later.map_or(Ok(()), HeldRefs::install);
+        }
         match self.from {
             BranchOrigin::Created(_) => repo.create_ref(&self.name, self.new),
             BranchOrigin::Existing(_) | BranchOrigin::Rewound(_) => {
@@ -109,6 +154,9 @@ impl BranchUpdate {
         held: &mut HeldPointers,
         head_to: Option<&str>,
     ) -> Result<()> {
+        if let Some(tables) = &mut held.tables {
+            return tables.later.take().map_or(Ok(()), HeldRefs::install);
+        }
         if self.head_from.is_some() {
             let to = head_to.unwrap_or(&self.name);
             match held.head.take() {
@@ -131,6 +179,9 @@ impl BranchUpdate {
         head_to: Option<&str>,
         write: ReflogWrite,
     ) -> Result<()> {
+        if held.tables.is_some() {
+            return Ok(());
+        }
         self.log_lines(repo, head_to).try_for_each(|(name, (from, to, log))| {
             repo.log_ref(&held.logs, name, (from, to, &log), write)
         })
@@ -171,6 +222,35 @@ impl BranchUpdate {
 pub(super) struct HeldPointers {
     head: Option<HeadLock>,
     logs: Reflogs,
+    tables: Option<HeldTables>,
+}
+
+/// What a transaction changes in tables, besides the branch.
+#[derive(Debug)]
+struct HeldTables {
+    /// What HEAD gets together with the branch, if it moves.
+    head: Option<String>,
+    /// The log entries that are written with the branch.
+    lines: Vec<(String, Oid, Oid, String)>,
+    /// The change of this worktree's own tables.
+    later: Option<HeldRefs>,
+}
+
+impl HeldTables {
+    /// The symbolic refs that follow `branch`.
+    fn symbolic<'a>(&'a self, branch: &'a BranchUpdate) -> Vec<RefUpdate<'a>> {
+        let head = self.head.as_deref().map(|to| RefUpdate::Point { name: "HEAD", to });
+        let point = branch.point.as_deref();
+        let point = point.map(|name| RefUpdate::Point { name, to: &branch.name });
+        head.into_iter().chain(point).collect()
+    }
+
+    fn entries(&self) -> Vec<NewLogEntry<'_>> {
+        let lines = self.lines.iter();
+        let entry =
+            lines.map(|&(ref name, from, to, ref message)| NewLogEntry { name, from, to, message });
+        entry.collect()
+    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use edt_git::reflog::ReflogWrite;
 use edt_git::{InHead, Loose, Oid, RefSwap, Repo, TouchedTrees, objects};
 use edt_io::clock::{process_id, seconds};
 use edt_io::signals::HeldSignals;
-use edt_types::{Code, Finding, Refusal, RepoPath, Result, Warning};
+use edt_types::{Code, Durability, Finding, Refusal, RepoPath, Result, Warning};
 
 /// Everything that a transaction changes.
 #[derive(Debug)]
@@ -78,6 +78,10 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
     journal.check_closed()?;
     // Until the journal is closed, a signal would leave locks that block the user's Git.
     let signals = HeldSignals::hold();
+    if repo.has_tables() {
+        // Tables are synced: they must not be on disk before the objects that they name.
+        journal.require_durability(Durability::Journal);
+    }
     journal.make_room()?;
     let stage = StagingArea::open(repo)?;
     let tx = format!("{:x}-{}", process_id(), change.branch.new.to_hex_with_len(8));
@@ -180,7 +184,7 @@ fn until_commit_point(
 ) -> Result<HeldPointers> {
     // Larger ones are written and synced: an unsynced copy would replace them.
     objects::write(repo, change.objects.iter().filter(|object| !object.is_large()))?;
-    change.create.iter().try_for_each(|(name, to)| repo.create_ref(name, *to))?;
+    repo.create_refs(&change.create)?;
     lock_index(repo, staged.stage, moves, &change.touched_trees, plan)?;
     check_head(repo, &change.branch)?;
     let mut held = change.branch.hold(repo, change.head_to.as_deref())?;

@@ -57,9 +57,8 @@ codes! {
          worktree, pass -C DIR, or create one with `git init`.";
     UnsupportedRepository "UNSUPPORTED_REPOSITORY" Environment None,
         "The repository, or this path in it, uses something that edt cannot change safely: it is \
-         bare, uses an unknown extension or reftable, belongs to another user, has trees of \
-         millions of paths, or has bytes on disk that Git would not check out again. Nothing was \
-         changed.";
+         bare, uses an unknown extension, belongs to another user, has trees of millions of \
+         paths, or has bytes on disk that Git would not check out again. Nothing was changed.";
     GitDirReadOnly "GIT_DIR_READ_ONLY" Environment None,
         "The Git directory is not writable, usually because a sandbox protects it. Call edt from \
          outside that sandbox (its MCP server or a hook), or make the directory writable.";

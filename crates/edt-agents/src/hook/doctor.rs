@@ -242,7 +242,7 @@ fn file_system(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
 
 fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
     let mut results = Vec::new();
-    for name in ["index.lock", "HEAD.lock", "config.lock"] {
+    for name in ["index.lock", "HEAD.lock", "config.lock", "reftable/tables.list.lock"] {
         let path = context.git_dir.join(name);
         if context.left.contains(&path) {
             continue;

@@ -1,0 +1,130 @@
+//! Refs in tables (`extensions.refStorage=reftable`), the default of new repositories in Git 3.
+//!
+//! edt reads and writes the tables itself. Each worktree has tables of its own for HEAD and the refs
+//! that only it has. The file `tables.list` names the tables of one stack, the newest last. It is
+//! replaced under `tables.list.lock`, for whatever number of refs and log entries a transaction has.
+//! No name of a table is used twice, so equal lists have equal refs.
+
+mod stack;
+mod table;
+mod transaction;
+mod update;
+mod write;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gix::refs::Target;
+
+use super::Oid;
+use super::repo::Repo;
+use super::swap::is_per_worktree;
+use edt_io::stat::Stat;
+use edt_io::{failed, fs};
+use edt_types::Result;
+pub(super) use stack::Stack;
+use stack::list;
+pub use transaction::HeldRefs;
+pub use update::{NewLogEntry, RefUpdate};
+
+/// The value of `extensions.refStorage`.
+pub(super) const NAME: &str = "reftable";
+/// What the file HEAD has beside tables.
+pub(super) const HEAD_FILE: &str = "ref: refs/heads/.invalid\n";
+const LIST: &str = "tables.list";
+
+/// Whether the refs of the repository are in tables.
+pub(super) fn is_used(repo: &gix::Repository) -> bool {
+    let storage = repo.config_snapshot().string("extensions.refStorage");
+    storage.is_some_and(|value| value.eq_ignore_ascii_case(NAME.as_bytes()))
+}
+
+/// The commit of HEAD in a repository whose refs are in tables; the outer `None` if they are files.
+#[expect(clippy::option_option, reason = "a repository may have no commit")]
+pub(super) fn head_of(repo: &gix::Repository) -> Option<Option<Oid>> {
+    if !is_used(repo) {
+        return None;
+    }
+    let find = |git_dir: &Path, name: &str| Stack::open(git_dir).ok()?.target(name).ok()?;
+    let mut target = find(repo.git_dir(), "HEAD");
+    // Git follows as many symbolic refs.
+    for _ in 0..5 {
+        match target {
+            Some(Target::Symbolic(name)) => {
+                target = find(repo.common_dir(), &name.as_bstr().to_string());
+            }
+            Some(Target::Object(oid)) => return Some(Some(oid)),
+            None => break,
+        }
+    }
+    Some(None)
+}
+
+impl Repo {
+    /// Whether refs are in tables, not in files.
+    #[must_use]
+    pub fn has_tables(&self) -> bool {
+        self.has_tables
+    }
+
+    /// Whether the refs of this worktree are in other tables than those of all worktrees.
+    #[must_use]
+    pub fn has_own_tables(&self) -> bool {
+        self.has_tables && self.git_dir() != self.common_dir()
+    }
+
+    /// The tables with the ref `name`; `None` if refs are files.
+    pub(super) fn tables_of(&self, name: &str) -> Result<Option<Arc<Stack>>> {
+        if !self.has_tables {
+            return Ok(None);
+        }
+        let git_dir = self.stack_dir(name);
+        let fail = |error: io::Error| failed("read the refs in", &git_dir.join(NAME), &error);
+        let now = list(git_dir).map_err(fail)?;
+        let mut known = self.tables.borrow_mut();
+        if let Some(stack) = known.get(git_dir).filter(|stack| stack.has_list(&now)) {
+            return Ok(Some(Arc::clone(stack)));
+        }
+        let stack = Arc::new(Stack::open(git_dir).map_err(fail)?);
+        known.insert(git_dir.to_owned(), Arc::clone(&stack));
+        Ok(Some(stack))
+    }
+
+    /// The symbolic ref `name` of the worktree with the Git directory `git_dir`.
+    pub(super) fn symbolic_ref_in(&self, git_dir: &Path, name: &str) -> Option<String> {
+        if !self.has_tables {
+            let text = fs::read_one_block(&git_dir.join(name)).ok()?;
+            return text.strip_prefix("ref: ").map(|name| name.trim_end().to_owned());
+        }
+        match Stack::open(git_dir).ok()?.target(name).ok()?? {
+            Target::Symbolic(target) => Some(target.as_bstr().to_string()),
+            Target::Object(_) => None,
+        }
+    }
+
+    /// The version of the ref `name` in tables, in the place of the stat of its file: the number of
+    /// the update that wrote it. Each move has another number, and a merge of tables keeps it.
+    pub(super) fn table_version(&self, name: &str) -> Option<Stat> {
+        let record = self.tables_of(name).ok()??.record(name).ok()??;
+        record.target?;
+        let (dev, size, mode, uid, gid) = (0, 0, 0, 0, 0);
+        Some(Stat { dev, ino: record.update, size, mtime: (0, 0), ctime: (0, 0), mode, uid, gid })
+    }
+
+    /// The list of the tables that have `name`. Its lock is that of the tables.
+    pub(super) fn tables_list(&self, name: &str) -> PathBuf {
+        self.stack_dir(name).join(NAME).join(LIST)
+    }
+
+    /// The Git directory whose tables have `name`.
+    fn stack_dir(&self, name: &str) -> &Path {
+        let is_own = is_per_worktree(name)
+            || name.starts_with("refs/bisect/")
+            || name.starts_with("refs/rewritten/");
+        if is_own { self.git_dir() } else { self.common_dir() }
+    }
+}
+
+#[cfg(test)]
+mod tests;
