@@ -99,6 +99,8 @@ mod proposals;
 #[cfg(tier_ci)]
 mod read;
 #[cfg(tier_ci)]
+mod reftable;
+#[cfg(tier_ci)]
 mod repositories;
 #[cfg(tier_ci)]
 mod repository_kinds;

@@ -67,7 +67,7 @@ fn entries(workspace: &TestRepo, paths: &[&str]) -> Vec<String> {
 /// A complete small session: edit, create in a new directory, delete, rename; then undo all, redo
 /// all. Git must find nothing to complain of after each step, and the index keeps its version,
 /// extensions and every other entry.
-fn works(workspace: &TestRepo) {
+pub(crate) fn works(workspace: &TestRepo) {
     works_with(workspace, Stats::Fresh);
 }
 
@@ -130,7 +130,7 @@ fn works_with(workspace: &TestRepo, stats: Stats) {
 }
 
 /// Files for [`works`], with others around them in the index.
-fn files() -> Vec<(&'static str, &'static [u8])> {
+pub(crate) fn files() -> Vec<(&'static str, &'static [u8])> {
     vec![
         ("0-first.txt", b"first\n"),
         ("a.txt", b"a\n"),
@@ -245,72 +245,6 @@ fn sha256_objects() {
     let workspace = TestRepo::made(&["--object-format=sha256"], &files());
     works(&workspace);
     assert_eq!(workspace.rev("HEAD").len(), 64);
-}
-
-/// The messages of the log of `name`, newest first.
-fn messages(workspace: &TestRepo, name: &str) -> Vec<String> {
-    workspace.git(&["reflog", "show", "--format=%gs", name]).lines().map(str::to_owned).collect()
-}
-
-#[test]
-fn refs_in_tables() {
-    for format in ["sha1", "sha256"] {
-        let format = format!("--object-format={format}");
-        let workspace = TestRepo::made(&["--ref-format=reftable", &format], &files());
-        works(&workspace);
-        let head = messages(&workspace, "HEAD");
-        assert!(head.contains(&"checkout: moving from main to edt/main-1".to_owned()), "{head:?}");
-        workspace.write("b.txt", "the user's\n");
-        let status = workspace.edt(&["status"]);
-        assert_eq!(status.json["untracked"], json!(["b.txt"]), "{:#}", status.json);
-        std::fs::remove_file(workspace.root.join("b.txt")).unwrap();
-        for command in ["diff", "log", "show", "stats", "ls", "proposals"] {
-            assert_eq!(workspace.edt(&[command]).exit, 0, "{command}");
-        }
-        workspace.edt(&["land", "-m", "the work"]).landed();
-        assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
-        assert_eq!(messages(&workspace, "main")[0], "edt land: edt/main-1");
-        workspace.is_clean();
-        workspace.overwrite("a.txt", "two\n");
-        workspace.edt(&["abandon"]).landed();
-        // A session that ended within this second stays.
-        std::thread::sleep(std::time::Duration::from_millis(1100));
-        assert_eq!(workspace.edt(&["gc", "--older-than", "0"]).exit, 0);
-        assert_eq!(workspace.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main\n");
-        workspace.is_clean();
-        workspace.is_sound();
-    }
-}
-
-#[test]
-fn refs_in_tables_of_two_worktrees() {
-    let main = TestRepo::made(&["--ref-format=reftable"], &files());
-    let linked = main.root.with_file_name("linked");
-    main.git(&["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
-    let side = main.at(linked);
-    works(&side);
-    assert_eq!(side.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/side-1\n");
-    works(&main);
-    side.edt(&["land", "--into", "main"]).landed();
-    main.is_clean();
-    side.is_clean();
-    main.is_sound();
-}
-
-#[test]
-fn hooks_and_replacements_where_refs_are_in_tables() {
-    let workspace = TestRepo::made(&["--ref-format=reftable"], &files());
-    assert_eq!(workspace.edt(&["hooks", "install"]).exit, 0);
-    workspace.overwrite("a.txt", "two\n");
-    let tip = workspace.rev("edt/main-1");
-    assert!(!workspace.try_git(&["branch", "-D", "edt/main-1"]).status.success());
-    assert!(!workspace.try_git(&["update-ref", "refs/heads/edt/main-1", "main"]).status.success());
-    assert_eq!(workspace.rev("edt/main-1"), tip);
-    workspace.edt(&["land"]).landed();
-    assert_eq!(workspace.text("a.txt"), "two\n");
-    workspace.is_clean();
-    workspace.git(&["replace", "main", "main~1"]);
-    workspace.refuses(&["UNSUPPORTED_REPOSITORY"], 5, &["begin"]);
 }
 
 #[test]

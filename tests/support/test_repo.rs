@@ -395,6 +395,13 @@ impl TestRepo {
                 logs.into_iter().map(|(path, bytes)| (format!("{which} log {path}"), bytes)),
             );
         }
+        if own.join("reftable").exists() {
+            all.insert("HEAD".to_owned(), self.try_git(&["symbolic-ref", "HEAD"]).stdout);
+            for name in self.git(&["reflog", "list"]).lines() {
+                let log = self.git(&["reflog", "show", "--format=%H %gs", name]);
+                all.insert(format!("log {name}"), log.into_bytes());
+            }
+        }
         all.extend(self.locks().into_iter().map(|path| (format!("lock {path}"), Vec::new())));
         all
     }

@@ -22,6 +22,9 @@ enum Lost {
 }
 
 const BRANCH: &str = "refs/heads/edt/main-1";
+/// Refs as files, and in tables.
+const FORMATS: [&str; 2] = ["--ref-format=files", "--ref-format=reftable"];
+const FILES: &[(&str, &[u8])] = &[("a.txt", b"one\n"), ("b.txt", b"other\n")];
 
 /// A worktree whose last two edits can be lost.
 struct Cut {
@@ -33,7 +36,12 @@ struct Cut {
 impl Cut {
     /// Two edits of `a.txt`, after a first one; the inodes from before the two are kept.
     fn after_two_edits() -> Cut {
-        Cut::after_two_edits_in(TestRepo::with(&[("a.txt", b"one\n"), ("b.txt", b"other\n")]))
+        Cut::after_two_edits_in(TestRepo::with(FILES))
+    }
+
+    fn in_each_format() -> impl Iterator<Item = Cut> {
+        let made = |format: &str| Cut::after_two_edits_in(TestRepo::made(&[format], FILES));
+        FORMATS.into_iter().map(made)
     }
 
     fn after_two_edits_in(workspace: TestRepo) -> Cut {
@@ -44,6 +52,13 @@ impl Cut {
         for (name, path) in cut.places() {
             fs::hard_link(path, cut.kept.join(name)).unwrap();
         }
+        if let Some(tables) = cut.tables() {
+            fs::create_dir(cut.kept.join("reftable")).unwrap();
+            for table in fs::read_dir(tables).unwrap().map(|entry| entry.unwrap().path()) {
+                let kept = cut.kept.join("reftable").join(table.file_name().unwrap());
+                fs::hard_link(table, kept).unwrap();
+            }
+        }
         let before = cut.all_objects();
         cut.workspace.overwrite("a.txt", "three\n");
         cut.workspace.overwrite("a.txt", "four\n");
@@ -51,13 +66,18 @@ impl Cut {
         Cut { objects, ..cut }
     }
 
-    fn places(&self) -> [(&'static str, PathBuf); 3] {
+    fn places(&self) -> Vec<(&'static str, PathBuf)> {
         let git = self.workspace.git_dir("--git-dir");
-        [
-            ("file", self.workspace.root.join("a.txt")),
-            ("branch", git.join(BRANCH)),
-            ("index", git.join("index")),
-        ]
+        let mut places =
+            vec![("file", self.workspace.root.join("a.txt")), ("index", git.join("index"))];
+        if self.tables().is_none() {
+            places.push(("branch", git.join(BRANCH)));
+        }
+        places
+    }
+
+    fn tables(&self) -> Option<PathBuf> {
+        Some(self.workspace.git_dir("--git-common-dir").join("reftable")).filter(|dir| dir.exists())
     }
 
     fn all_objects(&self) -> Vec<PathBuf> {
@@ -85,6 +105,11 @@ impl Cut {
             if lost == which || lost == Lost::Everything {
                 fs::rename(self.kept.join(name), path).unwrap();
             }
+        }
+        let tables = self.tables().filter(|_| matches!(lost, Lost::Branch | Lost::Everything));
+        if let Some(tables) = tables {
+            fs::remove_dir_all(&tables).unwrap();
+            fs::rename(self.kept.join("reftable"), tables).unwrap();
         }
         if lost == Lost::Objects || lost == Lost::Everything {
             for (i, object) in self.objects.iter().enumerate() {
@@ -118,8 +143,12 @@ impl Cut {
 
 #[test]
 fn an_answered_edit_is_recovered_after_a_power_cut() {
-    for lost in [Lost::File, Lost::Branch, Lost::Objects, Lost::Index, Lost::Everything] {
-        let cut = Cut::after_two_edits();
+    let all = [Lost::File, Lost::Branch, Lost::Objects, Lost::Index, Lost::Everything];
+    for (lost, cut) in
+        all.into_iter().flat_map(|lost| Cut::in_each_format().map(move |cut| (lost, cut)))
+    {
+        let log = || cut.workspace.git(&["reflog", "show", "--format=%H %gs", "edt/main-1"]);
+        let logged = log();
         let (tip, files) = (cut.workspace.rev("HEAD"), cut.workspace.files());
         cut.lose(lost);
         let answer = cut.workspace.edt(&["status"]);
@@ -127,6 +156,7 @@ fn an_answered_edit_is_recovered_after_a_power_cut() {
         assert_eq!(cut.workspace.rev("HEAD"), tip, "{lost:?}: the branch");
         same(&files, &cut.workspace.files());
         assert_eq!(cut.workspace.status(), "", "{lost:?}");
+        assert_eq!(log(), logged, "{lost:?}");
         cut.workspace.is_sound();
         assert_eq!(
             cut.workspace.edt(&["status"]).json["recovered"],
@@ -452,34 +482,37 @@ fn later_user_changes_stay_after_a_restart() {
 
 #[test]
 fn a_branch_that_the_user_moved_back_stays_there_after_a_restart() {
-    let cut = Cut::after_two_edits();
-    cut.workspace.git(&["reset", "--quiet", "--keep", "HEAD~1"]);
-    let (tip, files) = (cut.workspace.rev("HEAD"), cut.workspace.files());
-    cut.restart();
-    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
-    assert_eq!(cut.workspace.rev("HEAD"), tip);
-    same(&files, &cut.workspace.files());
-    assert_eq!(cut.workspace.status(), "");
+    for cut in Cut::in_each_format() {
+        cut.workspace.git(&["reset", "--quiet", "--keep", "HEAD~1"]);
+        let (tip, files) = (cut.workspace.rev("HEAD"), cut.workspace.files());
+        cut.restart();
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert_eq!(cut.workspace.rev("HEAD"), tip);
+        same(&files, &cut.workspace.files());
+        assert_eq!(cut.workspace.status(), "");
+    }
 }
 
 #[test]
 fn a_user_who_switched_away_is_not_switched_back_after_a_restart() {
-    let cut = Cut::after_two_edits();
-    cut.workspace.git(&["switch", "--quiet", "main"]);
-    cut.restart();
-    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
-    assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/main");
-    assert_eq!(
-        (cut.workspace.text("a.txt"), cut.workspace.status()),
-        ("one\n".to_owned(), String::new())
-    );
+    for cut in Cut::in_each_format() {
+        cut.workspace.git(&["switch", "--quiet", "main"]);
+        cut.restart();
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/main");
+        assert_eq!(
+            (cut.workspace.text("a.txt"), cut.workspace.status()),
+            ("one\n".to_owned(), String::new())
+        );
+    }
 }
 
 /// The refs of a new session are on disk before the answer: what is missing was deleted.
 #[test]
 fn a_session_that_the_user_deleted_does_not_come_back_after_a_restart() {
-    for no_switch in [false, true] {
-        let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    let all = FORMATS.into_iter().flat_map(|format| [false, true].map(|it| (it, format)));
+    for (no_switch, format) in all {
+        let workspace = TestRepo::made(&[format], FILES);
         let args = &["begin", "s", "--no-switch"][..if no_switch { 3 } else { 2 }];
         workspace.edt(args).landed();
         workspace.git(&["switch", "--quiet", "main"]);
@@ -503,16 +536,17 @@ fn a_session_that_the_user_deleted_does_not_come_back_after_a_restart() {
 /// The usual way to remove a secret from a repository.
 #[test]
 fn a_purged_edit_stays_purged_after_an_orderly_restart() {
-    let cut = Cut::after_two_edits();
-    cut.restart_with_header(true);
-    let git = |args: &[&str]| cut.workspace.git(args);
-    git(&["reset", "--quiet", "--hard", "HEAD~1"]);
-    git(&["reflog", "expire", "--expire=now", "--all"]);
-    git(&["gc", "--quiet", "--prune=now"]);
-    let tip = cut.workspace.rev("HEAD");
-    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
-    assert_eq!((cut.workspace.rev("HEAD"), cut.workspace.status().as_str()), (tip, ""));
-    assert_eq!(cut.workspace.text("a.txt"), "three\n");
+    for cut in Cut::in_each_format() {
+        cut.restart_with_header(true);
+        let git = |args: &[&str]| cut.workspace.git(args);
+        git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+        git(&["reflog", "expire", "--expire=now", "--all"]);
+        git(&["gc", "--quiet", "--prune=now"]);
+        let tip = cut.workspace.rev("HEAD");
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert_eq!((cut.workspace.rev("HEAD"), cut.workspace.status().as_str()), (tip, ""));
+        assert_eq!(cut.workspace.text("a.txt"), "three\n");
+    }
 }
 
 /// The log of the branch then ends with a line of edt, or has no line of edt at all.
@@ -545,8 +579,8 @@ fn a_branch_that_the_user_put_back_stays_there_although_its_log_does_not_say_so(
 /// Its journal has no record of the branch; the first worktree's has.
 #[test]
 fn an_undo_in_another_worktree_outlives_a_restart() {
-    for is_orderly in [true, false] {
-        let cut = Cut::after_two_edits();
+    let all = [true, false].into_iter();
+    for (is_orderly, cut) in all.flat_map(|it| Cut::in_each_format().map(move |cut| (it, cut))) {
         cut.workspace.git(&["switch", "--quiet", "main"]);
         let other = cut.workspace.at(cut.workspace.root.with_file_name("other"));
         let place = other.root.to_str().unwrap();
@@ -725,8 +759,9 @@ fn a_restart_without_a_loss_changes_nothing() {
             w.git(&["stash", "--quiet"]);
         }),
     ];
-    for (name, act) in acts {
-        let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n")]);
+    let both = FORMATS.into_iter().flat_map(|format| acts.map(|(name, act)| (name, act, format)));
+    for (name, act, format) in both {
+        let workspace = TestRepo::made(&[format], FILES);
         workspace.edt(&["begin", "s"]).landed();
         for text in ["two\n", "three\n", "four\n"] {
             workspace.overwrite("a.txt", text);
@@ -826,16 +861,18 @@ fn an_empty_ref_after_a_power_cut_is_restored() {
 
 #[test]
 fn a_restart_writes_no_reflog_line_twice() {
-    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
-    workspace.overwrite("a.txt", "two\n");
-    workspace.overwrite("a.txt", "three\n");
-    workspace.git(&["switch", "--quiet", "main"]);
-    let logs =
-        || workspace.snapshot().into_iter().filter(|(name, _)| name.contains(" log ")).collect();
-    let before = logs();
-    let journal =
-        File::options().write(true).open(workspace.root.join(".git/edt/main/journal")).unwrap();
-    journal.write_all_at(&[0xee; 16], 36).unwrap();
-    assert_eq!(workspace.edt(&["status"]).exit, 0);
-    same(&before, &logs());
+    for format in FORMATS {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.overwrite("a.txt", "two\n");
+        workspace.overwrite("a.txt", "three\n");
+        workspace.git(&["switch", "--quiet", "main"]);
+        let logs =
+            || workspace.snapshot().into_iter().filter(|(name, _)| name.contains("log ")).collect();
+        let before = logs();
+        let journal =
+            File::options().write(true).open(workspace.root.join(".git/edt/main/journal")).unwrap();
+        journal.write_all_at(&[0xee; 16], 36).unwrap();
+        assert_eq!(workspace.edt(&["status"]).exit, 0);
+        same(&before, &logs());
+    }
 }

@@ -116,6 +116,10 @@ impl Repo {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the ref still exists.
     pub fn drop_created_ref(&self, name: &str, to: Oid) -> Result<()> {
         if self.has_tables() {
+            // Whoever holds the lock: there may be nothing to do.
+            if self.ref_value(name)? != Some(to) {
+                return Ok(());
+            }
             return self.change_refs(&[RefUpdate::Drop { name, from: to }], &[]);
         }
         let path = self.ref_path(name);
@@ -238,6 +242,9 @@ impl Repo {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the ref still exists.
     pub fn delete_symbolic_ref(&self, name: &str, at: &str) -> Result<()> {
         if self.has_tables() {
+            if self.symbolic_ref(name)?.as_deref() != Some(at) {
+                return Ok(());
+            }
             return self.change_refs(&[RefUpdate::Unpoint { name, at }], &[]);
         }
         let path = self.ref_path(name);

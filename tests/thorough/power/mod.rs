@@ -67,7 +67,11 @@ fn state(workspace: &TestRepo) -> Result<State, String> {
     let status = String::from_utf8_lossy(&status.stdout).into_owned();
     // Trees, not commits: a checkpoint by the recovery has its own time.
     let refs = workspace.git(&["for-each-ref", "--format=%(refname) %(objectname)"]);
-    let head = fs::read_to_string(workspace.root.join(".git/HEAD")).unwrap();
+    let head = if workspace.exists(".git/reftable") {
+        workspace.git(&["symbolic-ref", "HEAD"])
+    } else {
+        fs::read_to_string(workspace.root.join(".git/HEAD")).unwrap()
+    };
     // An empty directory after a cut does no harm, and may be the user's.
     let files =
         workspace.files().into_iter().filter(|(_, bytes)| bytes != b"a directory").collect();

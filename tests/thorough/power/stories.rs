@@ -7,12 +7,14 @@ use crate::test_repo::TestRepo;
 
 /// A session with one edit.
 fn workspace(switched: bool) -> TestRepo {
-    let workspace = TestRepo::with(&[
-        ("a.txt", b"one\n"),
-        ("b.txt", b"b\n"),
-        ("dir/c.txt", b"c\n"),
-        ("z.txt", b"z\n"),
-    ]);
+    workspace_made(&[], switched)
+}
+
+fn workspace_made(flags: &[&str], switched: bool) -> TestRepo {
+    let workspace = TestRepo::made(
+        flags,
+        &[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("dir/c.txt", b"c\n"), ("z.txt", b"z\n")],
+    );
     // The hooks that Git brings along as examples only cost time here.
     let _ = std::fs::remove_dir_all(workspace.root.join(".git/hooks"));
     workspace.edt(if switched { &["begin", "s"] } else { &["begin", "s", "--no-switch"] }).landed();
@@ -229,4 +231,42 @@ fn an_abandoned_session() {
 #[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_abandoned_session_without_switching() {
     survives_cuts("abandon, without switching", workspace(false), vec![call(&["abandon"])]);
+}
+
+const TABLES: &[&str] = &["--ref-format=reftable"];
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn edits_with_refs_in_tables() {
+    let workspace = workspace_made(TABLES, true);
+    survives_cuts("edits, tables", workspace, vec![edit("three\n"), several(), call(&["undo"])]);
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn edits_without_switching_with_refs_in_tables() {
+    let workspace = workspace_made(TABLES, false);
+    survives_cuts("edits without switching, tables", workspace, vec![edit("three\n"), several()]);
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn the_beginning_of_a_session_with_refs_in_tables() {
+    let workspace = TestRepo::made(TABLES, &[("a.txt", b"one\n"), ("z.txt", b"z\n")]);
+    let _ = std::fs::remove_dir_all(workspace.root.join(".git/hooks"));
+    survives_cuts("begin, tables", workspace, vec![call(&["begin", "s"]), edit("three\n")]);
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn a_landing_with_refs_in_tables() {
+    let workspace = workspace_made(TABLES, true);
+    survives_cuts("land, tables", workspace, vec![edit("three\n"), call(&["land"])]);
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn an_abandoned_session_with_refs_in_tables() {
+    let workspace = workspace_made(TABLES, true);
+    survives_cuts("abandon, tables", workspace, vec![edit("three\n"), call(&["abandon"])]);
 }

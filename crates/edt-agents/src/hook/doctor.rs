@@ -240,10 +240,17 @@ fn file_system(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
     Ok(vec![one])
 }
 
+/// The lock of the refs in tables.
+const TABLES_LOCK: &str = "reftable/tables.list.lock";
+
 fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
     let mut results = Vec::new();
-    for name in ["index.lock", "HEAD.lock", "config.lock", "reftable/tables.list.lock"] {
-        let path = context.git_dir.join(name);
+    let names = ["index.lock", "HEAD.lock", "config.lock", TABLES_LOCK];
+    let mut paths = names.map(|name| context.git_dir.join(name)).to_vec();
+    if context.git_dir != context.location.common {
+        paths.push(context.location.common.join(TABLES_LOCK));
+    }
+    for path in paths {
         if context.left.contains(&path) {
             continue;
         }

@@ -41,8 +41,14 @@ impl<'a> BranchRenames<'a> {
     /// Whether the branch was a session's under another name, according to its reflog.
     ///
     /// # Errors
-    /// `IO_ERROR`.
+    /// `IO_ERROR`, `PROGRAM_NOT_FOUND`.
     pub fn was_session(&self, name: &str) -> Result<bool> {
+        // The log of a table is no file.
+        if self.common.join("reftable").symlink_metadata().is_ok() {
+            let show = ["reflog", "show", "--format=%x09%gs", name, "--"];
+            let log = self.git.run(&show, b"")?;
+            return Ok(memchr::memmem::find(&log.stdout, WAS_SESSION).is_some());
+        }
         Ok(read(&self.log(name))?
             .is_some_and(|log| memchr::memmem::find(&log, WAS_SESSION).is_some()))
     }

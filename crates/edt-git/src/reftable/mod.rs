@@ -5,6 +5,7 @@
 //! replaced under `tables.list.lock`, for whatever number of refs and log entries a transaction has.
 //! No name of a table is used twice, so equal lists have equal refs.
 
+mod record;
 mod stack;
 mod table;
 mod transaction;

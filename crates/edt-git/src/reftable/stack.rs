@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use gix::refs::Target;
 
-use super::table::{LogEntry, RefRecord, Table};
+use super::record::{LogEntry, RefRecord};
+use super::table::Table;
 use super::{LIST, NAME};
 use edt_io::clock::Countdown;
 use edt_io::file::{File, OpenMode};

@@ -8,17 +8,12 @@ use std::io;
 use std::path::Path;
 
 use flate2::{Decompress, FlushDecompress};
-use gix::refs::{FullName, Target};
 
-use super::super::Oid;
+use super::record::{Bytes, INDEX, LOG, LogRecord, REFS, RawRecord, RefRecord, number};
 use edt_io::file::{File, OpenMode};
 use edt_types::text::Shown as _;
 
 pub(super) const MAGIC: &[u8] = b"REFT";
-/// The kinds of blocks that are read; the others map objects to refs.
-pub(super) const REFS: u8 = b'r';
-pub(super) const LOG: u8 = b'g';
-pub(super) const INDEX: u8 = b'i';
 /// The length of a block's kind and length.
 pub(super) const BLOCK_HEADER: usize = 4;
 /// How much is read before the length of a block is known: Git's usual length of one.
@@ -57,43 +52,6 @@ struct Section {
     end: u64,
     /// The place of the index; 0 if there is none.
     index: u64,
-}
-
-/// What a table says of a ref.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RefRecord {
-    pub(super) name: String,
-    /// The number of the update that wrote it.
-    pub(super) update: u64,
-    /// `None` if the ref was deleted.
-    pub(super) target: Option<Target>,
-}
-
-/// A record as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RawRecord {
-    pub(super) key: Vec<u8>,
-    /// 0 for what was deleted.
-    pub(super) kind: u8,
-    /// The number of the update; 0 for a log entry, whose key has it.
-    pub(super) update: u64,
-    pub(super) value: Vec<u8>,
-}
-
-/// What a table says of a log entry: the number of the update, and the entry; `None` if it was
-/// deleted.
-pub(super) type LogRecord = (u64, Option<LogEntry>);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LogEntry {
-    pub(super) from: Oid,
-    pub(super) to: Oid,
-    pub(super) name: String,
-    pub(super) mail: String,
-    pub(super) seconds: u64,
-    /// The offset from UTC as Git writes it: `-130` is one hour and 30 minutes to the west.
-    pub(super) zone: i16,
-    pub(super) message: String,
 }
 
 impl Table {
@@ -158,6 +116,11 @@ impl Table {
         self.size.saturating_sub(2 * self.header.len as u64 + 43)
     }
 
+    /// Syncs the table, which Git does not do by default.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
     /// Every ref.
     pub(super) fn all_refs(&self) -> io::Result<Vec<RawRecord>> {
         self.all(self.refs, REFS)
@@ -173,7 +136,7 @@ impl Table {
         self.scan(section, kind, b"", |key, what, rest| {
             let update = if kind == REFS { self.update(rest)? } else { 0 };
             let before = rest.0;
-            self.skip_value(kind, what, rest)?;
+            rest.skip_value(self.header.hash, kind, what)?;
             let value = before[..before.len() - rest.0.len()].to_vec();
             found.push(RawRecord { key: key.to_vec(), kind: what, update, value });
             Some(true)
@@ -199,7 +162,7 @@ impl Table {
                 return Some(false);
             }
             let update = self.update(rest)?;
-            found.push(RefRecord { name, update, target: self.value(kind, rest)? });
+            found.push(RefRecord { name, update, target: rest.target(self.header.hash, kind)? });
             Some(true)
         })?;
         Ok(found)
@@ -213,7 +176,7 @@ impl Table {
             let Some(update) = key.strip_prefix(start.as_slice()) else { return Some(false) };
             // The number is inverted, so that the newest entry comes first.
             let update = !number(update, 0, 8)?;
-            let entry = if kind == 0 { None } else { Some(self.entry(rest)?) };
+            let entry = if kind == 0 { None } else { Some(rest.entry(self.header.hash)?) };
             found.push((update, entry));
             Some(true)
         })?;
@@ -376,53 +339,7 @@ impl Table {
         if kind == REFS {
             rest.number()?;
         }
-        self.skip_value(kind, what, rest)
-    }
-
-    fn skip_value(&self, kind: u8, what: u8, rest: &mut Bytes<'_>) -> Option<()> {
-        match (kind, what) {
-            // Whatever it names.
-            (REFS, 3) => rest.text().map(drop),
-            (REFS, _) => self.value(what, rest).map(drop),
-            (_, 0) => Some(()),
-            _ => self.entry(rest).map(drop),
-        }
-    }
-
-    /// The value of a ref; the inner `None` if it was deleted.
-    #[expect(clippy::option_option, reason = "the outer one is a damaged record")]
-    fn value(&self, kind: u8, rest: &mut Bytes<'_>) -> Option<Option<Target>> {
-        Some(match kind {
-            0 => None,
-            1 => Some(Target::Object(self.oid(rest)?)),
-            2 => {
-                let oid = self.oid(rest)?;
-                // The object that the tag names.
-                self.oid(rest)?;
-                Some(Target::Object(oid))
-            }
-            3 => {
-                let target = FullName::try_from(rest.text()?).ok()?;
-                Some(Target::Symbolic(target))
-            }
-            _ => return None,
-        })
-    }
-
-    fn entry(&self, rest: &mut Bytes<'_>) -> Option<LogEntry> {
-        Some(LogEntry {
-            from: self.oid(rest)?,
-            to: self.oid(rest)?,
-            name: rest.text()?,
-            mail: rest.text()?,
-            seconds: rest.number()?,
-            zone: i16::from_be_bytes(rest.take(2)?.try_into().ok()?),
-            message: rest.text()?,
-        })
-    }
-
-    fn oid(&self, rest: &mut Bytes<'_>) -> Option<Oid> {
-        Oid::try_from(rest.take(self.header.hash)?).ok()
+        rest.skip_value(self.header.hash, kind, what)
     }
 
     fn damaged(&self) -> io::Error {
@@ -437,45 +354,6 @@ struct Block {
     next: u64,
 }
 
-/// What is left of a block.
-struct Bytes<'b>(&'b [u8]);
-
-impl<'b> Bytes<'b> {
-    fn take(&mut self, len: usize) -> Option<&'b [u8]> {
-        let (taken, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    /// A number of variable length, as Git stores the offsets in packs.
-    fn number(&mut self) -> Option<u64> {
-        let mut byte = self.take(1)?[0];
-        let mut value = u64::from(byte & 0x7f);
-        while byte & 0x80 != 0 {
-            byte = self.take(1)?[0];
-            value = value.checked_add(1)?.checked_mul(128)? | u64::from(byte & 0x7f);
-        }
-        Some(value)
-    }
-
-    fn text(&mut self) -> Option<String> {
-        let len = usize::try_from(self.number()?).ok()?;
-        Some(String::from_utf8_lossy(self.take(len)?).into_owned())
-    }
-
-    /// Makes `key` the key of the next record, and returns the record's kind.
-    fn key(&mut self, key: &mut Vec<u8>) -> Option<u8> {
-        let same = usize::try_from(self.number()?).ok()?;
-        let more = self.number()?;
-        if same > key.len() {
-            return None;
-        }
-        key.truncate(same);
-        key.extend_from_slice(self.take(usize::try_from(more >> 3).ok()?)?);
-        u8::try_from(more & 7).ok()
-    }
-}
-
 /// The header of a table; `None` if it is none.
 fn header(bytes: &[u8]) -> Option<Header> {
     let version = *bytes.strip_prefix(MAGIC)?.first()?;
@@ -488,12 +366,6 @@ fn header(bytes: &[u8]) -> Option<Header> {
         _ => return None,
     };
     Some(Header { len, updates, block, hash })
-}
-
-/// The number in `len` bytes at `at`, most significant first.
-fn number(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
-    let bytes = bytes.get(at..at + len)?;
-    Some(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
 fn damaged(path: &Path) -> io::Error {

@@ -5,8 +5,9 @@
 //! new one, and perhaps the lock, a table that no list names, or tables that were merged. The next
 //! call removes these.
 //!
-//! A torn table or list would lose every ref. So the table, its name and the new list are synced
-//! before the rename, at any durability.
+//! A torn table or list would lose every ref. So the new table, those of Git that remain, their
+//! names and the new list are synced before the rename, at any durability. Tables that were merged
+//! are removed once the rename is synced.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -54,10 +55,14 @@ impl HeldRefs {
             self.remove_table();
             return Err(error);
         }
-        for table in &self.merged {
-            let _ = fs::remove_file(table);
+        // After a power failure the old list would name tables that are gone. If this fails, the next
+        // change tries again.
+        if self.merged.is_empty() || sync_directory(&self.list).is_ok() {
+            for table in &self.merged {
+                let _ = fs::remove_file(table);
+            }
+            let _ = fs::remove_file(&self.staged);
         }
-        let _ = fs::remove_file(&self.staged);
         Ok(())
     }
 
@@ -112,6 +117,9 @@ impl Repo {
         self.write_table(&staged, &bytes)?;
         let mut held =
             HeldRefs { lock: Some(lock), table: staged.clone(), staged, list, merged: Vec::new() };
+        // The new list is synced: it must not name what a power failure can tear.
+        let unsynced = stack.tables()[merged..].iter();
+        unsynced.map(Table::sync).collect::<io::Result<()>>().map_err(unreadable)?;
         held.table = self.name_table(name, &held.staged, contents.updates())?;
         let kept = stack.tables()[merged..].iter().rev().map(|table| format!("{}\n", table.name()));
         let added = held.table.file_name().unwrap_or_default().to_string_lossy();
@@ -160,6 +168,9 @@ impl Repo {
         // Before it has a name, the table may be incomplete.
         let range = Table::open(&staged).map(|table| table.updates());
         let is_replacing = tables.iter().any(|(name, _)| is_listed(name) && is_own(name));
+        if is_replacing {
+            file::sync(&directory).map_err(|error| failed("sync", &directory, &error))?;
+        }
         for (name, (first, last)) in &tables {
             let is_within = range.as_ref().is_ok_and(|range| range.0 <= *first && *last <= range.1);
             if !is_listed(name) && (is_own(name) || is_replacing && is_within) {
@@ -219,6 +230,10 @@ impl Repo {
     pub fn tables_dir(&self, name: &str) -> PathBuf {
         self.stack_dir(name).join(NAME)
     }
+}
+
+fn sync_directory(list: &Path) -> io::Result<()> {
+    file::sync(list.parent().unwrap_or(list))
 }
 
 /// Adds the newest tables to `contents` while they are small. Returns the bytes of the new table,

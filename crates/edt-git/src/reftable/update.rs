@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use gix::refs::Target;
 
+use super::record::LogEntry;
 use super::stack::Stack;
-use super::table::LogEntry;
 use super::write::{Contents, NewValue};
 use crate::Oid;
 use crate::identity::Role;

@@ -7,7 +7,8 @@ use std::io::{self, Write as _};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use super::table::{BLOCK_HEADER, INDEX, LOG, LogEntry, MAGIC, REFS, RawRecord, Table};
+use super::record::{INDEX, LOG, LogEntry, REFS, RawRecord};
+use super::table::{BLOCK_HEADER, MAGIC, Table};
 use crate::Oid;
 
 /// The length of a block of refs or of an index. A block of log entries is as long before it is
