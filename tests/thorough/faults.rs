@@ -302,7 +302,15 @@ const FILES: &[(&str, &[u8])] =
     &[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("dir/c.txt", b"c\n"), ("z.txt", b"z\n")];
 
 fn plain() -> TestRepo {
-    let workspace = TestRepo::with(FILES);
+    plain_made(&[])
+}
+
+fn plain_in_tables() -> TestRepo {
+    plain_made(&["--ref-format=reftable"])
+}
+
+fn plain_made(flags: &[&str]) -> TestRepo {
+    let workspace = TestRepo::made(flags, FILES);
     workspace.write("run.sh", "#!/bin/sh\n");
     std::fs::set_permissions(
         workspace.root.join("run.sh"),
@@ -315,7 +323,14 @@ fn plain() -> TestRepo {
 }
 
 fn session(switched: bool) -> TestRepo {
-    let workspace = plain();
+    session_in(plain(), switched)
+}
+
+fn session_in_tables(switched: bool) -> TestRepo {
+    session_in(plain_in_tables(), switched)
+}
+
+fn session_in(workspace: TestRepo, switched: bool) -> TestRepo {
     workspace.edt(if switched { &["begin", "s"] } else { &["begin", "s", "--no-switch"] }).landed();
     workspace.overwrite("a.txt", "two\n");
     workspace
@@ -726,6 +741,17 @@ fn an_abandoned_session_with_a_special_start() {
             abandoned_before,
             leave,
         );
+    });
+}
+
+#[test]
+fn refs_in_tables() {
+    alone("refs_in_tables", || {
+        let session = session_in_tables;
+        in_both_modes(["edit, tables", "edit, tables, without switching"], session, edit);
+        in_both_modes(["land, tables", "land, tables, without switching"], session, landing);
+        in_both_modes(["abandon, tables", "abandon, tables, without switching"], session, leave);
+        meets_faults("begin, tables", plain_in_tables, begin_switched);
     });
 }
 
@@ -1262,6 +1288,17 @@ impl State {
         refs.extend(below.into_iter().filter(|(name, bytes)| kept(name, bytes)));
         for name in ["HEAD", "packed-refs"] {
             refs.extend(std::fs::read(git.join(name)).ok().map(|bytes| (name.to_owned(), bytes)));
+        }
+        if git.join("reftable").exists() {
+            let ask: [&[&str]; 3] = [
+                &["symbolic-ref", "HEAD"],
+                &["for-each-ref"],
+                &["log", "--walk-reflogs", "--all", "--format=%gD %H %gs"],
+            ];
+            for args in ask {
+                let done = std::process::Command::new("git").current_dir(root).args(args).output();
+                refs.insert(args[0].to_owned(), done.unwrap().stdout);
+            }
         }
         let mut private = Snapshot::new();
         walk(&git.join("edt/private"), "", &mut private);

@@ -118,8 +118,7 @@ impl Repo {
         let mut held =
             HeldRefs { lock: Some(lock), table: staged.clone(), staged, list, merged: Vec::new() };
         // The new list is synced: it must not name what a power failure can tear.
-        let unsynced = stack.tables()[merged..].iter();
-        unsynced.map(Table::sync).collect::<io::Result<()>>().map_err(unreadable)?;
+        stack.tables()[merged..].iter().try_for_each(Table::sync).map_err(unreadable)?;
         held.table = self.name_table(name, &held.staged, contents.updates())?;
         let kept = stack.tables()[merged..].iter().rev().map(|table| format!("{}\n", table.name()));
         let added = held.table.file_name().unwrap_or_default().to_string_lossy();
@@ -197,7 +196,7 @@ impl Repo {
         let fail = |error: &io::Error| failed("make a table in", &directory, error);
         let random = RandomState::new();
         for attempt in 0..8 {
-            let number = random.hash_one((clock::process_id(), attempt, last)) as u32;
+            let number = random.hash_one((clock::process_id(), attempt, last)) >> 32;
             let table = directory.join(format!("0x{first:012x}-0x{last:012x}-{number:08x}.ref"));
             match fs::link(staged, &table) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

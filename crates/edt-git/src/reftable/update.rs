@@ -163,7 +163,9 @@ fn entry(repo: &Repo, log: &NewLogEntry<'_>) -> Result<LogEntry> {
     let (mail, date) = rest.split_once("> ").unwrap_or((rest, ""));
     let (seconds, zone) = date.split_once(' ').unwrap_or((date, ""));
     let mut message = log.message.replace('\n', " ");
-    message.truncate(message.floor_char_boundary(MAX_MESSAGE));
+    while message.len() > MAX_MESSAGE {
+        message.pop();
+    }
     Ok(LogEntry {
         from: log.from,
         to: log.to,
