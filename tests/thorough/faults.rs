@@ -1378,6 +1378,9 @@ fn leftovers(root: &Path, hands: Hands) -> Vec<String> {
         "edt/main/lock",
         "edt/main/ref",
         "edt/main/head",
+        "edt/main/tables",
+        // Of a call that was killed while it wrote a table, or while it removed merged ones.
+        "edt/main/tables.new",
         // Of a call that was killed while it wrote the packed refs again.
         "edt/main/packed",
         "edt/main/told",

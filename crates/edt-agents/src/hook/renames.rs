@@ -43,7 +43,7 @@ impl<'a> BranchRenames<'a> {
     /// # Errors
     /// `IO_ERROR`, `PROGRAM_NOT_FOUND`.
     pub fn was_session(&self, name: &str) -> Result<bool> {
-        // The log of a table is no file.
+        // Logs in tables are not files.
         if self.common.join("reftable").symlink_metadata().is_ok() {
             let show = ["reflog", "show", "--format=%x09%gs", name, "--"];
             let log = self.git.run(&show, b"")?;
