@@ -2,8 +2,9 @@
 //! the power goes at a random event, a *user* acts first, and then edt is called.
 //!
 //! Needs root, loop devices, FUSE and the programs that make the file systems; prints what it skips
-//! without them. `EDT_FILESYSTEMS_SECONDS` is the time for each row in the tier `all`, and
-//! `EDT_FILESYSTEMS_OTHER` another edt that is put through the same.
+//! without them. `EDT_FILESYSTEMS_SECONDS` is the time for each row in the tier `all`,
+//! `EDT_FILESYSTEMS_OTHER` another edt that is put through the same, and `EDT_FILESYSTEMS_REFS` the
+//! format of the refs (`reftable`).
 
 #[path = "filesystems/judge.rs"]
 mod judge;

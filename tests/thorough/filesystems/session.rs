@@ -71,7 +71,7 @@ pub(super) fn state(repo: &TestRepo) -> Result<State, String> {
     };
     let status = git(&["status", "--porcelain", "--untracked-files=all"])?;
     let refs = git(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
-    let head = fs::read_to_string(repo.root.join(".git/HEAD")).unwrap_or_default();
+    let head = git(&["rev-parse", "--symbolic-full-name", "HEAD"])?;
     let tree = tree(&git(&["ls-tree", "-r", "HEAD"])?);
     let files = repo.files().into_iter().filter(|(_, bytes)| bytes != b"a directory").collect();
     Ok(State { files, head, refs, status, tree })
@@ -88,7 +88,9 @@ fn tree(text: &str) -> BTreeMap<String, String> {
 /// A repository with twenty files, and one that no step edits.
 pub(super) fn prepare(repo: &TestRepo, _: &Who) {
     fs::create_dir_all(&repo.root).unwrap();
-    repo.git(&["init", "--quiet", "--initial-branch=main"]);
+    let refs = std::env::var("EDT_FILESYSTEMS_REFS").unwrap_or_else(|_| "files".to_owned());
+    let refs = format!("--ref-format={refs}");
+    repo.git(&["init", "--quiet", "--initial-branch=main", &refs]);
     repo.git(&["config", "user.name", "A User"]);
     repo.git(&["config", "user.email", "user@example.com"]);
     let mut dice = Dice::new(1);
