@@ -388,7 +388,10 @@ impl Place<'_> {
         let until = CpuLimit::new(MAX_TIME);
         let kept = parse(self.language, &body, &|| until.is_over()).ok();
         let mut start = lines[0].len() + 1;
-        let is_absolute = own == target || own.is_empty() && is_absolute(&lines[1..], target);
+        // Python ends a block by indentation alone; a bracket ends an expression.
+        let by_indentation = self.language.name == "python";
+        let is_absolute =
+            own == target || own.is_empty() && is_absolute(&lines[1..], target, by_indentation);
         let mut out = lines[0][own.len()..].to_vec();
         for line in &lines[1..] {
             out.push(b'\n');
@@ -476,8 +479,8 @@ fn indent_before(text: &[u8], rest: &[u8]) -> usize {
 }
 
 /// Whether all lines but the first have the indentation of the file already: they are deeper than
-/// `target`, or the last one closes the block there.
-fn is_absolute(rest: &[&[u8]], target: &[u8]) -> bool {
+/// `target`, or the last one closes the block there, unless a block ends `by_indentation`.
+fn is_absolute(rest: &[&[u8]], target: &[u8], by_indentation: bool) -> bool {
     let is_filled = |line: &&[u8]| !line.trim_ascii().is_empty();
     let lines = rest.iter().copied().filter(|line| !line.starts_with(b"#"));
     let lines: Vec<&[u8]> = lines.filter(is_filled).collect();
@@ -486,7 +489,8 @@ fn is_absolute(rest: &[&[u8]], target: &[u8]) -> bool {
         return false;
     }
     let is_deeper = |line: &&[u8]| indent(line) > target.len();
-    let closes = last.trim_ascii_start().first().is_some_and(|byte| b"})]".contains(byte));
+    let bracket = last.trim_ascii_start().first().is_some_and(|byte| b"})]".contains(byte));
+    let closes = bracket && !by_indentation;
     lines.iter().all(is_deeper) && !closes || closes && !is_deeper(last)
 }
 
@@ -696,6 +700,16 @@ mod tests {
             assert_eq!(
                 replaced("a.py", python, "x", new),
                 "class A:\n    def x(self):\n        if 1:\n            return 2\n",
+                "{new}"
+            );
+        }
+        for new in [
+            "def x(self):\n    return (\n        2\n    )",
+            "def x(self):\n        return (\n            2\n        )",
+        ] {
+            assert_eq!(
+                replaced("a.py", python, "x", new),
+                "class A:\n    def x(self):\n        return (\n            2\n        )\n",
                 "{new}"
             );
         }
