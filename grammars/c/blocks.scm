@@ -1,6 +1,7 @@
-; `if (x > N) x -= N;` twice has another effect than once.
+; `if (x > N) x -= N;` and `if (i < N) { a[i++] = 0; }` twice have another effect than once.
 ((if_statement) @compound
-  (#not-match? @compound "^if[^{};]*([-+*/%^|&]|<<|>>)=[^{};]*;$"))
+  (#not-match? @compound "^if[^{};]*([-+*/%^|&]|<<|>>)=[^{};]*;$")
+  (#not-match? @compound "^if[^{};]*[{]?[^{};]*([+][+]|--)[^{};]*;[ \t\r\n]*[}]?$"))
 
 [
   (for_statement)

@@ -65,6 +65,10 @@ impl Parsed<'_> {
         visit(&mut self.tree.walk(), |node, parent| {
             if node.is_error() || node.is_missing() {
                 faults.push(fault(node, parent, None));
+            } else if node.child_count() == 0 && node.has_error() {
+                // The missing token is hidden in the grammar.
+                let kind = SyntaxFaultKind::Missing(node.kind().to_owned());
+                faults.push(fault(node, parent, Some(kind)));
             } else if all {
                 let kind = node.kind();
                 if language.reserved_in.contains(&kind) && self.is_reserved(node) {

@@ -6,7 +6,8 @@ const DEFAULT: &[u8] = b"export default function";
 
 /// Rewrites, in TypeScript:
 /// * a line that begins with `<`, which the grammar takes for type arguments of the line above: a
-///   call signature with type parameters. It gets a `;` before it.
+///   call signature with type parameters. It gets a `;` before it, unless a value must follow.
+/// * function types in parentheses beside a `|`, which become names.
 /// * `export type * from`, without `type`.
 /// * `export default function(…): T`, without a name and a body. It gets a name.
 /// * the variance of a type parameter, `<in A, out B>`, and the modifier `accessor`.
@@ -25,7 +26,7 @@ pub(crate) fn types(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> 
         // An element of JSX begins with `<` and a capital, too.
         let parameter = rest.get(1).is_none_or(u8::is_ascii_uppercase)
             && (rest.len() == 1 || memchr::memmem::find(rest, b">(").is_some());
-        if blank > 0 && rest.starts_with(b"<") && parameter {
+        if blank > 0 && rest.starts_with(b"<") && parameter && !expects_value(&text[..start]) {
             out[start + blank - 1] = b';';
         }
         if let Some(tail) = rest.strip_prefix(b"export type")
@@ -109,10 +110,35 @@ pub(crate) fn types(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> 
             }
         }
     }
+    united_functions(text, &mut out, expired)?;
     deferred(text, &mut out, expired)?;
     using(text, &mut out, expired)?;
     ampersands(text, &mut out, expired)?;
     Some(out)
+}
+
+/// Whether a text ends where a value must follow, such as an arrow function.
+fn expects_value(text: &[u8]) -> bool {
+    let text = text.trim_ascii_end();
+    text.ends_with(b"=>") || text.last().is_some_and(|byte| b"=(,:?|&[".contains(byte))
+}
+
+/// Writes names over function types in parentheses next to a `|` without a blank, which the grammar
+/// misreads as an operand: `string|((a: B) => C)|D`.
+fn united_functions(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    for at in memchr::memmem::find_iter(text, b"((") {
+        if expired() {
+            return None;
+        }
+        let Some(inner) = super::closing(text, at + 1) else { continue };
+        let Some(end) = super::closing(text, at) else { continue };
+        let arrow = text[inner + 1..end].trim_ascii_start().starts_with(b"=>");
+        let joined = text[..at].ends_with(b"|") || text.get(end + 1) == Some(&b'|');
+        if arrow && joined && !text[at..end].contains(&b'\n') {
+            out[at..=end].fill(b'A');
+        }
+    }
+    Some(())
 }
 
 /// Blanks the phase of an import: `import defer * as a from 'b'`, `import source a from 'b'`.
@@ -249,6 +275,17 @@ mod tests {
         let text = "interface A {\n  (a: B): C\n  <T>(a: T): C\n  <\n    T,\n  >(a: T): C\n}\n";
         let split = "interface A {\n  (a: B): C\n ;<T>(a: T): C\n ;<\n    T,\n  >(a: T): C\n}\n";
         assert_eq!(rewritten(types, text), split);
+        let arrow = "const f =\n  <\n    T,\n  >(a: T) => a;\n";
+        assert_eq!(rewritten(types, arrow), arrow);
+    }
+
+    #[test]
+    fn function_types_beside_a_bar_become_names() {
+        let text = "a(...b: C<string|((d: e.F) => void)|G>): void";
+        let named = "a(...b: C<string|AAAAAAAAAAAAAAAAAA|G>): void";
+        assert_eq!(rewritten(types, text), named);
+        let lost = "a(...b: C<string|((d: e.F => void)|G>): void";
+        assert_eq!(rewritten(types, lost), lost);
     }
 
     #[test]
