@@ -291,8 +291,62 @@ mod tests {
                  expect(rooms.length).to.equal(1);\n  server.onJoin(123, 'the name of a room');\n  \
                  expect(rooms.length).to.equal(1);\n});\n",
             ),
+            (
+                "a.c",
+                "void f(void) {\n}\n",
+                "void f(void) {\n\tif (a < b) {\n\t\tc[a++] = '\\n';\n\t}\n\tif (a < b) \
+                 {\n\t\tc[a++] = '\\n';\n\t}\n}\n",
+            ),
+            (
+                "b.c",
+                "void f(void) {\n}\n",
+                "void f(void) {\n\t__asm__ __volatile(\"nop\");\n\t__asm__ __volatile(\"nop\");\n}\n",
+            ),
+            (
+                "tests/a.py",
+                "def test_a():\n    a()\n",
+                "def test_a():\n    a()\n    assert list(values(b)) == [1, 2, 3]\n    assert \
+                 list(values(b)) == [1, 2, 3]\n",
+            ),
+            (
+                "tests/A.java",
+                "class A {\n    void testDuplicateBinding() {\n    }\n}\n",
+                "class A {\n    void testDuplicateBinding() {\n        bind(AFactory.class)\n            \
+                 .toProvider(FactoryProvider.newFactory(A.class));\n        \
+                 bind(AFactory.class)\n            \
+                 .toProvider(FactoryProvider.newFactory(A.class));\n    }\n}\n",
+            ),
+            ("a.mk", "A = 1\n", "A = 1\nFLAGS += -framework\nFLAGS += -framework\n"),
+            ("b.mk", "a:\n", "a:\n\t@echo \"................\"\n\t@echo \"................\"\n"),
+            (
+                "a.html",
+                "<ul>\n</ul>\n",
+                "<ul>\n<li><a href=\"#\">A placeholder for a link</a></li>\n<li><a \
+                 href=\"#\">A placeholder for a link</a></li>\n</ul>\n",
+            ),
         ] {
             assert_eq!(found(path, before, after), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn entries_of_lists_commands_and_links_occur_once() {
+        for (path, before, line, after) in [
+            ("a.mk", "", "objs-$(CONFIG_A) += b/c.o\n", ""),
+            ("b.mk", "objs-y += b.o\n", "objs-y += c.o\n", "\nobjs-y += d.o\n"),
+            ("c.mk", "A = a.o \\\n", "  b/b.o c/c.o \\\n", "  d.o\n"),
+            ("d.mk", "a: b\n", "\t$(STRIP) $(STRIPFLAGS) $@\n", ""),
+            ("a.toml", "a = [\n", "  \"abcdefgh\",\n", "]\n"),
+            (
+                "a.html",
+                "<ul>\n",
+                "<li><a href=\"#chapter\">The first chapter</a></li>\n",
+                "</ul>\n",
+            ),
+        ] {
+            let once = format!("{before}{line}{after}");
+            let twice = format!("{before}{line}{line}{after}");
+            assert!(found(path, &once, &twice).is_some(), "{path}");
         }
     }
 

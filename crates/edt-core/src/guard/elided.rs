@@ -171,7 +171,7 @@ fn placeholder(line: &[u8], language: Option<&Language>) -> Option<Placeholder> 
     let (body, comment) = without_comment_marks(text, language);
     let lower = body.to_lowercase().replace('…', "...");
     let words: Vec<&str> = lower
-        .split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '_')
         .filter(|word| !word.is_empty())
         .collect();
     if words.is_empty() {
@@ -184,7 +184,14 @@ fn placeholder(line: &[u8], language: Option<&Language>) -> Option<Placeholder> 
         return None;
     }
     let edge = lower.trim_matches(|c: char| "()[]<>:-\",'*; ".contains(c));
-    let dots = edge.starts_with("...") || edge.ends_with("...");
+    // `- etc...` and `and all fields...` go on with the text above.
+    let list = lower.starts_with('-');
+    let goes_on = list || words[0] == "and" && words[1..] != ["so", "on"];
+    let after = edge.ends_with("...") && !edge.starts_with("...");
+    if after && goes_on && !has(&words, &REMAINDER) {
+        return None;
+    }
+    let dots = edge.starts_with("...") || after;
     // `...this.items,` in a comment is code.
     let spread = edge
         .strip_prefix("...")
@@ -444,6 +451,9 @@ mod tests {
             "// unchanged",
             "# (previous code omitted for brevity)",
             "// keep the rest",
+            "// - ... existing items ...",
+            "// and all other methods...",
+            "// and so on...",
         ] {
             assert_eq!(placeholder(line.as_bytes(), None), Some(Placeholder::Words), "{line}");
         }
@@ -520,6 +530,10 @@ mod tests {
             "//     ...this.items,",
             "// Existing users are kept.",
             "# Same for all of them",
+            "// - etc...",
+            "* -etc...",
+            "// and all RequestEvent fields...",
+            "# func_fatal_configuration arg...",
         ] {
             assert_eq!(placeholder(line.as_bytes(), None), None, "{line}");
         }

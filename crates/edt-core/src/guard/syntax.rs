@@ -130,6 +130,14 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     if faults.iter().all(is_free) {
         return Ok(None);
     }
+    // Of markup only a text without errors is compared. An error above all changes is an old one.
+    let first_change = subject.touched().first().map_or(0, |rows| rows.start);
+    if free
+        && subject.before.is_some()
+        && faults.iter().any(|fault| !is_free(fault) && fault.rows.end < first_change)
+    {
+        return Ok(None);
+    }
     let old = match subject.old_tree() {
         Some(old) => Some(old.as_ref().map_err(|why| *why)?),
         None => None,

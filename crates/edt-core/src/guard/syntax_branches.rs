@@ -1,6 +1,7 @@
 //! The rule of `syntax` for languages with a preprocessor: brackets are counted and trees compared
 //! in the text that the preprocessor would leave, for up to three choices of branches.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::c_lines;
@@ -11,14 +12,16 @@ use edt_lang::faults::{SyntaxFault, SyntaxFaultKind};
 use edt_lang::outline::touches;
 use edt_lang::preprocessor::{BranchChoice, Branches, Variant};
 use edt_lang::{Language, Unparsed};
+use edt_types::text;
 
 /// The rule for languages with a preprocessor.
 pub(super) fn in_branches(
     subject: &Subject<'_>,
     language: &'static Language,
 ) -> Result<Option<SyntaxBreak>, Unparsed> {
-    let old = subject.old_code().unwrap_or_default();
     let new = subject.after.unwrap_or_default();
+    let old = completed(subject.old_code().unwrap_or_default(), new);
+    let old = &*old;
     let (old_branches, new_branches) = (Branches::of(old), Branches::of(new));
     if let Some(row) = new_branches.unclosed().last()
         && new_branches.unclosed().count() > old_branches.unclosed().count()
@@ -36,7 +39,11 @@ pub(super) fn in_branches(
     for take in takes {
         let after = new_branches.variant(*take);
         let found = brackets::c_brackets(&after.text);
-        let alone = brackets::unmatched(&found);
+        let mut alone = brackets::unmatched(&found);
+        // One new header may open the linkage that another one closes.
+        if subject.old_code().is_none() {
+            alone.retain(|bracket| !is_linkage(new, bracket));
+        }
         if alone.is_empty() {
             continue;
         }
@@ -71,6 +78,21 @@ pub(super) fn in_branches(
         }
     }
     Ok(found.map(|found| SyntaxBreak { certain: !is_new, ..found }))
+}
+
+/// The old text without the `#if` lines that lack their `#endif`, if the new text lacks none: what they
+/// hid or broke excuses nothing in a text that is complete.
+fn completed<'t>(old: &'t [u8], new: &[u8]) -> Cow<'t, [u8]> {
+    let unclosed: Vec<usize> = Branches::of(old).unclosed().collect();
+    if unclosed.is_empty() || Branches::of(new).unclosed().next().is_some() {
+        return Cow::Borrowed(old);
+    }
+    let mut lines: Vec<Vec<u8>> = text::lines(old).map(<[u8]>::to_vec).collect();
+    for row in unclosed {
+        let line = &mut lines[row];
+        line.iter_mut().filter(|byte| !b"\r\n".contains(byte)).for_each(|byte| *byte = b' ');
+    }
+    Cow::Owned(lines.concat())
 }
 
 /// Whether idioms that the grammar does not know are rewritten before a parse.
@@ -150,6 +172,19 @@ fn in_each_branch(
     Ok(first)
 }
 
+/// Whether a bracket is all that an `#ifdef __cplusplus` has: `extern "C" {` or `}`.
+fn is_linkage(text: &[u8], bracket: &Bracket) -> bool {
+    let start = memchr::memrchr(b'\n', &text[..bracket.at]).map_or(0, |end| end + 1);
+    let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |end| start + end);
+    let line = text[start..end].trim_ascii();
+    let above = text[..start].trim_ascii_end();
+    let above = &above[memchr::memrchr(b'\n', above).map_or(0, |end| end + 1)..];
+    (line == b"}" || line == b"extern \"C\" {")
+        && above.trim_ascii_start().starts_with(b"#if")
+        && memchr::memmem::find(above, b"__cplusplus").is_some()
+        && text[end..].trim_ascii_start().starts_with(b"#endif")
+}
+
 /// A bracket without a partner in the body of a macro, if there are more of them than before.
 fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
     // A macro may only open or only close a block: `#define BEGIN namespace x {`.
@@ -216,6 +251,33 @@ fn is_word(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn is_refused(before: Option<&str>, after: &str) -> bool {
+        let path = edt_types::RepoPath::parse(b"a.h").unwrap();
+        let limit = std::time::Duration::from_secs(5);
+        let before = before.map(str::as_bytes);
+        let subject = Subject::new(&path, None, before, Some(after.as_bytes()), Vec::new(), limit);
+        in_branches(&subject, subject.language().unwrap()).unwrap().is_some_and(|one| one.certain)
+    }
+
+    #[test]
+    fn an_old_text_without_its_endif_excuses_nothing() {
+        let before = "#if A\nint f(void) {\n  return 1;\n}\n#else\nint f(void) {\n  return 2;\n}\n";
+        assert!(!is_refused(Some(before), &format!("{before}#endif\nint g;\n")));
+        let broken = before.replace("void) {\n  return 1", "void)) {\n  return 1");
+        assert!(is_refused(Some(before), &format!("{broken}#endif\nint g;\n")));
+        let broken = before.replace("{\n  return 1", "{{\n  return 1");
+        assert!(is_refused(Some(before), &format!("{broken}#endif\nint g;\n")));
+    }
+
+    #[test]
+    fn a_new_header_may_open_or_close_the_linkage_alone() {
+        let linkage = |line: &str| format!("#ifdef __cplusplus\n{line}\n#endif\nint f(void);\n");
+        assert!(!is_refused(None, &linkage("extern \"C\" {")));
+        assert!(!is_refused(None, &linkage("}")));
+        assert!(is_refused(None, &linkage("struct a {")));
+        assert!(is_refused(Some("int f(void);\n"), &linkage("extern \"C\" {")));
+    }
 
     #[test]
     fn a_word_has_no_neighbouring_letters() {
