@@ -98,7 +98,9 @@ pub fn detect(subject: &Subject<'_>) -> Option<Duplicate> {
         let expired = || subject.is_over();
         let stop = &Stop::when(&expired);
         let old = || subject.old_tree().and_then(|old| old.as_ref().ok());
-        if let Some(repeated_block) = repeated_block(tree, &added, old, stop) {
+        let repeated_block = repeated_block(tree, &added, old, stop);
+        let repeated_block = repeated_block.filter(|found| !has_own_comment(subject, found));
+        if let Some(repeated_block) = repeated_block {
             return Some(Duplicate::RepeatedBlock(repeated_block));
         }
         if let Some(redefinition) = redefinition(tree, &added, old, stop) {
@@ -124,6 +126,21 @@ fn repeated_block<'p, 't: 'p>(
     };
     let before = old().map_or(0, &all);
     if all(tree) > before { found.next() } else { None }
+}
+
+/// Whether the second of two equal statements of a test has a comment above that the first has not:
+/// `// The answer should be cached.`
+fn has_own_comment(subject: &Subject<'_>, block: &RepeatedBlock) -> bool {
+    let lines = subject.lines().texts().1;
+    let filled = |row: &usize| !lines[*row].trim_ascii().is_empty();
+    let between: Vec<&[u8]> = { block.first.end..block.second.start.min(lines.len()) }
+        .filter(filled)
+        .map(|row| lines[row].trim_ascii())
+        .collect();
+    let above = (0..block.first.start).rev().filter(filled).take(between.len());
+    let mut above: Vec<&[u8]> = above.map(|row| lines[row].trim_ascii()).collect();
+    above.reverse();
+    runs::is_test(subject) && !between.is_empty() && between != above
 }
 
 fn redefinition<'p, 't: 'p>(
@@ -315,6 +332,37 @@ mod tests {
                  .toProvider(FactoryProvider.newFactory(A.class));\n        \
                  bind(AFactory.class)\n            \
                  .toProvider(FactoryProvider.newFactory(A.class));\n    }\n}\n",
+            ),
+            (
+                "tests/a.c",
+                "void f(void) {\n}\n",
+                "void f(void) {\n\tif (a(b)) {\n\t\tc();\n\t}\n\t/* Again. */\n\tif (a(b)) \
+                 {\n\t\tc();\n\t}\n}\n",
+            ),
+            (
+                "c.c",
+                "void f(void) {\n}\n",
+                "void f(void) {\n\tbits |= *src++ << count;\n\tcount += 8;\n\tbits |= *src++ << \
+                 count;\n\tcount += 8;\n}\n",
+            ),
+            (
+                "d.h",
+                "#if A\n#if B\n#endif // A compiler\n#endif\n",
+                "#if A\n#if B\n#endif // A compiler\n#endif // A compiler\n",
+            ),
+            (
+                "b.rs",
+                "#[cfg(test)]\nmod tests {\n}\n",
+                "#[cfg(test)]\nmod tests {\n    fn f() {\n        assert_eq!(\n            a(\"bc\"),\n            \
+                 [A(\"bc\"), B(\"de\")]\n        );\n        assert_eq!(\n            \
+                 a(\"bc\"),\n            [A(\"bc\"), B(\"de\")]\n        );\n    }\n}\n",
+            ),
+            (
+                "tests/b.py",
+                "def test_a():\n    a()\n",
+                "def test_a():\n    a()\n    index = p.expect(['1234', 'abcd', 'wxyz', '7890'])\n    \
+                 assert index == 3, 'index'\n    index = p.expect(['1234', 'abcd', 'wxyz', \
+                 '7890'])\n    assert index == 3, 'index'\n",
             ),
             ("a.mk", "A = 1\n", "A = 1\nFLAGS += -framework\nFLAGS += -framework\n"),
             ("b.mk", "a:\n", "a:\n\t@echo \"................\"\n\t@echo \"................\"\n"),

@@ -57,9 +57,20 @@ pub(super) fn first(
     added: &[Range<usize>],
     tree: Option<&Parsed<'_>>,
 ) -> Option<(Range<usize>, Range<usize>)> {
-    // Tests repeat code on purpose.
-    let test = subject.path.text().to_ascii_lowercase().contains("test");
+    let test = is_test(subject);
     added.iter().find_map(|range| Window::around(subject, range).first(subject, tree, test))
+}
+
+/// Whether the file has tests, which repeat code on purpose.
+pub(super) fn is_test(subject: &Subject<'_>) -> bool {
+    const PATHS: [&str; 5] = ["test", "cypress", ".spec.", "_spec.", "/spec/"];
+    let path = subject.path.text().to_ascii_lowercase();
+    let rust = subject.language().is_some_and(|language| language.name == "rust");
+    let has_tests = || {
+        let text = subject.after.unwrap_or_default();
+        memchr::memmem::find(text, b"#[cfg(test)]").is_some()
+    };
+    PATHS.iter().any(|part| path.contains(part)) || rust && has_tests()
 }
 
 /// The lines around an added range, without blank ones.
@@ -299,6 +310,10 @@ impl<'s> Window<'s> {
         let lines: Vec<&[u8]> = run.map(|at| self.lines[self.rows[at]].trim_ascii()).collect();
         let has = |line: &&[u8], sign: &[u8]| memchr::memmem::find(line, sign).is_some();
         let steps = |line: &&[u8]| has(line, b"++") || has(line, b"--");
+        let adds = |line: &&[u8]| steps(line) || has(line, b" += ") || has(line, b" -= ");
+        if lines.iter().all(adds) {
+            return true;
+        }
         let others = lines.iter().filter(|line| !steps(line) && **line != b"}");
         lines.iter().any(|line| steps(line))
             && lines.len() <= 3
@@ -318,7 +333,13 @@ impl<'s> Window<'s> {
     fn calls_and_asserts(&self, pair: Pair) -> bool {
         let run = pair.second..pair.second + pair.length;
         let lines = || run.clone().map(|at| self.lines[self.rows[at]]);
-        lines().all(is_call) && lines().any(|line| !is_unlikely_to_repeat(line))
+        let closes = |line: &[u8]| line.trim_ascii().iter().all(|byte| b")]};,".contains(byte));
+        // `a = f()` and `assert a == 1`
+        let pair = run.len() == 2
+            && lines().any(|line| line.trim_ascii_start().starts_with(b"assert "))
+            && lines().any(|line| line.contains(&b'('));
+        pair || lines().all(|line| is_call(line) || closes(line))
+            && lines().any(|line| !is_unlikely_to_repeat(line))
     }
 
     /// Whether the old text had the run twice in a row. Blank lines are ignored.
@@ -347,7 +368,7 @@ fn is_idempotent(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     let has = |word: &[u8]| memchr::memmem::find(line, word).is_some();
     // An instruction of the processor may be there for its time.
-    if line.starts_with(b"asm") || line.starts_with(b"__asm") {
+    if line.starts_with(b"asm") || line.starts_with(b"__asm") || line.starts_with(b"#endif") {
         return false;
     }
     let changes = [
@@ -431,6 +452,11 @@ fn is_unlikely_to_repeat(line: &[u8]) -> bool {
         "assert", "require", "expect", "check", "equal", "test", "verify", "ok(", "next", "read",
         "++", "--", "+=", "yield", "await", "push", "<-",
     ];
+    // `text.append(BRACKET)`
+    let constant = |rest: &[u8]| rest.iter().all(|byte| !byte.is_ascii_lowercase());
+    if memchr::memmem::find(line, b".append(").is_some_and(|at| constant(&line[at + 8..])) {
+        return false;
+    }
     let line = String::from_utf8_lossy(line).to_lowercase();
     !REPEATABLE.iter().any(|word| line.contains(word))
 }

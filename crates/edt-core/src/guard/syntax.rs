@@ -243,6 +243,13 @@ fn is_skipped(fault: &SyntaxFault, text: &[u8]) -> bool {
 /// nor HTML until it is rendered.
 fn is_template(subject: &Subject<'_>, text: &[u8]) -> bool {
     let name = subject.language().map(|language| language.name);
+    // `a.hbs.rs`
+    const MARKS: [&str; 8] =
+        [".hbs.", ".tera.", ".j2.", ".jinja.", ".mustache.", ".tmpl.", ".erb.", ".ejs."];
+    let path = subject.path.text();
+    if MARKS.iter().any(|mark| path.contains(mark)) {
+        return true;
+    }
     if name == Some("json") {
         return is_json_template(text);
     }

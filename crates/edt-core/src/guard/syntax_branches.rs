@@ -200,7 +200,14 @@ fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
         let left: Vec<Vec<Bracket>> = bodies.iter().map(|body| brackets::unmatched(body)).collect();
         let halves: HashSet<usize> =
             left.iter().filter(|body| body.len() == 1).map(|body| body[0].at).collect();
-        let is_half = |bracket: &Bracket| whole(text, bracket) && halves.contains(&bracket.at);
+        // `#define CASE(x) } else if (is(x)) {` is one branch of a chain.
+        let branches: HashSet<usize> = { left.iter() }
+            .filter(|body| matches!(&body[..], [close, open] if continues(text, close, open)))
+            .flat_map(|body| body.iter().map(|bracket| bracket.at))
+            .collect();
+        let is_half = |bracket: &Bracket| {
+            whole(text, bracket) && halves.contains(&bracket.at) || branches.contains(&bracket.at)
+        };
         // One macro may close what another opens: `#define END } while (0)`.
         let mut found = brackets::unmatched(&left.concat());
         found.retain(|bracket| !is_half(bracket));
@@ -209,6 +216,14 @@ fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
     let found = alone(new);
     let first = *found.first()?;
     (found.len() > alone(old).len()).then_some(first)
+}
+
+/// Whether a `}` is followed by `else`, and the `{` after it ends that head.
+fn continues(text: &[u8], close: &Bracket, open: &Bracket) -> bool {
+    close.byte == b'}'
+        && open.byte == b'{'
+        && close.at < open.at
+        && text[close.at + 1..open.at].trim_ascii().starts_with(b"else")
 }
 
 /// Whether a fault is real: macros also cause faults in correct code.
@@ -277,6 +292,14 @@ mod tests {
         assert!(!is_refused(None, &linkage("}")));
         assert!(is_refused(None, &linkage("struct a {")));
         assert!(is_refused(Some("int f(void);\n"), &linkage("extern \"C\" {")));
+    }
+
+    #[test]
+    fn a_macro_may_be_one_branch_of_a_chain() {
+        let before = "int f(int a) {\n\tif (a) {\n\t}\n}\n";
+        let chain = "#define CASE(x) \\\n\t} else if (is(x)) { \\\n\t\tg(x);\n";
+        assert!(!is_refused(Some(before), &format!("{chain}{before}")));
+        assert!(is_refused(Some(before), &format!("{}{before}", chain.replace("{ ", "{{ "))));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Idioms of C and C++: macros, and types where the grammars expect values.
 
+use super::c_words::{formats, sections, wrapped_strings};
 use super::{LONGEST, blank_out, blanks, closing, is_word, name_over, word_length};
 
 /// Words that begin a type, wherever they are.
@@ -34,6 +35,8 @@ const TYPE_WORDS: [&[u8]; 15] = [
 ///   `template class A<int>;`. They become blank.
 /// * operators that are arguments of a macro, `check(a, ==, b)`, and default arguments in braces.
 ///   They become names.
+/// * `signals:` and `slots` of Qt, formats such as `PRIi64` behind a string, and the `...` of
+///   `using A::operator()...;`. They become blank.
 /// * strings in a macro behind others in it, `L("a") L("b")`. They become blank.
 pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut text = text.to_vec();
@@ -46,6 +49,8 @@ pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>>
     default_arguments(text, &mut out, expired)?;
     members(text, &mut out, expired)?;
     wrapped_strings(text, &mut out, expired)?;
+    sections(text, &mut out, expired)?;
+    formats(text, &mut out, expired)?;
     for at in memchr::memmem::find_iter(text, b"decltype(") {
         if expired() {
             return None;
@@ -69,6 +74,12 @@ pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>>
         {
             out[sign..sign + length].fill(b'A');
         }
+    }
+    for at in memchr::memmem::find_iter(text, b"::operator()...;") {
+        if expired() {
+            return None;
+        }
+        blank_out(&mut out[at + b"::operator()".len()..at + b"::operator()...".len()]);
     }
     for at in memchr::memmem::find_iter(text, b"typename ") {
         if expired() {
@@ -403,49 +414,6 @@ fn type_end(text: &[u8], start: usize) -> Option<usize> {
     (at > start).then_some(at + stars)
 }
 
-/// Blanks strings in a macro that follow another one in the same macro without a comma.
-fn wrapped_strings(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
-    for open in memchr::memmem::find_iter(text, b"(\"") {
-        if expired() {
-            return None;
-        }
-        let Some((start, _)) = wrapped_string(text, open) else { continue };
-        let before = text[..start].trim_ascii_end();
-        let near = &before[before.len().saturating_sub(LONGEST)..];
-        let skipped = before.len() - near.len();
-        // The string before ends here, so it begins at the last `("`.
-        let above = memchr::memmem::rfind(near, b"(\"").map(|at| skipped + at);
-        let above = above.and_then(|at| Some((at, wrapped_string(text, at)?)));
-        if let Some((at, (first, end))) = above
-            && end + 1 == before.len()
-            && text[first..at] == text[start..open]
-            && let Some((_, end)) = wrapped_string(text, open)
-        {
-            blank_out(&mut out[start..=end]);
-        }
-    }
-    Some(())
-}
-
-/// The macro with the parenthesis at `open`, and one string in it: its first byte and its last.
-fn wrapped_string(text: &[u8], open: usize) -> Option<(usize, usize)> {
-    let name = text[..open].iter().rev().take_while(|byte| is_word(**byte)).count();
-    let start = open - name;
-    if name == 0 || !text[start..open].iter().all(|byte| byte.is_ascii_uppercase()) {
-        return None;
-    }
-    let mut at = open + 2;
-    loop {
-        match text.get(at)? {
-            b'\\' => at += 2,
-            b'"' => break,
-            b'\n' => return None,
-            _ => at += 1,
-        }
-    }
-    (text.get(at + 1) == Some(&b')')).then_some((start, at + 1))
-}
-
 /// Rewrites pointers to members as pointers, and `.*` and `->*` as another operator.
 fn members(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
     for star in memchr::memchr_iter(b'*', text) {
@@ -579,13 +547,6 @@ mod tests {
         assert_eq!(rewritten(macros, text), names);
         assert_eq!(rewritten(macros, "to(a_b *, c) d(e * f, g)"), "to(AAAAA, c) d(e * f, g)");
         assert_eq!(rewritten(macros, "-> decltype(a(b),\n void())"), "-> decltype(AAAAA\n       )");
-    }
-
-    #[test]
-    fn strings_in_a_macro_behind_others_become_blank() {
-        let text = "f(a, T(\"b\")\n  T(\"\\\"c\") T(\"d\"), T(\"e\"), U(\"f\") T(\"g\"));";
-        let blank = "f(a, T(\"b\")\n                 , T(\"e\"), U(\"f\") T(\"g\"));";
-        assert_eq!(rewritten(macros, text), blank);
     }
 
     #[test]

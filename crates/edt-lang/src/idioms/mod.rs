@@ -5,7 +5,9 @@
 //! have is an idiom.
 
 mod c;
+mod c_words;
 mod ecma;
+mod go;
 mod html;
 mod json;
 mod python;
@@ -15,6 +17,7 @@ mod toml;
 
 pub(crate) use c::macros;
 pub(crate) use ecma::{jsx_attributes, types};
+pub(crate) use go::values;
 pub(crate) use html::declarations;
 pub(crate) use json::{exponents, trailing_commas};
 pub(crate) use python::versions;
@@ -78,7 +81,7 @@ fn blanks(text: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    const REWRITES: [Rewrite; 10] = [
+    const REWRITES: [Rewrite; 11] = [
         declarations,
         macros,
         jsx_attributes,
@@ -89,6 +92,7 @@ mod tests {
         editions,
         expansions,
         newer,
+        values,
     ];
 
     pub(super) fn rewritten(rewrite: Rewrite, text: &str) -> String {
@@ -98,7 +102,7 @@ mod tests {
     #[test]
     fn a_rewriting_ends_with_its_time() {
         let text =
-            "a = ${b} <in T> class=\"c\", } X_Y z; 1e+9\n, ] try!(a) <?xml ?> import defer a"
+            "a = ${b} <in T> class=\"c\", } X_Y z; 1e+9\n, ] try!(a) <?xml ?> import defer a new(b)"
                 .as_bytes();
         for rewrite in REWRITES {
             assert_eq!(rewrite(text, &|| true), None);

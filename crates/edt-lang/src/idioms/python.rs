@@ -5,6 +5,7 @@ use super::{blank_out, blanks, closing, word_length};
 /// Rewrites:
 /// * the default of a type parameter, `type A[T = int]` of Python 3.13. It becomes blank.
 /// * `exec a.b in c` of Python 2, which becomes an expression.
+/// * the attribute or module `a.async` of older versions. It gets another name.
 pub(crate) fn versions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
     let mut start = 0;
@@ -17,7 +18,15 @@ pub(crate) fn versions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8
         let rest = &text[at..start];
         if rest.starts_with(b"exec ") {
             out[at..at + 4].copy_from_slice(b"not ");
-        } else if let Some(open) = type_parameters(rest)
+        }
+        // `async` is reserved since Python 3.7.
+        for name in memchr::memmem::find_iter(rest, b".async") {
+            let dotted = name > 0 && super::is_word(rest[name - 1]);
+            if dotted && rest.get(name + 6).is_none_or(|byte| !super::is_word(*byte)) {
+                out[at + name + 1] = b'A';
+            }
+        }
+        if let Some(open) = type_parameters(rest)
             && let Some(end) = closing(text, at + open)
         {
             blank_defaults(&mut out[at + open + 1..end]);
@@ -80,5 +89,7 @@ mod tests {
     fn exec_becomes_an_expression() {
         assert_eq!(rewritten(versions, "  exec a.b in c"), "  not  a.b in c");
         assert_eq!(rewritten(versions, "exec(a.b)"), "exec(a.b)");
+        assert_eq!(rewritten(versions, "from a.async.b import c"), "from a.Async.b import c");
+        assert_eq!(rewritten(versions, "a.asyncb .async"), "a.asyncb .async");
     }
 }

@@ -6,6 +6,7 @@ use super::{blank_out, is_word, word_length};
 /// * `try!(…)` of the edition 2015, which later editions reserve. It gets another name.
 /// * `str![…]`, a macro with the name of a type. It gets another name, too.
 /// * `~` between the brackets of a macro. It becomes `!`.
+/// * `f32::<…>`, a function with the name of a type. It gets another name, too.
 /// * `safe`, before a function or a static of an `unsafe extern` block. It becomes blank.
 pub(crate) fn editions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
@@ -18,6 +19,17 @@ pub(crate) fn editions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8
             if at == 0 || !is_word(text[at - 1]) {
                 out[at] = b'_';
             }
+        }
+    }
+    // `f32::<A>(b)`: a function may have the name of a type.
+    for at in memchr::memmem::find_iter(text, b"::<") {
+        if expired() {
+            return None;
+        }
+        let name = text[..at].iter().rev().take_while(|byte| is_word(**byte)).count();
+        let digits = text[at - name..at].iter().skip(1).all(u8::is_ascii_digit);
+        if name > 1 && digits && b"fiu".contains(&text[at - name]) {
+            out[at - name] = b'_';
         }
     }
     for at in memchr::memmem::find_iter(text, b"safe ") {
