@@ -364,6 +364,13 @@ mod tests {
                  assert index == 3, 'index'\n    index = p.expect(['1234', 'abcd', 'wxyz', \
                  '7890'])\n    assert index == 3, 'index'\n",
             ),
+            (
+                "test/d.js",
+                "f();\n",
+                "f();\nqueue.add(async () => delay(100));\nt.is(queue.size, 1);\nawait \
+                 queue.onIdle();\nt.is(queue.size, 0);\nqueue.add(async () => \
+                 delay(100));\nt.is(queue.size, 1);\nawait queue.onIdle();\nt.is(queue.size, 0);\n",
+            ),
             ("a.mk", "A = 1\n", "A = 1\nFLAGS += -framework\nFLAGS += -framework\n"),
             ("b.mk", "a:\n", "a:\n\t@echo \"................\"\n\t@echo \"................\"\n"),
             (
@@ -375,6 +382,15 @@ mod tests {
         ] {
             assert_eq!(found(path, before, after), None, "{path}");
         }
+    }
+
+    #[test]
+    fn a_long_run_with_assertions_and_a_test_occur_once_in_tests() {
+        let lines: String = (0..11).map(|n| format!("assert f({n}, a) == {n} or b\n")).collect();
+        assert!(found("tests/a.py", &lines, &lines.repeat(2)).is_some());
+        let test = "@Test void a() { assertEquals(1, longName(2)); }\n@Test void b() { }\n";
+        let class = |body: &str| format!("class A {{\n{body}}}\n");
+        assert!(found("test/A.java", &class(test), &class(&test.repeat(2))).is_some());
     }
 
     #[test]

@@ -61,6 +61,21 @@ pub(super) fn first(
     added.iter().find_map(|range| Window::around(subject, range).first(subject, tree, test))
 }
 
+/// The longest run with an assertion that a test may repeat, in lines.
+const MAX_CHECK: usize = 10;
+/// What an assertion has.
+const CHECKS: [&str; 9] =
+    ["assert", "expect", "should", "require", "verify", "t.is(", "t.deep", ".Fatal", ".Error"];
+/// What begins a test.
+const TESTS: [&str; 8] =
+    ["def test", "func Test", "fn ", "@Test", "it(", "test(", "describe(", "TEST"];
+
+fn mentions(line: &[u8], words: &[&str]) -> bool {
+    let has = |text: &[u8], word: &str| memchr::memmem::find(text, word.as_bytes()).is_some();
+    let lower = line.to_ascii_lowercase();
+    words.iter().any(|word| has(line, word) || *word == word.to_lowercase() && has(&lower, word))
+}
+
 /// Whether the file has tests, which repeat code on purpose.
 pub(super) fn is_test(subject: &Subject<'_>) -> bool {
     const PATHS: [&str; 5] = ["test", "cypress", ".spec.", "_spec.", "/spec/"];
@@ -329,7 +344,8 @@ impl<'s> Window<'s> {
             .any(|line| WORDS.iter().any(|word| line.contains(word)))
     }
 
-    /// Whether a run of a test only calls and asserts: a test may repeat both to check a state.
+    /// Whether a run of a test only calls and asserts, or is short and has an assertion: a test may
+    /// repeat both to check a state.
     fn calls_and_asserts(&self, pair: Pair) -> bool {
         let run = pair.second..pair.second + pair.length;
         let lines = || run.clone().map(|at| self.lines[self.rows[at]]);
@@ -338,8 +354,12 @@ impl<'s> Window<'s> {
         let pair = run.len() == 2
             && lines().any(|line| line.trim_ascii_start().starts_with(b"assert "))
             && lines().any(|line| line.contains(&b'('));
-        pair || lines().all(|line| is_call(line) || closes(line))
-            && lines().any(|line| !is_unlikely_to_repeat(line))
+        let checks = run.len() <= MAX_CHECK
+            && lines().any(|line| mentions(line, &CHECKS))
+            && !lines().any(|line| mentions(line, &TESTS));
+        pair || checks
+            || lines().all(|line| is_call(line) || closes(line))
+                && lines().any(|line| !is_unlikely_to_repeat(line))
     }
 
     /// Whether the old text had the run twice in a row. Blank lines are ignored.

@@ -206,6 +206,11 @@ fn using(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> 
         let rest = text[at + b"using ".len()..].trim_ascii_start();
         let name = word_length(rest);
         let next = rest[name..].trim_ascii_start();
+        // `using = f()`: it may be a variable.
+        if rest.starts_with(b"=") && (at == 0 || !is_word(text[at - 1])) {
+            out[at] = b'U';
+            continue;
+        }
         let declares = name > 0 && (next.starts_with(b"=") || next.starts_with(b"of "));
         if declares && (at == 0 || !is_word(text[at - 1])) {
             out[at..at + 5].copy_from_slice(b"const");
@@ -314,6 +319,7 @@ mod tests {
             ("await using a = b();", "      const a = b();"),
             ("for (using a of b) {}", "for (const a of b) {}"),
             ("f(using, a)", "f(using, a)"),
+            ("using = f;", "Using = f;"),
             ("// using a file", "// using a file"),
         ] {
             assert_eq!(rewritten(types, text), other);
