@@ -133,10 +133,8 @@ impl Writing<'_> {
             '\u{2066}'..='\u{2069}' => self.has_right_to_left && self.has_matching_isolates,
             _ => false,
         };
-        is_invisible(c)
-            && !is_direction
-            && !shapes_neighbours(self.line, at, c)
-            && !(c == '\u{200b}' && self.is_marked(at))
+        let is_needed = c == '\u{200b}' && self.is_marked(at);
+        is_invisible(c) && !is_direction && !is_needed && !shapes_neighbours(self.line, at, c)
     }
 
     /// Whether a space of no width is all that a string has, `content: "…"`, or keeps `*/` from ending a

@@ -330,7 +330,7 @@ impl<'s> Window<'s> {
             return true;
         }
         let others = lines.iter().filter(|line| !steps(line) && **line != b"}");
-        lines.iter().any(|line| steps(line))
+        lines.iter().any(steps)
             && lines.len() <= 3
             && others.into_iter().all(|line| line.starts_with(b"if "))
     }

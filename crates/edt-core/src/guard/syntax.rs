@@ -239,15 +239,16 @@ fn is_skipped(fault: &SyntaxFault, text: &[u8]) -> bool {
         .is_some_and(|tag| opened || NO_STRUCTURE.iter().any(|name| name.eq_ignore_ascii_case(tag)))
 }
 
+/// Names of templates, as in `a.hbs.rs`.
+const TEMPLATES: [&str; 8] =
+    [".hbs.", ".tera.", ".j2.", ".jinja.", ".mustache.", ".tmpl.", ".erb.", ".ejs."];
+
 /// Whether a text is a template (`{{ .Values.x }}`, `{% if %}`, `<?php`), which is neither valid YAML
 /// nor HTML until it is rendered.
 fn is_template(subject: &Subject<'_>, text: &[u8]) -> bool {
     let name = subject.language().map(|language| language.name);
-    // `a.hbs.rs`
-    const MARKS: [&str; 8] =
-        [".hbs.", ".tera.", ".j2.", ".jinja.", ".mustache.", ".tmpl.", ".erb.", ".ejs."];
     let path = subject.path.text();
-    if MARKS.iter().any(|mark| path.contains(mark)) {
+    if TEMPLATES.iter().any(|mark| path.contains(mark)) {
         return true;
     }
     if name == Some("json") {

@@ -65,7 +65,7 @@ pub(super) fn wrapped_strings(
 fn wrapped_string(text: &[u8], open: usize) -> Option<(usize, usize)> {
     let name = text[..open].iter().rev().take_while(|byte| is_word(**byte)).count();
     let start = open - name;
-    if name == 0 || !text[start..open].iter().all(|byte| byte.is_ascii_uppercase()) {
+    if name == 0 || !text[start..open].iter().all(u8::is_ascii_uppercase) {
         return None;
     }
     let mut at = open + 2;
