@@ -6,7 +6,7 @@
 //! that is what a disk holds when the page cache is gone.
 
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::PathBuf;
 
 use crate::test_repo::{TestRepo, same};
@@ -354,6 +354,24 @@ fn an_abandon_that_was_lost_brings_back_a_deleted_file() {
     assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
     assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
     assert_eq!(cut.workspace.text("b.txt"), "b\n");
+    assert_eq!(cut.workspace.status(), "");
+    cut.workspace.is_sound();
+}
+
+/// The end of a session writes the index, although it moves no entry.
+#[test]
+fn an_index_that_an_abandon_tore_is_restored() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    let index = workspace.root.join(".git/index");
+    let before = fs::metadata(&index).unwrap().ino();
+    workspace.edt(&["abandon"]).landed();
+    assert_ne!(fs::metadata(&index).unwrap().ino(), before, "nothing was written");
+    File::options().write(true).open(&index).unwrap().set_len(0).unwrap();
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    let answer = cut.workspace.edt(&["status"]);
+    assert_eq!(answer.exit, 0, "{:#}", answer.json);
     assert_eq!(cut.workspace.status(), "");
     cut.workspace.is_sound();
 }

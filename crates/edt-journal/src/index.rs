@@ -260,6 +260,16 @@ impl PreparedIndex {
         let _ = stage.dir().unlink(STAGED);
     }
 
+    /// Syncs the new index. Refs in tables are synced: with a torn index, or the old one, Git would
+    /// show the edit as a staged reversal after a power failure.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub fn sync(&self, stage: &StagingArea<'_>) -> Result<()> {
+        let synced = stage.dir().sync(STAGED);
+        synced.map_err(|error| failed("sync", stage.repo.state_path(), &error).into())
+    }
+
     /// Renames the lock to the index.
     ///
     /// # Errors

@@ -199,6 +199,9 @@ fn until_commit_point(
     if let Some(IndexPlan::Patch(prepared)) = plan {
         let stats = index::stats(staged.stage, moves, &staged.records);
         prepared.refresh(repo, staged.stage, &stats)?;
+        if repo.has_tables() {
+            prepared.sync(staged.stage)?;
+        }
     }
     change.branch.decide(repo, &mut held)?;
     Ok(held)

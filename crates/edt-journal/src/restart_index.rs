@@ -40,8 +40,9 @@ pub(super) fn restore(
     losses: OtherLosses,
 ) -> Result<Option<&'static str>> {
     let without_entries = |record: &&ChangeRecord| record.entries.is_empty();
-    // What edt did not write since the last checkpoint is not edt's to replace.
-    if all.iter().all(without_entries) {
+    // What edt did not write since the last checkpoint is not edt's to replace. The end of a session
+    // writes the index, although it moves no entry.
+    if all.iter().all(|record| record.index.is_none() && record.entries.is_empty()) {
         return Ok(None);
     }
     let lost = if IndexView::is_intact(repo)? {
