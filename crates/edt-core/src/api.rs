@@ -42,7 +42,7 @@ impl Workspace {
     /// Opens the worktree that contains `start`.
     ///
     /// # Errors
-    /// `NOT_A_REPOSITORY`; `UNSUPPORTED_REPOSITORY` (bare, an unknown extension, owned by another user);
+    /// `NOT_A_REPOSITORY`; `UNSUPPORTED_REPOSITORY` (bare, an unknown extension, of another user);
     /// `SESSION_BUSY` if another process holds the lock for longer than
     /// [`Options::lock_wait`](crate::Options); `GIT_DIR_READ_ONLY`; `IO_ERROR`. A failure leaves
     /// everything as it was, except a recovered transaction.

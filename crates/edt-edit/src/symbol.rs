@@ -388,8 +388,12 @@ impl Place<'_> {
         let until = CpuLimit::new(MAX_TIME);
         let kept = parse(self.language, &body, &|| until.is_over()).ok();
         let mut start = lines[0].len() + 1;
-        // Python ends a block by indentation alone; a bracket ends an expression.
-        let by_indentation = self.language.name == "python";
+        // Python ends a block by indentation alone; a bracket ends an expression. The list that a
+        // variable gets is such an expression itself.
+        let first = &lines[0][own.len()..];
+        let words: [&[u8]; 4] = [b"def ", b"class ", b"async ", b"@"];
+        let by_indentation =
+            self.language.name == "python" && words.iter().any(|word| first.starts_with(word));
         let is_absolute =
             own == target || own.is_empty() && is_absolute(&lines[1..], target, by_indentation);
         let mut out = lines[0][own.len()..].to_vec();
@@ -713,6 +717,9 @@ mod tests {
                 "{new}"
             );
         }
+        let variable = "class A:\n    x = [\n        1,\n    ]\n";
+        let new = "x = [\n        2,\n    ]";
+        assert_eq!(replaced("a.py", variable, "A.x", new), variable.replace('1', "2"));
         let script = "class A {\n\tm() {\n\t\treturn 1;\n\t}\n}\n";
         for new in ["m() {\n\treturn 2;\n}", "m() {\n\t\treturn 2;\n\t}"] {
             assert_eq!(replaced("a.js", script, "A.m", new), script.replace('1', "2"), "{new}");

@@ -247,25 +247,6 @@ impl Parsed<'_> {
         self.covering(at, &[self.language.strings]).is_some()
     }
 
-    /// Whether byte `at` is in running text of a page: not in a listing, a script or a comment.
-    #[must_use]
-    pub fn is_running_text(&self, at: usize) -> bool {
-        const LISTINGS: [&[u8]; 5] = [b"pre", b"code", b"textarea", b"xmp", b"title"];
-        let mut cursor = self.tree.walk();
-        while cursor.goto_first_child_for_byte(at).is_some() {
-            let node = cursor.node();
-            let tag = node.child(0).and_then(|start| start.named_child(0));
-            let tag = tag.map(|tag| &self.text[tag.byte_range()]).unwrap_or_default();
-            if node.start_byte() > at || LISTINGS.contains(&tag.to_ascii_lowercase().as_slice()) {
-                return false;
-            }
-            if node.kind() == "text" {
-                return true;
-            }
-        }
-        false
-    }
-
     /// The start of the string, comment or raw text that contains byte `at`.
     #[must_use]
     pub fn prose_from(&self, at: usize) -> Option<usize> {

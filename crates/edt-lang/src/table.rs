@@ -164,26 +164,13 @@ pub fn language_of(path: &RepoPath, text: &[u8]) -> Option<&'static Language> {
                 LANGUAGES.iter().find(|language| holds(language.extensions, &extension))
             });
             let other = || interpreter(text).is_some_and(|name| holds(OTHER_SHELLS, name));
-            found.filter(|language| match language.name {
-                "bash" => !other(),
-                "c" => !is_objective_c(text),
-                _ => true,
-            })
+            found.filter(|language| language.name != "bash" || !other())
         }
         _ => {
             let program = interpreter(text)?;
             LANGUAGES.iter().find(|language| holds(language.interpreters, program))
         }
     }
-}
-
-/// Whether a header is of Objective-C, for which there is no grammar.
-fn is_objective_c(text: &[u8]) -> bool {
-    let declares = |line: &[u8]| {
-        let words = [&b"@interface "[..], b"@protocol ", b"@implementation "];
-        words.iter().any(|word| line.starts_with(word))
-    };
-    text.split(|&byte| byte == b'\n').any(declares)
 }
 
 /// Shells with a syntax of their own, whose scripts also end in `.sh`.

@@ -95,7 +95,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
         let last = subject.lines().texts().1.iter().rposition(|line| !line.trim_ascii().is_empty());
         let around = |row: usize| row == 0 || Some(row) == last;
         let counts = |row: usize| {
-            if subject.language().is_some() { !subject.is_quoted(row) } else { around(row) }
+            if subject.language().is_some() { !subject.is_prose(row) } else { around(row) }
         };
         let (row, _) = fresh.iter().find(|(row, line)| is_fence(line) && counts(*row))?;
         (!had(is_fence)).then_some((Leftover::Fence, *row))
@@ -229,11 +229,7 @@ fn in_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize) -> bool {
 
 /// Escaped line ends in code, outside strings and comments, where no language has them.
 fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftover, usize)> {
-    // In a list with errors, the tree may take the string `"\n"` for code.
-    let ends = |line: &[u8]| {
-        let places = memchr::memmem::find_iter(line, b"\\n");
-        places.filter(|at| line.get(at + 2) != Some(&b'"')).collect::<Vec<_>>()
-    };
+    let ends = |line: &[u8]| memchr::memmem::find_iter(line, b"\\n").collect::<Vec<_>>();
     let faults = OnceCell::new();
     let found = |(row, line): &&(usize, &[u8])| {
         let all = ends(line);

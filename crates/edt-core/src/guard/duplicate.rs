@@ -98,9 +98,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<Duplicate> {
         let expired = || subject.is_over();
         let stop = &Stop::when(&expired);
         let old = || subject.old_tree().and_then(|old| old.as_ref().ok());
-        let repeated_block = repeated_block(tree, &added, old, stop);
-        let repeated_block = repeated_block.filter(|found| !has_own_comment(subject, found));
-        if let Some(repeated_block) = repeated_block {
+        if let Some(repeated_block) = repeated_block(tree, &added, old, stop) {
             return Some(Duplicate::RepeatedBlock(repeated_block));
         }
         if let Some(redefinition) = redefinition(tree, &added, old, stop) {
@@ -126,21 +124,6 @@ fn repeated_block<'p, 't: 'p>(
     };
     let before = old().map_or(0, &all);
     if all(tree) > before { found.next() } else { None }
-}
-
-/// Whether the second of two equal statements of a test has a comment above that the first has not:
-/// `// The answer should be cached.`
-fn has_own_comment(subject: &Subject<'_>, block: &RepeatedBlock) -> bool {
-    let lines = subject.lines().texts().1;
-    let filled = |row: &usize| !lines[*row].trim_ascii().is_empty();
-    let between: Vec<&[u8]> = { block.first.end..block.second.start.min(lines.len()) }
-        .filter(filled)
-        .map(|row| lines[row].trim_ascii())
-        .collect();
-    let above = (0..block.first.start).rev().filter(filled).take(between.len());
-    let mut above: Vec<&[u8]> = above.map(|row| lines[row].trim_ascii()).collect();
-    above.reverse();
-    runs::is_test(subject) && !between.is_empty() && between != above
 }
 
 fn redefinition<'p, 't: 'p>(
@@ -308,109 +291,8 @@ mod tests {
                  expect(rooms.length).to.equal(1);\n  server.onJoin(123, 'the name of a room');\n  \
                  expect(rooms.length).to.equal(1);\n});\n",
             ),
-            (
-                "a.c",
-                "void f(void) {\n}\n",
-                "void f(void) {\n\tif (a < b) {\n\t\tc[a++] = '\\n';\n\t}\n\tif (a < b) \
-                 {\n\t\tc[a++] = '\\n';\n\t}\n}\n",
-            ),
-            (
-                "b.c",
-                "void f(void) {\n}\n",
-                "void f(void) {\n\t__asm__ __volatile(\"nop\");\n\t__asm__ __volatile(\"nop\");\n}\n",
-            ),
-            (
-                "tests/a.py",
-                "def test_a():\n    a()\n",
-                "def test_a():\n    a()\n    assert list(values(b)) == [1, 2, 3]\n    assert \
-                 list(values(b)) == [1, 2, 3]\n",
-            ),
-            (
-                "tests/A.java",
-                "class A {\n    void testDuplicateBinding() {\n    }\n}\n",
-                "class A {\n    void testDuplicateBinding() {\n        bind(AFactory.class)\n            \
-                 .toProvider(FactoryProvider.newFactory(A.class));\n        \
-                 bind(AFactory.class)\n            \
-                 .toProvider(FactoryProvider.newFactory(A.class));\n    }\n}\n",
-            ),
-            (
-                "tests/a.c",
-                "void f(void) {\n}\n",
-                "void f(void) {\n\tif (a(b)) {\n\t\tc();\n\t}\n\t/* Again. */\n\tif (a(b)) \
-                 {\n\t\tc();\n\t}\n}\n",
-            ),
-            (
-                "c.c",
-                "void f(void) {\n}\n",
-                "void f(void) {\n\tbits |= *src++ << count;\n\tcount += 8;\n\tbits |= *src++ << \
-                 count;\n\tcount += 8;\n}\n",
-            ),
-            (
-                "d.h",
-                "#if A\n#if B\n#endif // A compiler\n#endif\n",
-                "#if A\n#if B\n#endif // A compiler\n#endif // A compiler\n",
-            ),
-            (
-                "b.rs",
-                "#[cfg(test)]\nmod tests {\n}\n",
-                "#[cfg(test)]\nmod tests {\n    fn f() {\n        assert_eq!(\n            a(\"bc\"),\n            \
-                 [A(\"bc\"), B(\"de\")]\n        );\n        assert_eq!(\n            \
-                 a(\"bc\"),\n            [A(\"bc\"), B(\"de\")]\n        );\n    }\n}\n",
-            ),
-            (
-                "tests/b.py",
-                "def test_a():\n    a()\n",
-                "def test_a():\n    a()\n    index = p.expect(['1234', 'abcd', 'wxyz', '7890'])\n    \
-                 assert index == 3, 'index'\n    index = p.expect(['1234', 'abcd', 'wxyz', \
-                 '7890'])\n    assert index == 3, 'index'\n",
-            ),
-            (
-                "test/d.js",
-                "f();\n",
-                "f();\nqueue.add(async () => delay(100));\nt.is(queue.size, 1);\nawait \
-                 queue.onIdle();\nt.is(queue.size, 0);\nqueue.add(async () => \
-                 delay(100));\nt.is(queue.size, 1);\nawait queue.onIdle();\nt.is(queue.size, 0);\n",
-            ),
-            ("a.mk", "A = 1\n", "A = 1\nFLAGS += -framework\nFLAGS += -framework\n"),
-            ("b.mk", "a:\n", "a:\n\t@echo \"................\"\n\t@echo \"................\"\n"),
-            (
-                "a.html",
-                "<ul>\n</ul>\n",
-                "<ul>\n<li><a href=\"#\">A placeholder for a link</a></li>\n<li><a \
-                 href=\"#\">A placeholder for a link</a></li>\n</ul>\n",
-            ),
         ] {
             assert_eq!(found(path, before, after), None, "{path}");
-        }
-    }
-
-    #[test]
-    fn a_long_run_with_assertions_and_a_test_occur_once_in_tests() {
-        let lines: String = (0..11).map(|n| format!("assert f({n}, a) == {n} or b\n")).collect();
-        assert!(found("tests/a.py", &lines, &lines.repeat(2)).is_some());
-        let test = "@Test void a() { assertEquals(1, longName(2)); }\n@Test void b() { }\n";
-        let class = |body: &str| format!("class A {{\n{body}}}\n");
-        assert!(found("test/A.java", &class(test), &class(&test.repeat(2))).is_some());
-    }
-
-    #[test]
-    fn entries_of_lists_commands_and_links_occur_once() {
-        for (path, before, line, after) in [
-            ("a.mk", "", "objs-$(CONFIG_A) += b/c.o\n", ""),
-            ("b.mk", "objs-y += b.o\n", "objs-y += c.o\n", "\nobjs-y += d.o\n"),
-            ("c.mk", "A = a.o \\\n", "  b/b.o c/c.o \\\n", "  d.o\n"),
-            ("d.mk", "a: b\n", "\t$(STRIP) $(STRIPFLAGS) $@\n", ""),
-            ("a.toml", "a = [\n", "  \"abcdefgh\",\n", "]\n"),
-            (
-                "a.html",
-                "<ul>\n",
-                "<li><a href=\"#chapter\">The first chapter</a></li>\n",
-                "</ul>\n",
-            ),
-        ] {
-            let once = format!("{before}{line}{after}");
-            let twice = format!("{before}{line}{line}{after}");
-            assert!(found(path, &once, &twice).is_some(), "{path}");
         }
     }
 

@@ -76,10 +76,7 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
         if subject.is_over() {
             return None;
         }
-        let words = placeholder == Placeholder::Words;
-        if is_in_example(subject, row, line)
-            || words && (continues_a_sentence(subject, row, line) || documents(subject, row, line))
-        {
+        if is_in_example(subject, row, line) {
             continue;
         }
         let removed = removed.get_or_init(|| {
@@ -129,33 +126,6 @@ fn is_in_example(subject: &Subject<'_>, row: usize, line: &[u8]) -> bool {
     has(row, b"... ") && first.is_some_and(|row| has(row, b">>> "))
 }
 
-/// Whether a comment goes on with a sentence of the comment above, which ends with a comma or a word.
-fn continues_a_sentence(subject: &Subject<'_>, row: usize, line: &[u8]) -> bool {
-    let lines = subject.lines().texts().1;
-    let Some(above) = row.checked_sub(1).map(|above| lines[above]) else { return false };
-    let language = subject.language();
-    let marked = |line: &[u8]| {
-        let text = std::str::from_utf8(line).unwrap_or_default().trim();
-        let (body, comment) = without_comment_marks(text, language);
-        (comment && !body.is_empty()).then(|| body.to_owned())
-    };
-    let (Some(above), Some(body)) = (marked(above), marked(line)) else { return false };
-    let goes_on = above.ends_with(',') || above.ends_with(char::is_alphanumeric);
-    goes_on && body.starts_with(char::is_lowercase) && above.split(' ').count() > 3
-}
-
-/// Whether a comment explains the name in the line below, with which it begins.
-fn documents(subject: &Subject<'_>, row: usize, line: &[u8]) -> bool {
-    let lines = subject.lines().texts().1;
-    let text = std::str::from_utf8(line).unwrap_or_default().trim();
-    let (body, _) = without_comment_marks(text, subject.language());
-    let name = body.split(' ').next().unwrap_or_default();
-    let named = name.chars().skip(1).any(|c| c.is_uppercase() || c == '_')
-        && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    let below = lines.get(row + 1).copied().unwrap_or_default();
-    named && memchr::memmem::find(below, name.as_bytes()).is_some()
-}
-
 /// Whether the dots are within a comment of several lines: then they are a part of an example.
 fn is_within_comment(subject: &Subject<'_>, row: usize) -> bool {
     let lines = subject.lines().texts().1;
@@ -164,13 +134,7 @@ fn is_within_comment(subject: &Subject<'_>, row: usize) -> bool {
         let line = row.and_then(|row| lines.get(row)).map(|line| line.trim_ascii());
         line.is_some_and(|line| marks.iter().any(|mark| line.starts_with(mark.as_bytes())))
     };
-    // Code in a comment is indented.
-    let line = lines.get(row).map_or(&b""[..], |line| line.trim_ascii());
-    let body = marks.iter().find_map(|mark| line.strip_prefix(mark.as_bytes())).unwrap_or_default();
-    let indented = body.starts_with(b"\t") || body.starts_with(b"  ");
-    is_comment(Some(row))
-        && is_comment(row.checked_sub(1))
-        && (indented || is_comment(Some(row + 1)))
+    is_comment(Some(row)) && is_comment(row.checked_sub(1)) && is_comment(Some(row + 1))
 }
 
 /// Whether the row is in a string or a comment that begins above it, in an added row.
@@ -207,7 +171,7 @@ fn placeholder(line: &[u8], language: Option<&Language>) -> Option<Placeholder> 
     let (body, comment) = without_comment_marks(text, language);
     let lower = body.to_lowercase().replace('…', "...");
     let words: Vec<&str> = lower
-        .split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '_')
+        .split(|c: char| !c.is_alphanumeric() && c != '\'')
         .filter(|word| !word.is_empty())
         .collect();
     if words.is_empty() {
@@ -220,14 +184,7 @@ fn placeholder(line: &[u8], language: Option<&Language>) -> Option<Placeholder> 
         return None;
     }
     let edge = lower.trim_matches(|c: char| "()[]<>:-\",'*; ".contains(c));
-    // `- etc...` and `and all fields...` go on with the text above.
-    let list = lower.starts_with('-');
-    let goes_on = list || words[0] == "and" && words[1..] != ["so", "on"];
-    let after = edge.ends_with("...") && !edge.starts_with("...");
-    if after && goes_on && !has(&words, &REMAINDER) {
-        return None;
-    }
-    let dots = edge.starts_with("...") || after;
+    let dots = edge.starts_with("...") || edge.ends_with("...");
     // `...this.items,` in a comment is code.
     let spread = edge
         .strip_prefix("...")
@@ -464,15 +421,6 @@ mod tests {
         assert!(!found("a.py", code, "t = \"\"\"\n{% if a %}\n    ...\n\"\"\"\n"));
         let code = "package a\n// x [command]\nvar a = 1\n";
         assert!(found("a.go", code, "package a\n// existing code...\n"));
-        for lines in [
-            "// A key for runes, such as 'a',\n// and so on.\nvar a = 1\n",
-            "// apiUpdateT is the name of existing streams.\nvar apiUpdateT = 1\n",
-        ] {
-            assert!(!found("a.go", code, &format!("package a\n{lines}")), "{lines}");
-        }
-        let long = "package a\n// A.\nvar b = 1\nvar c = 2\nvar d = 3\n";
-        assert!(!found("a.go", long, "package a\n// Or in a shell:\n//\t...\nvar e = 1\n"));
-        assert!(found("a.go", long, "package a\n// In a shell:\n// ...\nvar e = 1\n"));
         for line in ["// greet [options] [arguments...]", "//     ^--- same as above"] {
             assert!(!found("a.go", code, &format!("package a\n{line}\n")), "{line}");
         }
@@ -496,9 +444,6 @@ mod tests {
             "// unchanged",
             "# (previous code omitted for brevity)",
             "// keep the rest",
-            "// - ... existing items ...",
-            "// and all other methods...",
-            "// and so on...",
         ] {
             assert_eq!(placeholder(line.as_bytes(), None), Some(Placeholder::Words), "{line}");
         }
@@ -575,10 +520,6 @@ mod tests {
             "//     ...this.items,",
             "// Existing users are kept.",
             "# Same for all of them",
-            "// - etc...",
-            "* -etc...",
-            "// and all RequestEvent fields...",
-            "# func_fatal_configuration arg...",
         ] {
             assert_eq!(placeholder(line.as_bytes(), None), None, "{line}");
         }

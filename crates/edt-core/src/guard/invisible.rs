@@ -133,17 +133,7 @@ impl Writing<'_> {
             '\u{2066}'..='\u{2069}' => self.has_right_to_left && self.has_matching_isolates,
             _ => false,
         };
-        let is_needed = c == '\u{200b}' && self.is_marked(at);
-        is_invisible(c) && !is_direction && !is_needed && !shapes_neighbours(self.line, at, c)
-    }
-
-    /// Whether a space of no width is all that a string has, `content: "…"`, or keeps `*/` from ending a
-    /// comment.
-    fn is_marked(&self, at: usize) -> bool {
-        let before = self.line[..at].chars().next_back();
-        let after = self.line[at..].chars().nth(1);
-        matches!((before, after), (Some('*'), Some('/')) | (Some('"'), Some('"')))
-            || (before, after) == (Some('\''), Some('\''))
+        is_invisible(c) && !is_direction && !shapes_neighbours(self.line, at, c)
     }
 }
 
@@ -228,14 +218,6 @@ mod tests {
             assert_eq!(found(None, &format!("x{c}y\n")), Some((0, c, 1)), "{c:?}");
         }
         assert_eq!(found(None, "a\rb\n"), Some((0, '\r', 1)));
-    }
-
-    #[test]
-    fn a_space_of_no_width_may_be_a_string_or_split_the_end_of_a_comment() {
-        assert_eq!(found(None, "content: \"\u{200b}\";\n * `**\u{200b}/*.js`\n"), None);
-        assert_eq!(found(None, "'\u{200b}'\n"), None);
-        assert!(found(None, "\"\u{200b}a\"\n").is_some());
-        assert!(found(None, "\"\u{202e}\"\n").is_some());
     }
 
     #[test]

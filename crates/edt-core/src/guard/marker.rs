@@ -61,7 +61,7 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<(usize, &'a [u8])> {
     let counts = |row: usize, mark: Mark| match mark {
         Mark::Side | Mark::Envelope => true,
         Mark::Middle | Mark::Hunk => {
-            sides || subject.language().is_some() && !subject.is_quoted(row)
+            sides || subject.language().is_some() && !subject.is_prose(row)
         }
     };
     let found =

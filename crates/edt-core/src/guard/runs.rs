@@ -22,23 +22,11 @@ struct MinWeight {
     elsewhere: usize,
     /// The same in markup, where elements repeat: characters, and lines.
     markup: (usize, usize),
-    /// The same with an address or a name of its own.
-    named_markup: usize,
-    /// One command of a recipe.
-    recipe: usize,
 }
 
 /// Measured on human changes and on blocks pasted twice: `benches/guards`.
-const MIN_WEIGHT: MinWeight = MinWeight {
-    line: 8,
-    call: 30,
-    block: 16,
-    test_block: 60,
-    elsewhere: 40,
-    markup: (120, 4),
-    named_markup: 40,
-    recipe: 20,
-};
+const MIN_WEIGHT: MinWeight =
+    MinWeight { line: 8, call: 30, block: 16, test_block: 60, elsewhere: 40, markup: (120, 4) };
 /// The shortest run in a file without a grammar, in characters and lines.
 const MIN_WITHOUT_GRAMMAR: (usize, usize) = (80, 3);
 /// Most runs that are looked up in the old text. After that many, the rest passes.
@@ -57,35 +45,9 @@ pub(super) fn first(
     added: &[Range<usize>],
     tree: Option<&Parsed<'_>>,
 ) -> Option<(Range<usize>, Range<usize>)> {
-    let test = is_test(subject);
+    // Tests repeat code on purpose.
+    let test = subject.path.text().to_ascii_lowercase().contains("test");
     added.iter().find_map(|range| Window::around(subject, range).first(subject, tree, test))
-}
-
-/// The longest run with an assertion that a test may repeat, in lines.
-const MAX_CHECK: usize = 10;
-/// What an assertion has.
-const CHECKS: [&str; 9] =
-    ["assert", "expect", "should", "require", "verify", "t.is(", "t.deep", ".Fatal", ".Error"];
-/// What begins a test.
-const TESTS: [&str; 8] =
-    ["def test", "func Test", "fn ", "@Test", "it(", "test(", "describe(", "TEST"];
-
-fn mentions(line: &[u8], words: &[&str]) -> bool {
-    let has = |text: &[u8], word: &str| memchr::memmem::find(text, word.as_bytes()).is_some();
-    let lower = line.to_ascii_lowercase();
-    words.iter().any(|word| has(line, word) || *word == word.to_lowercase() && has(&lower, word))
-}
-
-/// Whether the file has tests, which repeat code on purpose.
-pub(super) fn is_test(subject: &Subject<'_>) -> bool {
-    const PATHS: [&str; 5] = ["test", "cypress", ".spec.", "_spec.", "/spec/"];
-    let path = subject.path.text().to_ascii_lowercase();
-    let rust = subject.language().is_some_and(|language| language.name == "rust");
-    let has_tests = || {
-        let text = subject.after.unwrap_or_default();
-        memchr::memmem::find(text, b"#[cfg(test)]").is_some()
-    };
-    PATHS.iter().any(|part| path.contains(part)) || rust && has_tests()
 }
 
 /// The lines around an added range, without blank ones.
@@ -239,42 +201,24 @@ impl<'s> Window<'s> {
             return false;
         }
         let starts = |at: usize| tree.starts_in_container(subject.start_of(self.rows[at]));
-        let named = |name: &str| subject.language().is_some_and(|language| language.name == name);
-        if named("html") {
-            let at = subject.start_of(self.rows[second]);
-            let (min_weight, min_lines) = MIN_WEIGHT.markup;
-            return weight >= min_weight && length >= min_lines
-                || weight >= MIN_WEIGHT.named_markup
-                    && !tree.is_prose(at)
-                    && self.has_an_address(pair);
-        }
         if length == 1 {
-            // An example in a comment may repeat a line.
+            // An example in a comment may repeat a line, and a recipe a command.
             let at = subject.start_of(self.rows[second]);
-            if named("make") && line.starts_with(b"\t") {
-                return weight >= MIN_WEIGHT.recipe && !is_repeatable_command(line);
-            }
-            if tree.is_prose(at) && !tree.is_text(at) {
+            let recipe = subject.language().is_some_and(|language| language.name == "make")
+                && line.starts_with(b"\t");
+            if recipe || tree.is_prose(at) && !tree.is_text(at) {
                 return false;
             }
-            if named("make") && line.trim_ascii_end().ends_with(b"\\") {
-                return self.is_in_a_list(second);
-            }
-            if named("make") && adds_a_name(line) {
-                return true;
-            }
-            if named("toml") && line.trim_ascii_start().starts_with(b"\"") {
-                return starts(first) && starts(second);
-            }
-            let idle = is_idempotent(line) && !(test && may_differ_in_tests(line));
+            let idle = is_idempotent(line) && !(test && sets_a_member(line));
             let call = weight >= MIN_WEIGHT.call && !test && is_unlikely_to_repeat(line);
             return (idle || call) && starts(first) && starts(second);
         }
         if test && self.calls_and_asserts(pair) {
             return false;
         }
-        if self.is_a_step(pair) || test && self.is_about_repetition(pair) {
-            return false;
+        if subject.language().is_some_and(|language| language.markup && !language.exact) {
+            let (min_weight, min_lines) = MIN_WEIGHT.markup;
+            return weight >= min_weight && length >= min_lines;
         }
         let last = self.lines[self.rows[second + length - 1]];
         let quoted = || tree.is_text(subject.start_of(self.rows[second]));
@@ -297,69 +241,11 @@ impl<'s> Window<'s> {
         indent(run.end).is_some_and(|below| Some(below) > first) || run.any(|at| indent(at) < first)
     }
 
-    /// Whether a copy has a link or a name, which differ between the rows of a table. A page that is
-    /// not finished has the same link everywhere: `href="#"`.
-    fn has_an_address(&self, pair: Pair) -> bool {
-        let mut lines =
-            (pair.second..pair.second + pair.length).map(|at| self.lines[self.rows[at]]);
-        lines.any(|line| {
-            [&b" href=\""[..], b" src=\"", b" id=\""].iter().any(|name| {
-                let value = memchr::memmem::find(line, name).map(|at| &line[at + name.len()..]);
-                let end = value.and_then(|value| memchr::memchr(b'"', value));
-                end.is_some_and(|end| end > 3)
-            })
-        })
-    }
-
-    /// Whether a line of a makefile continues the list of an assignment.
-    fn is_in_a_list(&self, at: usize) -> bool {
-        let lines = (0..self.rows[at]).rev().map(|row| self.lines[row].trim_ascii_end());
-        let mut above = lines.take_while(|line| line.ends_with(b"\\"));
-        above.any(|line| !line.starts_with(b"\t") && line.contains(&b'='))
-    }
-
-    /// Whether a run is one `if` around a single step, in any rotation: `if (a < b) {`, `c[a++] = 0;`
-    /// and `}`. Two steps differ from one.
-    fn is_a_step(&self, pair: Pair) -> bool {
-        let run = pair.second..pair.second + pair.length;
-        let lines: Vec<&[u8]> = run.map(|at| self.lines[self.rows[at]].trim_ascii()).collect();
-        let has = |line: &&[u8], sign: &[u8]| memchr::memmem::find(line, sign).is_some();
-        let steps = |line: &&[u8]| has(line, b"++") || has(line, b"--");
-        let adds = |line: &&[u8]| steps(line) || has(line, b" += ") || has(line, b" -= ");
-        if lines.iter().all(adds) {
-            return true;
-        }
-        let others = lines.iter().filter(|line| !steps(line) && **line != b"}");
-        lines.iter().any(steps)
-            && lines.len() <= 3
-            && others.into_iter().all(|line| line.starts_with(b"if "))
-    }
-
-    /// Whether the lines above say that something happens more than once, as the name of a test does.
-    fn is_about_repetition(&self, pair: Pair) -> bool {
-        const WORDS: [&str; 5] = ["duplicate", "twice", "repeat", "again", "idempot"];
-        let first = self.rows[pair.first];
-        let near = self.lines[first.saturating_sub(8)..first].iter();
-        near.map(|line| String::from_utf8_lossy(line).to_lowercase())
-            .any(|line| WORDS.iter().any(|word| line.contains(word)))
-    }
-
-    /// Whether a run of a test only calls and asserts, or is short and has an assertion: a test may
-    /// repeat both to check a state.
+    /// Whether a run of a test only calls and asserts: a test may repeat both to check a state.
     fn calls_and_asserts(&self, pair: Pair) -> bool {
         let run = pair.second..pair.second + pair.length;
         let lines = || run.clone().map(|at| self.lines[self.rows[at]]);
-        let closes = |line: &[u8]| line.trim_ascii().iter().all(|byte| b")]};,".contains(byte));
-        // `a = f()` and `assert a == 1`
-        let pair = run.len() == 2
-            && lines().any(|line| line.trim_ascii_start().starts_with(b"assert "))
-            && lines().any(|line| line.contains(&b'('));
-        let checks = run.len() <= MAX_CHECK
-            && lines().any(|line| mentions(line, &CHECKS))
-            && !lines().any(|line| mentions(line, &TESTS));
-        pair || checks
-            || lines().all(|line| is_call(line) || closes(line))
-                && lines().any(|line| !is_unlikely_to_repeat(line))
+        lines().all(is_call) && lines().any(|line| !is_unlikely_to_repeat(line))
     }
 
     /// Whether the old text had the run twice in a row. Blank lines are ignored.
@@ -387,10 +273,6 @@ impl<'s> Window<'s> {
 fn is_idempotent(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     let has = |word: &[u8]| memchr::memmem::find(line, word).is_some();
-    // An instruction of the processor may be there for its time.
-    if line.starts_with(b"asm") || line.starts_with(b"__asm") || line.starts_with(b"#endif") {
-        return false;
-    }
     let changes = [
         &b"++"[..],
         b"--",
@@ -437,32 +319,9 @@ fn is_call(line: &[u8]) -> bool {
     end == line.len() || matches!(line[end], b'(' | b'[' | b';' | b',' | b'{' | b'}')
 }
 
-/// Whether a line has another effect or result the second time, which a test may be about: it assigns
-/// to a member, which may call a setter, or asserts what a call returns.
-fn may_differ_in_tests(line: &[u8]) -> bool {
-    let sets = memchr::memmem::find(line, b" = ").is_some_and(|at| line[..at].contains(&b'.'));
-    sets || line.trim_ascii_start().starts_with(b"assert ") && line.contains(&b'(')
-}
-
-/// Whether a line of a makefile adds names to a list: `objs-y += a.o`. An option may be needed twice,
-/// and what a call returns may differ.
-fn adds_a_name(line: &[u8]) -> bool {
-    let value = memchr::memmem::find(line, b"+=").map(|at| line[at + 2..].trim_ascii());
-    let calls = [&b"(call "[..], b"(eval ", b"(shell "];
-    value.is_some_and(|value| {
-        value.first().is_some_and(|byte| !b"-\"'".contains(byte))
-            && !calls.iter().any(|call| memchr::memmem::find(value, call).is_some())
-    })
-}
-
-/// Whether a command of a recipe has another effect the second time, or prints.
-fn is_repeatable_command(line: &[u8]) -> bool {
-    const COMMANDS: [&str; 9] =
-        ["echo", "printf", "sleep", "sync", ">>", "$(MAKE)", "${MAKE}", "$(info", "test"];
-    let line = String::from_utf8_lossy(line);
-    let command = line.trim().trim_start_matches(['@', '-', '+']);
-    !command.contains(|c: char| c.is_ascii_alphanumeric())
-        || COMMANDS.iter().any(|word| command.contains(word))
+/// Whether a line assigns to a member, which may call a setter.
+fn sets_a_member(line: &[u8]) -> bool {
+    memchr::memmem::find(line, b" = ").is_some_and(|at| line[..at].contains(&b'.'))
 }
 
 /// Whether a long call is usually written once: it neither checks a state, as tests do repeatedly,
@@ -472,11 +331,6 @@ fn is_unlikely_to_repeat(line: &[u8]) -> bool {
         "assert", "require", "expect", "check", "equal", "test", "verify", "ok(", "next", "read",
         "++", "--", "+=", "yield", "await", "push", "<-",
     ];
-    // `text.append(BRACKET)`
-    let constant = |rest: &[u8]| rest.iter().all(|byte| !byte.is_ascii_lowercase());
-    if memchr::memmem::find(line, b".append(").is_some_and(|at| constant(&line[at + 8..])) {
-        return false;
-    }
     let line = String::from_utf8_lossy(line).to_lowercase();
     !REPEATABLE.iter().any(|word| line.contains(word))
 }

@@ -311,14 +311,6 @@ impl<'a> Subject<'a> {
         matches!(self.new_tree(), Some(Ok(tree)) if began_above(tree))
     }
 
-    /// As [`Subject::is_prose`], without the running text of a page.
-    #[must_use]
-    pub fn is_quoted(&self, row: usize) -> bool {
-        let page = self.language().is_some_and(|language| language.name == "html");
-        let running = |tree: &Parsed<'_>| page && tree.is_running_text(self.start_of(row));
-        self.is_prose(row) && !matches!(self.new_tree(), Some(Ok(tree)) if running(tree))
-    }
-
     /// The tree of the new text; `None` if there is no grammar for it.
     ///
     /// # Errors

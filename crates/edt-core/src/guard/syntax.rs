@@ -130,14 +130,6 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     if faults.iter().all(is_free) {
         return Ok(None);
     }
-    // Of markup only a text without errors is compared. An error above all changes is an old one.
-    let first_change = subject.touched().first().map_or(0, |rows| rows.start);
-    if free
-        && subject.before.is_some()
-        && faults.iter().any(|fault| !is_free(fault) && fault.rows.end < first_change)
-    {
-        return Ok(None);
-    }
     let old = match subject.old_tree() {
         Some(old) => Some(old.as_ref().map_err(|why| *why)?),
         None => None,
@@ -239,18 +231,10 @@ fn is_skipped(fault: &SyntaxFault, text: &[u8]) -> bool {
         .is_some_and(|tag| opened || NO_STRUCTURE.iter().any(|name| name.eq_ignore_ascii_case(tag)))
 }
 
-/// Names of templates, as in `a.hbs.rs`.
-const TEMPLATES: [&str; 8] =
-    [".hbs.", ".tera.", ".j2.", ".jinja.", ".mustache.", ".tmpl.", ".erb.", ".ejs."];
-
 /// Whether a text is a template (`{{ .Values.x }}`, `{% if %}`, `<?php`), which is neither valid YAML
 /// nor HTML until it is rendered.
 fn is_template(subject: &Subject<'_>, text: &[u8]) -> bool {
     let name = subject.language().map(|language| language.name);
-    let path = subject.path.text();
-    if TEMPLATES.iter().any(|mark| path.contains(mark)) {
-        return true;
-    }
     if name == Some("json") {
         return is_json_template(text);
     }

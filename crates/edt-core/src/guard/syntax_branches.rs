@@ -39,11 +39,7 @@ pub(super) fn in_branches(
     for take in takes {
         let after = new_branches.variant(*take);
         let found = brackets::c_brackets(&after.text);
-        let mut alone = brackets::unmatched(&found);
-        // One new header may open the linkage that another one closes.
-        if subject.old_code().is_none() {
-            alone.retain(|bracket| !is_linkage(new, bracket));
-        }
+        let alone = brackets::unmatched(&found);
         if alone.is_empty() {
             continue;
         }
@@ -172,19 +168,6 @@ fn in_each_branch(
     Ok(first)
 }
 
-/// Whether a bracket is all that an `#ifdef __cplusplus` has: `extern "C" {` or `}`.
-fn is_linkage(text: &[u8], bracket: &Bracket) -> bool {
-    let start = memchr::memrchr(b'\n', &text[..bracket.at]).map_or(0, |end| end + 1);
-    let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |end| start + end);
-    let line = text[start..end].trim_ascii();
-    let above = text[..start].trim_ascii_end();
-    let above = &above[memchr::memrchr(b'\n', above).map_or(0, |end| end + 1)..];
-    (line == b"}" || line == b"extern \"C\" {")
-        && above.trim_ascii_start().starts_with(b"#if")
-        && memchr::memmem::find(above, b"__cplusplus").is_some()
-        && text[end..].trim_ascii_start().starts_with(b"#endif")
-}
-
 /// A bracket without a partner in the body of a macro, if there are more of them than before.
 fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
     // A macro may only open or only close a block: `#define BEGIN namespace x {`.
@@ -200,14 +183,7 @@ fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
         let left: Vec<Vec<Bracket>> = bodies.iter().map(|body| brackets::unmatched(body)).collect();
         let halves: HashSet<usize> =
             left.iter().filter(|body| body.len() == 1).map(|body| body[0].at).collect();
-        // `#define CASE(x) } else if (is(x)) {` is one branch of a chain.
-        let branches: HashSet<usize> = { left.iter() }
-            .filter(|body| matches!(&body[..], [close, open] if continues(text, close, open)))
-            .flat_map(|body| body.iter().map(|bracket| bracket.at))
-            .collect();
-        let is_half = |bracket: &Bracket| {
-            whole(text, bracket) && halves.contains(&bracket.at) || branches.contains(&bracket.at)
-        };
+        let is_half = |bracket: &Bracket| whole(text, bracket) && halves.contains(&bracket.at);
         // One macro may close what another opens: `#define END } while (0)`.
         let mut found = brackets::unmatched(&left.concat());
         found.retain(|bracket| !is_half(bracket));
@@ -216,14 +192,6 @@ fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
     let found = alone(new);
     let first = *found.first()?;
     (found.len() > alone(old).len()).then_some(first)
-}
-
-/// Whether a `}` is followed by `else`, and the `{` after it ends that head.
-fn continues(text: &[u8], close: &Bracket, open: &Bracket) -> bool {
-    close.byte == b'}'
-        && open.byte == b'{'
-        && close.at < open.at
-        && text[close.at + 1..open.at].trim_ascii().starts_with(b"else")
 }
 
 /// Whether a fault is real: macros also cause faults in correct code.
@@ -283,23 +251,6 @@ mod tests {
         assert!(is_refused(Some(before), &format!("{broken}#endif\nint g;\n")));
         let broken = before.replace("{\n  return 1", "{{\n  return 1");
         assert!(is_refused(Some(before), &format!("{broken}#endif\nint g;\n")));
-    }
-
-    #[test]
-    fn a_new_header_may_open_or_close_the_linkage_alone() {
-        let linkage = |line: &str| format!("#ifdef __cplusplus\n{line}\n#endif\nint f(void);\n");
-        assert!(!is_refused(None, &linkage("extern \"C\" {")));
-        assert!(!is_refused(None, &linkage("}")));
-        assert!(is_refused(None, &linkage("struct a {")));
-        assert!(is_refused(Some("int f(void);\n"), &linkage("extern \"C\" {")));
-    }
-
-    #[test]
-    fn a_macro_may_be_one_branch_of_a_chain() {
-        let before = "int f(int a) {\n\tif (a) {\n\t}\n}\n";
-        let chain = "#define CASE(x) \\\n\t} else if (is(x)) { \\\n\t\tg(x);\n";
-        assert!(!is_refused(Some(before), &format!("{chain}{before}")));
-        assert!(is_refused(Some(before), &format!("{}{before}", chain.replace("{ ", "{{ "))));
     }
 
     #[test]
