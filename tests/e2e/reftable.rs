@@ -259,3 +259,84 @@ fn a_symbolic_branch_in_tables() {
     repo.is_clean();
     repo.is_sound();
 }
+
+/// gix reads the branch from the file HEAD, which names none.
+#[test]
+fn settings_of_a_branch_are_refused_with_tables() {
+    let workspace = TestRepo::made(&["--ref-format=reftable"], &files());
+    workspace.git(&["config", "--global", "includeIf.onbranch:main.path", "/nowhere"]);
+    workspace.refuses(&["UNSUPPORTED_REPOSITORY"], 5, &["begin"]);
+}
+
+#[test]
+fn a_session_that_began_detached_is_left_in_tables() {
+    let (main, side) = with_a_worktree();
+    for workspace in [&main, &side] {
+        workspace.git(&["switch", "--quiet", "--detach"]);
+        let at = workspace.rev("HEAD");
+        workspace.edt(&["begin", if workspace.root == main.root { "d" } else { "e" }]).landed();
+        workspace.overwrite("a.txt", "two\n");
+        workspace.edt(&["switch", "--leave"]).landed();
+        assert!(!workspace.try_git(&["symbolic-ref", "--quiet", "HEAD"]).status.success());
+        assert_eq!(workspace.rev("HEAD"), at);
+        workspace.is_clean();
+        workspace.is_sound();
+    }
+}
+
+/// Git keeps their refs in the tables, too.
+#[test]
+fn a_cherry_pick_in_tables_is_an_operation() {
+    for command in ["cherry-pick", "revert"] {
+        let workspace = TestRepo::made(&["--ref-format=reftable"], &files());
+        for text in ["two\n", "three\n"] {
+            workspace.commit(&[("a.txt", text.as_bytes())]);
+        }
+        assert!(!workspace.try_git(&[command, "HEAD~1"]).status.success());
+        workspace.refuses(&["REPOSITORY_BUSY"], 3, &["begin"]);
+    }
+}
+
+#[test]
+fn a_session_on_a_symbolic_branch_in_tables_is_abandoned() {
+    let workspace = TestRepo::made(&["--ref-format=reftable"], &files());
+    workspace.git(&["branch", "--quiet", "-m", "main", "trunk"]);
+    workspace.git(&["symbolic-ref", "refs/heads/main", "refs/heads/trunk"]);
+    workspace.git(&["switch", "--quiet", "main"]);
+    workspace.overwrite("a.txt", "two\n");
+    workspace.edt(&["abandon"]).landed();
+    assert_eq!(workspace.git(&["symbolic-ref", "--no-recurse", "HEAD"]), "refs/heads/main\n");
+    assert_eq!(workspace.git(&["symbolic-ref", "refs/heads/main"]), "refs/heads/trunk\n");
+    workspace.is_clean();
+    workspace.is_sound();
+}
+
+/// The lock that all worktrees share is a link to a file of the worktree whose call was killed.
+#[test]
+fn a_lock_of_a_worktree_that_is_gone_is_removed() {
+    let (main, side) = with_a_worktree();
+    let [shared, _] = lists(&side);
+    side.overwrite("a.txt", "two\n");
+    let lock = shared.with_extension("list.lock");
+    let state = std::fs::read_dir(main.root.join(".git/edt/linked")).unwrap().next().unwrap();
+    let staged = state.unwrap().path().join("tables");
+    // It is the list itself until the next call.
+    std::fs::remove_file(&staged).unwrap();
+    std::fs::write(&staged, "edt\n").unwrap();
+    std::fs::hard_link(&staged, &lock).unwrap();
+    std::fs::remove_dir_all(&side.root).unwrap();
+    std::fs::remove_dir_all(main.root.join(".git/worktrees")).unwrap();
+    main.overwrite("a.txt", "two\n");
+    assert!(!lock.exists());
+    main.is_sound();
+}
+
+#[test]
+fn a_base_is_named_by_its_message_in_tables() {
+    let workspace = TestRepo::made(&["--ref-format=reftable"], &files());
+    workspace.git(&["commit", "--quiet", "--allow-empty", "-m", "fix: it"]);
+    let at = workspace.rev("HEAD");
+    workspace.commit(&[("a.txt", b"two\n")]);
+    workspace.edt(&["begin", "s", "--base", ":/fix"]).landed();
+    assert_eq!(workspace.rev("refs/edt/s/base"), at);
+}

@@ -58,7 +58,7 @@ fn every_place_that_starts_a_process_is_listed() {
     let mut found: Vec<(String, String)> = Vec::new();
     for file in files {
         let name = file.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-        if name == "crates/edt-io/src/purpose.rs" {
+        if name == "crates/edt-io/src/purpose.rs" || name.ends_with("/tests.rs") {
             continue;
         }
         let text = std::fs::read_to_string(&file).unwrap();

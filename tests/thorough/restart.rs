@@ -108,8 +108,12 @@ impl Cut {
         }
         let tables = self.tables().filter(|_| matches!(lost, Lost::Branch | Lost::Everything));
         if let Some(tables) = tables {
-            fs::remove_dir_all(&tables).unwrap();
-            fs::rename(self.kept.join("reftable"), tables).unwrap();
+            let names = |at: &PathBuf| fs::read_dir(at).unwrap().map(|entry| entry.unwrap().path());
+            names(&tables).for_each(|table| fs::remove_file(table).unwrap());
+            for table in names(&self.kept.join("reftable")) {
+                let at = tables.join(table.file_name().unwrap());
+                fs::rename(table, at).unwrap();
+            }
         }
         if lost == Lost::Objects || lost == Lost::Everything {
             for (i, object) in self.objects.iter().enumerate() {
@@ -591,6 +595,30 @@ fn a_branch_that_the_user_put_back_stays_there_although_its_log_does_not_say_so(
         assert_eq!(cut.workspace.rev("HEAD"), tip, "{act:?}");
         same(&files, &cut.workspace.files());
         assert_eq!(cut.workspace.status(), "", "{act:?}");
+    }
+}
+
+/// The tables of the new worktree count their updates from one again.
+#[test]
+fn head_of_a_worktree_that_was_added_again_stays_after_a_restart() {
+    for format in ["files", "reftable"] {
+        let main = TestRepo::made(&[&format!("--ref-format={format}")], &[("a.txt", b"one\n")]);
+        let linked = main.root.with_file_name("linked");
+        let place = linked.to_str().unwrap();
+        main.git(&["worktree", "add", "--quiet", "-b", "side", place]);
+        let side = main.at(linked.clone());
+        side.edt(&["begin", "s"]).landed();
+        main.git(&["worktree", "remove", "--force", place]);
+        main.git(&["worktree", "add", "--quiet", "-b", "again", place]);
+        let journal = main.root.join(".git/edt/linked/linked/journal");
+        let mut bytes = fs::read(&journal).unwrap();
+        bytes[36..52].fill(0xee);
+        let checksum = crc32fast::hash(&bytes[..52]).to_le_bytes();
+        bytes[52..56].copy_from_slice(&checksum);
+        fs::write(&journal, bytes).unwrap();
+        assert_eq!(side.edt(&["status"]).exit, 0);
+        assert_eq!(side.git(&["symbolic-ref", "HEAD"]), "refs/heads/again\n", "{format}");
+        assert_eq!(side.status(), "", "{format}");
     }
 }
 

@@ -316,11 +316,14 @@ impl Repo {
         };
         if self.has_tables() {
             // gix finds no refs in tables.
-            let object = format!("{spec}^{{commit}}");
-            let ask = ["rev-parse", "--verify", "--end-of-options", &object];
-            let ran = spawn::git(self.environment(), self.root_path(), &ask, b"")?;
-            let oid = Oid::from_hex(ran.stdout.trim_ascii_end());
-            return Ok(oid.map_err(|_| bad(ran.stderr.trim().to_owned()))?);
+            let named = |object: &str| {
+                let ask = ["rev-parse", "--verify", "--end-of-options", object];
+                let ran = spawn::git(self.environment(), self.root_path(), &ask, b"")?;
+                let oid = Oid::from_hex(ran.stdout.trim_ascii_end());
+                Ok(oid.map_err(|_| bad(ran.stderr.trim().to_owned()))?)
+            };
+            // `:/text^{commit}` would look for another text.
+            return named(&format!("{}^{{commit}}", named(spec)?));
         }
         // The outer causes repeat `spec`.
         let id = self

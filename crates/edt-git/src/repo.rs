@@ -203,9 +203,8 @@ impl Repo {
             root_path,
             state_path,
         };
-        // gix applies the replacements that it finds as files.
-        if has_tables && !repo.refs_below("refs/replace/")?.is_empty() {
-            return Err(unsupported("it replaces objects, and its refs are in tables").into());
+        if has_tables {
+            reftable::check(&repo)?;
         }
         Ok(repo)
     }
@@ -358,10 +357,13 @@ impl Repo {
     pub fn operation(&self) -> Option<&'static str> {
         use gix::state::InProgress;
         // A few `stat` calls are nearly always enough; only otherwise gix determines the operation.
-        if !has_operation(self.git_dir()) {
+        if !has_operation(self.git_dir(), self.has_tables) {
             return None;
         }
-        Some(match self.inner.state()? {
+        let Some(state) = self.inner.state() else {
+            return self.has_tables.then(|| reftable::operation(self.git_dir())).flatten();
+        };
+        Some(match state {
             InProgress::Merge => "merge",
             InProgress::Rebase | InProgress::RebaseInteractive => "rebase",
             InProgress::CherryPick | InProgress::CherryPickSequence => "cherry-pick",

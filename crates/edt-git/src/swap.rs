@@ -224,6 +224,9 @@ impl Repo {
     /// # Errors
     /// `SESSION_BUSY`.
     pub fn check_unlocked(&self, name: &str) -> Result<()> {
+        if self.has_tables() {
+            self.release_orphaned_tables()?;
+        }
         let locks = [lock_path(&self.locked_path(name)), lock_path(&self.packed_refs())];
         let mut countdown = Countdown::new(LOCK_WAIT);
         for lock in locks {

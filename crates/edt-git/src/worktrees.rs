@@ -4,6 +4,7 @@ use std::cell::LazyCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::reftable;
 use super::repo::Repo;
 use edt_io::{failed, spawn};
 use edt_types::text::Shown as _;
@@ -18,6 +19,7 @@ pub struct Worktree {
     pub head: Option<String>,
     /// The target of the requested symbolic ref.
     pub pointer: Option<String>,
+    has_tables: bool,
 }
 
 impl Worktree {
@@ -29,7 +31,7 @@ impl Worktree {
     /// Whether a merge, a rebase or a similar operation is in progress in it.
     #[must_use]
     pub fn has_operation(&self) -> bool {
-        has_operation(&self.git_dir)
+        has_operation(&self.git_dir, self.has_tables)
     }
 
     /// Whether a rebase or a bisection in it will return to `branch`, a full ref name.
@@ -45,7 +47,7 @@ impl Worktree {
 }
 
 /// Whether an operation of Git is in progress in the worktree with this Git directory.
-pub(super) fn has_operation(git_dir: &Path) -> bool {
+pub(super) fn has_operation(git_dir: &Path, has_tables: bool) -> bool {
     let marks = [
         "rebase-merge",
         "rebase-apply",
@@ -55,6 +57,7 @@ pub(super) fn has_operation(git_dir: &Path) -> bool {
         "BISECT_LOG",
     ];
     marks.iter().any(|mark| git_dir.join(mark).exists())
+        || has_tables && reftable::operation(git_dir).is_some()
 }
 
 impl Repo {
@@ -84,6 +87,7 @@ impl Repo {
                 head: self.symbolic_ref_in(&git_dir, "HEAD"),
                 pointer: self.symbolic_ref_in(&git_dir, pointer),
                 git_dir,
+                has_tables: self.has_tables(),
             })
         };
         std::iter::once(self.common_dir().to_owned()).chain(linked).filter_map(worktree).collect()

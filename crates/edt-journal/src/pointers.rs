@@ -75,12 +75,13 @@ impl BranchUpdate {
     /// # Errors
     /// `SESSION_BUSY` if another program holds the lock of HEAD; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub(super) fn hold(&self, repo: &Repo, head_to: Option<&str>) -> Result<HeldPointers> {
-        let to = if self.stays() { &self.name } else { head_to.unwrap_or(&self.name) };
-        let moves = self.head_from.as_ref().is_some_and(|from| from != to);
+        let to = head_to.unwrap_or(&self.name);
+        let moves = |to: &str| self.head_from.as_ref().is_some_and(|from| from != to);
         if repo.has_tables() {
-            return self.hold_tables(repo, head_to, moves.then_some(to));
+            return self.hold_tables(repo, head_to, moves(to).then_some(to));
         }
-        let head = if moves { Some(repo.lock_head(to)?) } else { None };
+        let to = if self.stays() { &self.name } else { to };
+        let head = if moves(to) { Some(repo.lock_head(to)?) } else { None };
         self.point.iter().try_for_each(|name| repo.check_unlocked(name))?;
         let mut names: Vec<&str> = self.log_lines(repo, head_to).map(|(name, _)| name).collect();
         names.dedup();

@@ -63,7 +63,7 @@ impl StagingArea<'_> {
         Ok(Rollback::Left)
     }
 
-    /// Takes back a rename that was done by a link and a removal, and was interrupted in between:
+    /// Undoes a rename that was done by a link and a removal, and was interrupted in between:
     /// the file has both names.
     fn end_rename(&self, record: &FileRecord) -> Result<()> {
         let both = self.stat(record).zip(self.staged_stat(record));

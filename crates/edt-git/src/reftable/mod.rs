@@ -13,13 +13,16 @@ mod update;
 mod write;
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use gix::refs::Target;
 
 use super::Oid;
 use super::repo::Repo;
+use super::supported::unsupported;
 use super::swap::is_per_worktree;
 use edt_io::stat::Stat;
 use edt_io::{failed, fs};
@@ -60,6 +63,30 @@ pub(super) fn head_of(repo: &gix::Repository) -> Option<Option<Oid>> {
         }
     }
     Some(None)
+}
+
+/// Refuses what `gix` reads from files although the refs of `repo` are in tables.
+pub(super) fn check(repo: &Repo) -> Result<()> {
+    let config = repo.inner.config_snapshot();
+    let includes = config.plumbing().sections_by_name("includeif").into_iter().flatten();
+    let mut conditions = includes.filter_map(|section| section.header().subsection_name());
+    if conditions.any(|condition| condition.starts_with(b"onbranch:")) {
+        let why = "its configuration has includeIf.onbranch, and its refs are in tables";
+        return Err(unsupported(why).into());
+    }
+    if !repo.refs_below("refs/replace/")?.is_empty() {
+        return Err(unsupported("it replaces objects, and its refs are in tables").into());
+    }
+    Ok(())
+}
+
+/// The operation whose ref Git keeps in the tables of the Git directory `git_dir`.
+pub(super) fn operation(git_dir: &Path) -> Option<&'static str> {
+    let stack = Stack::open(git_dir).ok()?;
+    let names = [("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")];
+    let (_, operation) =
+        names.iter().find(|(name, _)| matches!(stack.target(name), Ok(Some(_))))?;
+    Some(operation)
 }
 
 impl Repo {
@@ -105,12 +132,18 @@ impl Repo {
     }
 
     /// The version of the ref `name` in tables, in the place of the stat of its file: the number of
-    /// the update that wrote it. Each move has another number, and a merge of tables keeps it.
+    /// the update that wrote it. Each move has another number, and a merge of tables keeps it. Other
+    /// tables, as those of a worktree that was removed and added again, count from one again: their
+    /// directory is another one.
     pub(super) fn table_version(&self, name: &str) -> Option<Stat> {
         let record = self.tables_of(name).ok()??.record(name).ok()??;
         record.target?;
-        let (dev, size, mode, uid, gid) = (0, 0, 0, 0, 0);
-        Some(Stat { dev, ino: record.update, size, mtime: (0, 0), ctime: (0, 0), mode, uid, gid })
+        let directory = self.tables_dir(name).metadata().ok()?;
+        let made = directory.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+        let made = made.unwrap_or_default();
+        let mtime = (made.as_secs().cast_signed(), made.subsec_nanos());
+        let (dev, ino, size) = (0, record.update, directory.ino());
+        Some(Stat { dev, ino, size, mtime, ctime: (0, 0), mode: 0, uid: 0, gid: 0 })
     }
 
     /// The list of the tables that have `name`. Its lock is that of the tables.

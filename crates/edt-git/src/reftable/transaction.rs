@@ -24,13 +24,15 @@ use crate::refs;
 use crate::repo::Repo;
 use crate::swap::{OWN_TABLES, RefLock, TABLES, lock_path};
 use edt_io::file::{self, File, OpenMode};
-use edt_io::{clock, failed, fs};
+use edt_io::{clock, failed, fs, lock};
 use edt_types::Result;
 
 /// A lock is never empty, so that a copy of the repository has it beside an equal staging file.
 const MARK: &str = "edt\n";
 /// The length of a table at least, as a multiple of all newer ones together. Git merges as well.
 const FACTOR: u64 = 2;
+/// A name in the tables that all worktrees share.
+const SHARED: &str = "refs/";
 
 /// A change of refs in tables, complete but for the rename. Removed on drop.
 #[must_use = "it happens with `HeldRefs::install`"]
@@ -103,6 +105,7 @@ impl Repo {
         let Some(name) = names.into_iter().next() else { return Ok(None) };
         let (list, staging) = (self.tables_list(name), self.staging_of(name));
         self.release_tables(name)?;
+        self.release_orphaned_tables()?;
         self.stage_ref(MARK, staging)?;
         let lock = self.hold_lock(&list, staging)?;
         self.remove_unfinished(name)?;
@@ -149,11 +152,43 @@ impl Repo {
         Ok(())
     }
 
+    /// The state directory of another worktree, which may be gone, whose killed call left the lock
+    /// of the tables that all worktrees share; with the lock of that directory, which a running call
+    /// would hold.
+    fn orphan(&self) -> Option<(PathBuf, File)> {
+        let held = inode(&lock_path(&self.tables_list(SHARED)))?;
+        let all = self.common_dir().join("edt");
+        let linked = fs::names_in(&all.join("linked")).into_iter();
+        let linked = linked.map(|name| all.join("linked").join(name));
+        let mut others =
+            linked.chain([all.join("main")]).filter(|state| state != self.state_path());
+        let state = others.find(|state| inode(&state.join(TABLES)) == Some(held))?;
+        let guard = File::open(&state.join("lock"), OpenMode::Existing).ok()?;
+        let is_left = lock::try_exclusive(&guard)
+            && inode(&lock_path(&self.tables_list(SHARED))) == Some(held);
+        is_left.then_some((state, guard))
+    }
+
+    /// Removes the lock of the shared tables if a killed call in another worktree left it. It blocks
+    /// every worktree, and its own may be gone.
+    ///
+    /// # Errors
+    /// As [`release_tables`](Repo::release_tables).
+    pub(crate) fn release_orphaned_tables(&self) -> Result<()> {
+        let Some((state, _guard)) = self.orphan() else { return Ok(()) };
+        self.remove_unfinished_of(SHARED, &state.join(format!("{TABLES}.new")))?;
+        let lock = lock_path(&self.tables_list(SHARED));
+        fs::remove_file(&lock).map_err(|error| failed("unlock", &lock, &error).into())
+    }
+
     /// Removes the table of a killed call if the list lacks it, else the tables that it replaces.
     /// The caller holds the lock of the tables, or found it to be edt's own.
     fn remove_unfinished(&self, name: &str) -> Result<()> {
-        let staged = self.staged_table(name);
-        let Some(own) = inode(&staged) else { return Ok(()) };
+        self.remove_unfinished_of(name, &self.staged_table(name))
+    }
+
+    fn remove_unfinished_of(&self, name: &str, staged: &Path) -> Result<()> {
+        let Some(own) = inode(staged) else { return Ok(()) };
         let git_dir = self.stack_dir(name);
         let list =
             super::list(git_dir).map_err(|error| refs::not_read(name, &error.to_string()))?;
@@ -165,7 +200,7 @@ impl Repo {
             names.filter_map(|name| updates_of(&name).map(|updates| (name, updates))).collect();
         let is_own = |name: &str| inode(&directory.join(name)) == Some(own);
         // Before it has a name, the table may be incomplete.
-        let range = Table::open(&staged).map(|table| table.updates());
+        let range = Table::open(staged).map(|table| table.updates());
         let is_replacing = tables.iter().any(|(name, _)| is_listed(name) && is_own(name));
         if is_replacing {
             file::sync(&directory).map_err(|error| failed("sync", &directory, &error))?;
@@ -177,7 +212,7 @@ impl Repo {
                 fs::remove_file(&table).map_err(|error| failed("remove", &table, &error))?;
             }
         }
-        fs::remove_file(&staged).map_err(|error| failed("remove", &staged, &error).into())
+        fs::remove_file(staged).map_err(|error| failed("remove", staged, &error).into())
     }
 
     fn write_table(&self, staged: &Path, bytes: &[u8]) -> Result<()> {
@@ -238,7 +273,7 @@ fn sync_directory(list: &Path) -> io::Result<()> {
 /// Adds the newest tables to `contents` while they are small. Returns the bytes of the new table,
 /// and how many tables it replaces. A table with a lock is being merged by Git.
 fn merge(stack: &Stack, contents: &mut Contents) -> io::Result<(Vec<u8>, usize)> {
-    let bytes = contents.bytes()?;
+    let (bytes, alone) = (contents.bytes()?, contents.clone());
     let (mut size, mut merged) = (bytes.len() as u64, 0);
     for table in stack.tables() {
         let is_locked = lock_path(table.path()).symlink_metadata().is_ok();
@@ -255,7 +290,15 @@ fn merge(stack: &Stack, contents: &mut Contents) -> io::Result<(Vec<u8>, usize)>
     if merged == stack.tables().len() {
         contents.forget_deleted();
     }
-    Ok((contents.bytes()?, merged))
+    match contents.bytes() {
+        Ok(bytes) => Ok((bytes, merged)),
+        // A name of another program that fits into a longer block only.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            *contents = alone;
+            Ok((bytes, 0))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The first and the last number of the updates in a table, according to its name.

@@ -128,9 +128,15 @@ pub(super) fn plan(
     for update in updates {
         let name = update.name();
         let unreadable = |error: std::io::Error| refs::not_read(name, &error.to_string());
-        let Some(value) = update.value(stack.target(name).map_err(unreadable)?.as_ref())? else {
-            continue;
-        };
+        let mut now = stack.target(name).map_err(unreadable)?;
+        // What only checks a value follows symbolic refs, as Git does five times.
+        if matches!(update, RefUpdate::Move { from, to, .. } if from == to) {
+            for _ in 0..5 {
+                let Some(Target::Symbolic(next)) = &now else { break };
+                now = stack.target(&next.as_bstr().to_string()).map_err(unreadable)?;
+            }
+        }
+        let Some(value) = update.value(now.as_ref())? else { continue };
         if let RefUpdate::Create { .. } = update
             && let Some(other) = stack.conflict(name).map_err(unreadable)?
         {

@@ -31,7 +31,7 @@ pub(super) enum NewValue<'a> {
 }
 
 /// The records of a table that is not written yet.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Contents {
     /// The length of an object id.
     hash: usize,
