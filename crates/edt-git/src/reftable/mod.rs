@@ -16,7 +16,6 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
 
 use gix::refs::Target;
 
@@ -133,16 +132,14 @@ impl Repo {
 
     /// The version of the ref `name` in tables, in the place of the stat of its file: the number of
     /// the update that wrote it. Each move has another number, and a merge of tables keeps it. Other
-    /// tables, as those of a worktree that was removed and added again, count from one again: their
-    /// directory is another one.
+    /// tables, as those of a worktree that was removed and added again, count from one again: the
+    /// file HEAD, which Git writes with them and leaves alone, is another one.
     pub(super) fn table_version(&self, name: &str) -> Option<Stat> {
         let record = self.tables_of(name).ok()??.record(name).ok()??;
         record.target?;
-        let directory = self.tables_dir(name).metadata().ok()?;
-        let made = directory.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
-        let made = made.unwrap_or_default();
-        let mtime = (made.as_secs().cast_signed(), made.subsec_nanos());
-        let (dev, ino, size) = (0, record.update, directory.ino());
+        let made = self.stack_dir(name).join("HEAD").symlink_metadata().ok()?;
+        let mtime = (made.mtime(), u32::try_from(made.mtime_nsec()).unwrap_or(0));
+        let (dev, ino, size) = (0, record.update, made.ino());
         Some(Stat { dev, ino, size, mtime, ctime: (0, 0), mode: 0, uid: 0, gid: 0 })
     }
 
