@@ -969,37 +969,52 @@ impl Trial {
         self.after(&root, plan.fault, step, &answer)
     }
 
-    /// The effect of `steps` that is of this kind, on a path that ends so.
-    fn number(steps: &[AttemptedEffect], wanted @ (effect, end): (SideEffect, &str)) -> usize {
-        let at = (1..=steps.len()).find(|at| is_step(steps, *at, wanted));
-        at.unwrap_or_else(|| panic!("no {effect:?} of {end} among {steps:#?}"))
+    /// Has `run` fail at the first effect that is `wanted`, which was one of `steps`. Ids of objects
+    /// differ between two runs, so a directory for objects is made in one of them only.
+    fn at<T>(
+        steps: &[AttemptedEffect],
+        wanted: (SideEffect, &str),
+        mut run: impl FnMut(usize) -> (T, Vec<AttemptedEffect>),
+    ) -> T {
+        let number = |steps: &[AttemptedEffect]| {
+            (1..=steps.len()).find(|at| is_step(steps, *at, wanted))
+        };
+        let mut at = number(steps).unwrap_or_else(|| panic!("no {wanted:?} among {steps:#?}"));
+        for _ in 0..8 {
+            let (result, steps) = run(at);
+            if is_step(&steps, at, wanted) {
+                return result;
+            }
+            at = number(&steps).unwrap_or(at + 1);
+        }
+        panic!("{wanted:?} is never number {at}");
     }
 
-    fn once(&self, fault: InjectedFault, at: (SideEffect, &str)) {
-        let plan = FaultPlan {
-            at: Trial::number(&self.steps, at),
-            fault,
-            torn: at.0 == SideEffect::Write,
-        };
-        assert_eq!(self.fault(plan), Vec::<String>::new(), "{}: {plan:?}", self.case.name);
+    fn once(&self, fault: InjectedFault, wanted: (SideEffect, &str)) {
+        let torn = wanted.0 == SideEffect::Write;
+        let (root, answer) = Trial::at(&self.steps, wanted, |at| {
+            let root = self.copy();
+            let (answer, steps) =
+                effect::with_plan(FaultPlan { at, fault, torn }, || (self.case.act)(&root));
+            ((root, answer), steps)
+        });
+        let step = (wanted.0, PathBuf::from(wanted.1));
+        let found = self.after(&root, fault, &step, &answer);
+        assert_eq!(found, Vec::<String>::new(), "{}: {fault:?} {wanted:?}", self.case.name);
     }
 
     fn plan(at: usize, fault: InjectedFault) -> FaultPlan {
         FaultPlan { at, fault, torn: false }
     }
 
-    /// A copy in which the case was killed at `death`. The number of effects may differ by one
-    /// between two runs.
+    /// A copy in which the case was killed at `death`.
     fn killed(&self, death: (SideEffect, &str)) -> PathBuf {
-        let plan = Trial::plan(Trial::number(&self.steps, death), InjectedFault::Crash);
-        for _ in 0..8 {
+        Trial::at(&self.steps, death, |at| {
             let root = self.copy();
+            let plan = Trial::plan(at, InjectedFault::Crash);
             let (_, steps) = effect::with_plan(plan, || (self.case.act)(&root));
-            if is_step(&steps, plan.at, death) {
-                return root;
-            }
-        }
-        panic!("{}: {death:?} is never number {}", self.case.name, plan.at);
+            (root, steps)
+        })
     }
 
     /// A kill, then an error in the recovery.
@@ -1007,16 +1022,12 @@ impl Trial {
         let root = self.killed(death);
         let (_, recovery) =
             effect::with_plan(Trial::plan(0, InjectedFault::None), || recover(&root).map(drop));
-        let mut tries = 8;
-        let (root, answer) = loop {
+        let (root, answer) = Trial::at(&recovery, error, |at| {
             let root = self.killed(death);
-            let plan = Trial::plan(Trial::number(&recovery, error), InjectedFault::Once(Errno::IO));
+            let plan = Trial::plan(at, InjectedFault::Once(Errno::IO));
             let (answer, steps) = effect::with_plan(plan, || recover(&root).map(drop));
-            tries -= 1;
-            if is_step(&steps, plan.at, error) || tries == 0 {
-                break (root, answer);
-            }
-        };
+            ((root, answer), steps)
+        });
         assert!(answer.is_err(), "{}: {death:?}, {error:?}", self.case.name);
         let mut found = self.judge(&root, None, Hands::Tied);
         found.extend(self.goes_on(&root));
