@@ -976,9 +976,8 @@ impl Trial {
         wanted: (SideEffect, &str),
         mut run: impl FnMut(usize) -> (T, Vec<AttemptedEffect>),
     ) -> T {
-        let number = |steps: &[AttemptedEffect]| {
-            (1..=steps.len()).find(|at| is_step(steps, *at, wanted))
-        };
+        let number =
+            |steps: &[AttemptedEffect]| (1..=steps.len()).find(|at| is_step(steps, *at, wanted));
         let mut at = number(steps).unwrap_or_else(|| panic!("no {wanted:?} among {steps:#?}"));
         for _ in 0..8 {
             let (result, steps) = run(at);
