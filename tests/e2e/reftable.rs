@@ -147,6 +147,28 @@ fn many_edits_leave_few_tables() {
     side.is_sound();
 }
 
+/// Git writes blocks as long as `reftable.blockSize` says. A name that needs such a block stays
+/// where it is.
+#[test]
+fn a_name_that_is_longer_than_a_block_of_edt() {
+    let repo = TestRepo::made(&["--ref-format=reftable"], &files());
+    repo.git(&["config", "reftable.blockSize", "32768"]);
+    let name = format!("refs/heads/{}", vec!["a-part-of-the-name"; 400].join("/"));
+    repo.git(&["update-ref", &name, "HEAD"]);
+    let before = repo.git(&["rev-parse", &name]);
+    for n in 0..12 {
+        repo.edt(&["apply", "a.txt", "--mode", "append", "--content", &format!("{n}\n")]).landed();
+    }
+    repo.edt(&["undo"]).landed();
+    repo.edt(&["land"]).landed();
+    assert_eq!(repo.git(&["rev-parse", &name]), before);
+    repo.git(&["pack-refs", "--all"]);
+    repo.overwrite("a.txt", "two\n");
+    assert_eq!(repo.git(&["rev-parse", &name]), before);
+    repo.is_clean();
+    repo.is_sound();
+}
+
 /// Two sessions, and a user who commits, makes and deletes branches and packs refs. Whoever says
 /// that it is done has done it.
 #[test]

@@ -45,14 +45,16 @@ struct State {
     private: Snapshot,
 }
 
-fn template(switched: bool) -> TestRepo {
-    let workspace = TestRepo::with(&[
+fn template(flags: &[&str], switched: bool) -> TestRepo {
+    let long = lines(20);
+    let files: [(&str, &[u8]); 5] = [
         ("a.txt", b"one\n"),
         ("b.txt", b"b\n"),
         ("dir/c.txt", b"c\n"),
-        ("long.txt", lines(20).as_bytes()),
+        ("long.txt", long.as_bytes()),
         ("z.txt", b"z\n"),
-    ]);
+    ];
+    let workspace = TestRepo::made(flags, &files);
     let begin: &[&str] = if switched { &["begin", "s"] } else { &["begin", "s", "--no-switch"] };
     workspace.edt(begin).landed();
     workspace.overwrite("a.txt", "two\n");
@@ -65,7 +67,26 @@ pub(crate) fn scenario(
     args: &[&'static str],
     request: Option<serde_json::Value>,
 ) -> Scenario {
-    let template = template(switched);
+    made_scenario(name, &[], switched, args, request)
+}
+
+/// As [`scenario`], switched, in a repository whose refs are in tables.
+pub(crate) fn scenario_in_tables(
+    name: &'static str,
+    args: &[&'static str],
+    request: Option<serde_json::Value>,
+) -> Scenario {
+    made_scenario(name, &["--ref-format=reftable"], true, args, request)
+}
+
+fn made_scenario(
+    name: &'static str,
+    flags: &[&str],
+    switched: bool,
+    args: &[&'static str],
+    request: Option<serde_json::Value>,
+) -> Scenario {
+    let template = template(flags, switched);
     let request = request.map(|request| {
         let file = template.home.join("request.json");
         std::fs::write(&file, request.to_string()).unwrap();

@@ -231,7 +231,8 @@ fn torture(kind: &Kind, who: &Who, time: Duration) -> Option<Figures> {
             *figures.counts.entry(what.to_owned()).or_default() += count;
         }
         for number in (0..CUTS).take_while(|_| begun.elapsed() < time) {
-            let (position, answered) = played.position(&mut dice);
+            let cut = played.position(&mut dice);
+            let position = cut.position;
             let keep = *dice.pick(&[Keep::All, Keep::None, Keep::Some, Keep::Some, Keep::ButOne]);
             let image = place.of("cut.img");
             let disk = played.recorder.cut(position, keep, &mut dice);
@@ -240,9 +241,8 @@ fn torture(kind: &Kind, who: &Who, time: Duration) -> Option<Figures> {
                 quiet(command("e2fsck").args(["-f", "-y"]).arg(&image));
             }
             let name = format!("seed {seed} round {round} cut {number} at {position} {keep:?}");
-            let judged =
-                catch(|| judge::judge(&place, kind, &image, who, &played, answered, &mut dice))
-                    .unwrap_or_else(|| Ok(Judged::of_panic()));
+            let judged = catch(|| judge::judge(&place, kind, &image, who, &played, cut, &mut dice))
+                .unwrap_or_else(|| Ok(Judged::of_panic()));
             std::fs::remove_file(&image).unwrap();
             match judged {
                 Err(error) => {

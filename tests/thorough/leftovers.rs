@@ -4,7 +4,9 @@ use std::path::Path;
 
 use edt_testkit::{Progress, share};
 
-use crate::crash::{CALLS, EDIT, Scenario, copy, points, scenario, several, traced};
+use crate::crash::{
+    CALLS, EDIT, Scenario, copy, points, scenario, scenario_in_tables, several, traced,
+};
 use crate::test_repo::{Snapshot, TestRepo, has_strace};
 
 // --- the journal is lost while a transaction is open ----------------------------------------------------------------------
@@ -192,5 +194,7 @@ fn a_copy_of_a_repository_in_which_a_call_was_killed() {
     if has_strace() {
         survives_the_copy(&scenario("copied, landing", true, &["land"], None));
         survives_the_copy(&scenario("copied, edit", true, &["apply"], Some(several())));
+        survives_the_copy(&scenario_in_tables("copied, landing, tables", &["land"], None));
+        survives_the_copy(&scenario_in_tables("copied, edit, tables", &["apply"], Some(several())));
     }
 }

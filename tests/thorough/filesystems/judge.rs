@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use super::session::{Played, State, Who, state, syncfs};
+use super::session::{Cut, Played, State, Who, state, syncfs};
 use super::{Kind, Place};
 use crate::rng::Dice;
 use crate::test_repo::{TestRepo, changed};
@@ -45,10 +45,10 @@ pub(super) fn judge(
     image: &Path,
     who: &Who,
     played: &Played,
-    answered: usize,
+    cut: Cut,
     dice: &mut Dice,
 ) -> Result<Judged, String> {
-    let legal = played.legal(answered);
+    let legal = played.legal(cut.answered);
     let mut judged = Judged::default();
     let (mut mounted, repo) = place.mount(kind, image)?;
     if matches!(who, Who::Git) {
@@ -66,7 +66,8 @@ pub(super) fn judge(
     judged.counts.push(format!("before: {class}"));
     let reversals = before.reversals(&repo, &legal);
     if !reversals.is_empty() {
-        judged.counts.push("before: staged reversals".to_owned());
+        let after = if cut.synced { ", a ref was synced by itself" } else { "" };
+        judged.counts.push(format!("before: staged reversals{after}"));
     }
     if played.full && legal.len() == 1 && state(&repo).as_ref() != Ok(legal[0]) {
         judged.faults.push("full: plain Git does not find what was answered".to_owned());

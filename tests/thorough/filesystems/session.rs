@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -122,13 +123,25 @@ pub(super) struct Played {
     /// At which event each step was answered, with the state then, and whether a user made it.
     marks: Vec<(usize, State, bool)>,
     end: usize,
+    /// At which events another program had synced a ref, HEAD or a log by itself.
+    synced: Vec<usize>,
     /// Whether plain Git must find every answered edit by itself.
     pub(super) full: bool,
 }
 
+/// Where the power goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut {
+    pub(super) position: usize,
+    /// How many steps were answered before.
+    pub(super) answered: usize,
+    /// Whether another program had synced a ref, HEAD or a log by itself before.
+    pub(super) synced: bool,
+}
+
 impl Played {
-    /// An event at which the power goes, and how many steps were answered before.
-    pub(super) fn position(&self, dice: &mut Dice) -> (usize, usize) {
+    /// A random event at which the power goes.
+    pub(super) fn position(&self, dice: &mut Dice) -> Cut {
         let first = self.marks[0].0;
         loop {
             let position = if dice.chance(35) {
@@ -140,7 +153,8 @@ impl Played {
             let answered = self.marks.iter().rposition(|mark| mark.0 <= position).unwrap();
             // What a user writes is not edt's to keep.
             if !self.marks.get(answered + 1).is_some_and(|next| next.2) {
-                return (position, answered);
+                let synced = self.synced.iter().any(|at| *at <= position);
+                return Cut { position, answered, synced };
             }
         }
     }
@@ -173,14 +187,17 @@ pub(super) fn play(
     let mut marks = vec![(recorder.position(), state(&repo).unwrap(), false)];
     let over = AtomicBool::new(false);
     let others = dice.chance(60).then(|| dice.split());
+    let synced = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         let _guard = Ends(&over);
         if let Some(mut dice) = others {
-            let (over, at, root) = (&over, &at, &repo.root);
+            let (over, at, root, synced, recorder) = (&over, &at, &repo.root, &synced, &recorder);
             scope.spawn(move || {
                 while !over.load(Ordering::Relaxed) {
                     std::thread::sleep(Duration::from_millis(dice.roll(60)));
-                    sync_something(&mut dice, at, root);
+                    if sync_something(&mut dice, at, root) {
+                        synced.lock().unwrap().push(recorder.position());
+                    }
                 }
             });
         }
@@ -209,7 +226,8 @@ pub(super) fn play(
     }
     let end = recorder.position();
     drop(mounted);
-    Some(Played { recorder, marks, end, full })
+    let synced = synced.into_inner().unwrap();
+    Some(Played { recorder, marks, end, synced, full })
 }
 
 /// Ends the other thread, after a panic too.
@@ -292,22 +310,28 @@ pub(super) fn syncfs(at: &Path) {
     rustix::fs::syncfs(File::open(at).unwrap()).unwrap();
 }
 
-/// Another program syncs something, or the kernel writes it back.
-fn sync_something(dice: &mut Dice, at: &Path, root: &Path) {
+/// Another program syncs something, or the kernel writes it back. Returns whether it was a ref, HEAD
+/// or a log by itself.
+fn sync_something(dice: &mut Dice, at: &Path, root: &Path) -> bool {
     let some =
         ["index", "HEAD", "edt/main/journal", "refs/heads/edt/s0", "refs/heads", "logs/HEAD"];
     match dice.roll(4) {
-        0 => syncfs(at),
+        0 => {
+            syncfs(at);
+            false
+        }
         1 | 2 => {
-            if let Ok(file) = File::open(root.join(".git").join(dice.pick(&some))) {
-                let _ = file.sync_all();
-            }
+            let name = dice.pick(&some);
+            let file = File::open(root.join(".git").join(name));
+            let is_ref = name.contains("HEAD") || name.starts_with("refs");
+            file.is_ok_and(|file| file.sync_all().is_ok()) && is_ref
         }
         _ => {
             let all = paths();
             if let Ok(file) = File::open(root.join(dice.pick(&all))) {
                 let _ = file.sync_all();
             }
+            false
         }
     }
 }
