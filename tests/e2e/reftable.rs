@@ -156,7 +156,8 @@ fn a_name_that_is_longer_than_a_block_of_edt() {
     let name = format!("refs/heads/{}", vec!["a-part-of-the-name"; 400].join("/"));
     repo.git(&["update-ref", &name, "HEAD"]);
     let before = repo.git(&["rev-parse", &name]);
-    for n in 0..12 {
+    // So many that the table of the name is small beside theirs.
+    for n in 0..100 {
         repo.edt(&["apply", "a.txt", "--mode", "append", "--content", &format!("{n}\n")]).landed();
     }
     repo.edt(&["undo"]).landed();
