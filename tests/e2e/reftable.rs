@@ -157,14 +157,15 @@ fn a_name_that_is_longer_than_a_block_of_edt() {
     repo.git(&["update-ref", &name, "HEAD"]);
     let before = repo.git(&["rev-parse", &name]);
     // So many that the table of the name is small beside theirs.
-    for n in 0..100 {
-        repo.edt(&["apply", "a.txt", "--mode", "append", "--content", &format!("{n}\n")]).landed();
-    }
+    let append = |line: &str| {
+        repo.edt(&["apply", "a.txt", "--mode", "append", "--content", line]).landed();
+    };
+    (0..100).for_each(|n| append(&format!("{n}\n")));
     repo.edt(&["undo"]).landed();
     repo.edt(&["land"]).landed();
     assert_eq!(repo.git(&["rev-parse", &name]), before);
     repo.git(&["pack-refs", "--all"]);
-    repo.overwrite("a.txt", "two\n");
+    append("more\n");
     assert_eq!(repo.git(&["rev-parse", &name]), before);
     repo.is_clean();
     repo.is_sound();
