@@ -89,6 +89,45 @@ fn the_beginning_of_a_session_does_not_sync_the_file_system() {
     workspace.is_sound();
 }
 
+/// The names in the Git directory that a call syncs, in order.
+fn synced(workspace: &TestRepo, args: &[&str]) -> Vec<String> {
+    let log = workspace.home.join("trace");
+    let mut command = workspace.command("strace");
+    command.args(["-f", "-qq", "-y", "-e", "trace=fdatasync,fsync", "-o"]).arg(&log).arg(EDT);
+    assert!(command.args(args).stdout(Stdio::null()).status().unwrap().success(), "{args:?}");
+    let trace = std::fs::read_to_string(&log).unwrap();
+    let names = trace.lines().filter_map(|line| line.split_once("/.git/")?.1.split_once('>'));
+    names.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// btrfs syncs a file without those that were written before it. With a new HEAD and an old index,
+/// plain Git shows the edits in between as staged reversals after a power cut.
+#[test]
+fn the_index_is_synced_before_head() {
+    if !has_strace() {
+        return;
+    }
+    let calls: [&[&str]; 3] = [&["begin", "s"], &["begin", "t"], &APPEND];
+    for call in calls {
+        let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+        if call[1] == "t" {
+            workspace.overwrite("a.txt", "two\n");
+        }
+        let synced = synced(&workspace, call);
+        let of = |name: &str| synced.iter().position(|synced| synced == name);
+        assert!(of("index").is_some() && of("index") < of("HEAD"), "{call:?}: {synced:?}");
+    }
+    let workspace = TestRepo::made(&["--ref-format=reftable"], &[("a.txt", b"one\n")]);
+    for call in calls {
+        let synced = synced(&workspace, call);
+        let is_last = synced.iter().rposition(|synced| synced == "index")
+            > synced.iter().rposition(|synced| synced == "reftable/tables.list.lock");
+        let is_begin = call[0] == "begin";
+        assert!(synced.contains(&"index".to_owned()), "{call:?}: {synced:?}");
+        assert!(is_begin || is_last, "{call:?}: {synced:?}");
+    }
+}
+
 #[test]
 fn the_policy_is_a_floor_under_flag_and_configuration() {
     if !crate::test_repo::has_strace() {

@@ -19,7 +19,7 @@ use edt_git::index::{EntryChange, Index, IndexState, UnsupportedIndex};
 use edt_git::{Oid, Repo, TouchedTrees, Tracked};
 use edt_io::clock::Countdown;
 use edt_io::disk::{FoundEntry, Perms, RenameMode, Stat};
-use edt_io::{failed, spawn};
+use edt_io::{failed, file, spawn};
 use edt_types::{Finding, RepoPath, Result};
 
 /// The maximum wait for another program's `index.lock`.
@@ -260,8 +260,7 @@ impl PreparedIndex {
         let _ = stage.dir().unlink(STAGED);
     }
 
-    /// Syncs the new index. Refs in tables are synced: with a torn index, or the old one, Git would
-    /// show the edit as a staged reversal after a power failure.
+    /// Syncs the staged index, so that its name never has torn content.
     ///
     /// # Errors
     /// `IO_ERROR`.
@@ -282,6 +281,21 @@ impl PreparedIndex {
             .map_err(|error| failed("write", &path, &error))?;
         index_backup::record_own(stage);
         Ok(())
+    }
+}
+
+/// Syncs the index and its name, if there is one. If the branch is synced and the index is not, plain
+/// Git shows each edit in between as a staged reversal after a power failure.
+///
+/// # Errors
+/// `IO_ERROR`.
+pub(super) fn sync(repo: &Repo) -> Result<()> {
+    let path = repo.index_path();
+    match file::sync(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(failed("sync", &path, &error).into())
+        }
+        _ => Ok(()),
     }
 }
 

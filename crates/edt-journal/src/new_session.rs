@@ -10,11 +10,15 @@ use std::path::{Path, PathBuf};
 use edt_git::{Repo, is_per_worktree};
 use edt_io::file;
 
+use super::index;
 use super::pointers::BranchOrigin;
 use super::publish::ChangeSet;
 
 /// Syncs the refs that `change` created, HEAD and all their directories. Returns false if `change`
 /// does more than begin a session, or if a ref was packed meanwhile: everything must be synced.
+///
+/// The index is synced before the refs, because btrfs syncs each file without those that were
+/// written before it.
 pub(super) fn sync(repo: &Repo, change: &ChangeSet) -> bool {
     let branch = &change.branch;
     let begins = matches!(branch.from, BranchOrigin::Created(_))
@@ -24,7 +28,7 @@ pub(super) fn sync(repo: &Repo, change: &ChangeSet) -> bool {
     let created = change.create.iter().map(|(name, _)| name.as_str());
     let head = branch.head_from.as_ref().map(|_| "HEAD");
     let names = created.chain([branch.name.as_str()]).chain(branch.point.as_deref()).chain(head);
-    begins && sync_names(repo, names).is_ok()
+    begins && (head.is_none() || index::sync(repo).is_ok()) && sync_names(repo, names).is_ok()
 }
 
 fn sync_names<'n>(repo: &Repo, names: impl Iterator<Item = &'n str>) -> io::Result<()> {

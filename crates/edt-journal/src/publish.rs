@@ -202,6 +202,8 @@ fn until_commit_point(
         if repo.has_tables() {
             prepared.sync(staged.stage)?;
         }
+    } else if repo.has_tables() && change.branch.head_from.is_some() {
+        index::sync(repo)?;
     }
     change.branch.decide(repo, &mut held)?;
     Ok(held)
@@ -263,7 +265,11 @@ fn after_commit_point(
         objects::write_missing(repo, &change.objects, ObjectCheck::Size),
         branch.move_symbolic(repo, &mut held, head_to),
         match plan {
-            Some(IndexPlan::Patch(prepared)) => prepared.rename_in(repo, stage),
+            Some(IndexPlan::Patch(prepared)) => {
+                let renamed = prepared.rename_in(repo, stage);
+                // Tables of refs are synced with each move.
+                if repo.has_tables() { renamed.and_then(|()| index::sync(repo)) } else { renamed }
+            }
             Some(IndexPlan::Delegate) => index::delegate(repo, moves),
             None => Ok(()),
         },
