@@ -1,5 +1,7 @@
 //! Refs in tables: what Git and edt do in turn, side by side and under foreign locks.
 
+use std::collections::HashSet;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -161,6 +163,8 @@ fn a_name_that_is_longer_than_a_block_of_edt() {
         repo.edt(&["apply", "a.txt", "--mode", "append", "--content", line]).landed();
     };
     (0..100).for_each(|n| append(&format!("{n}\n")));
+    let list = std::fs::read_to_string(repo.root.join(".git/reftable/tables.list")).unwrap();
+    assert!(list.lines().count() < 12, "the tables above it are merged: {list}");
     repo.edt(&["undo"]).landed();
     repo.edt(&["land"]).landed();
     assert_eq!(repo.git(&["rev-parse", &name]), before);
@@ -363,4 +367,29 @@ fn a_base_is_named_by_its_message_in_tables() {
     workspace.commit(&[("a.txt", b"two\n")]);
     workspace.edt(&["begin", "s", "--base", ":/fix"]).landed();
     assert_eq!(workspace.rev("refs/edt/s/base"), at);
+}
+
+#[test]
+fn a_short_id_that_a_blob_has_too_names_the_commit() {
+    for format in ["files", "reftable"] {
+        let workspace = TestRepo::made(&[&format!("--ref-format={format}")], &files());
+        let blobs: String = (0..20_000).map(|n| format!("blob\ndata 5\n{n:05}\n")).collect();
+        let input = workspace.root.with_file_name("blobs");
+        std::fs::write(&input, blobs).unwrap();
+        let mut import = workspace.command("git");
+        import.args(["fast-import", "--quiet"]).stdin(File::open(input).unwrap());
+        assert!(import.status().unwrap().success());
+        let ask = ["cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectname)"];
+        let all = workspace.git(&ask);
+        let taken: HashSet<&str> =
+            all.lines().filter_map(|line| line.strip_prefix("blob ")?.get(..4)).collect();
+        let mut at = workspace.rev("HEAD");
+        while !taken.contains(&at[..4]) {
+            workspace.git(&["commit", "--quiet", "--allow-empty", "-m", &at]);
+            at = workspace.rev("HEAD");
+        }
+        workspace.commit(&[("a.txt", b"two\n")]);
+        workspace.edt(&["begin", "s", "--base", &at[..4]]).landed();
+        assert_eq!(workspace.rev("refs/edt/s/base"), at);
+    }
 }

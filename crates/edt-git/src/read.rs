@@ -5,6 +5,8 @@ use std::collections::HashSet;
 
 use gix::bstr::ByteSlice as _;
 use gix::objs::Kind;
+use gix::revision::Spec;
+use gix::revision::spec::parse::{ObjectKindHint, Options};
 
 use super::diff::TreeItem;
 use super::repo::{FileId, FileMode, Repo, Tracked};
@@ -317,7 +319,10 @@ impl Repo {
         if self.has_tables() {
             // gix finds no refs in tables.
             let named = |object: &str| {
+                // As below.
+                let hint = ["-c", "core.disambiguate=committish"];
                 let ask = ["rev-parse", "--verify", "--end-of-options", object];
+                let ask = [&hint[..], &ask].concat();
                 let ran = spawn::git(self.environment(), self.root_path(), &ask, b"")?;
                 let oid = Oid::from_hex(ran.stdout.trim_ascii_end());
                 Ok(oid.map_err(|_| bad(ran.stderr.trim().to_owned()))?)
@@ -325,11 +330,13 @@ impl Repo {
             // `:/text^{commit}` would look for another text.
             return named(&format!("{}^{{commit}}", named(spec)?));
         }
+        // A short id that a blob has, too, names the commit.
+        let options =
+            Options { object_kind_hint: Some(ObjectKindHint::Committish), ..Options::default() };
         // The outer causes repeat `spec`.
-        let id = self
-            .inner
-            .rev_parse_single(spec.as_bytes().as_bstr())
+        let found = Spec::from_bstr(spec.as_bytes().as_bstr(), &self.inner, options)
             .map_err(|error| bad(root_cause(&error)))?;
+        let id = found.single().ok_or_else(|| bad("it is a range".to_owned()))?;
         let object = id.object().map_err(|error| bad(causes(&error)))?;
         let commit = object.peel_to_kind(Kind::Commit).map_err(|error| bad(causes(&error)))?;
         Ok(commit.id)
@@ -354,11 +361,8 @@ impl ObjectKind {
 }
 
 /// The innermost cause of `error`.
-fn root_cause(mut error: &dyn std::error::Error) -> String {
-    while let Some(cause) = error.source() {
-        error = cause;
-    }
-    error.to_string()
+fn root_cause(error: &gix::Error) -> String {
+    error.iter_errors().last().map(ToString::to_string).unwrap_or_default()
 }
 
 pub(super) fn missing(oid: Oid, why: &str) -> Finding {

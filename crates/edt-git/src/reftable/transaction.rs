@@ -273,14 +273,14 @@ fn sync_directory(list: &Path) -> io::Result<()> {
 /// Adds the newest tables to `contents` while they are small. Returns the bytes of the new table,
 /// and how many tables it replaces. A table with a lock is being merged by Git.
 fn merge(stack: &Stack, contents: &mut Contents) -> io::Result<(Vec<u8>, usize)> {
-    let (bytes, alone) = (contents.bytes()?, contents.clone());
+    let bytes = contents.bytes()?;
     let (mut size, mut merged) = (bytes.len() as u64, 0);
     for table in stack.tables() {
         let is_locked = lock_path(table.path()).symlink_metadata().is_ok();
-        if is_locked || table.content_size() >= FACTOR * size {
+        let is_small = table.content_size() < FACTOR * size;
+        if is_locked || !is_small || !contents.add_older(table)? {
             break;
         }
-        contents.add_older(table)?;
         size += table.content_size();
         merged += 1;
     }
@@ -290,15 +290,7 @@ fn merge(stack: &Stack, contents: &mut Contents) -> io::Result<(Vec<u8>, usize)>
     if merged == stack.tables().len() {
         contents.forget_deleted();
     }
-    match contents.bytes() {
-        Ok(bytes) => Ok((bytes, merged)),
-        // A name of another program that fits into a longer block only.
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-            *contents = alone;
-            Ok((bytes, 0))
-        }
-        Err(error) => Err(error),
-    }
+    Ok((contents.bytes()?, merged))
 }
 
 /// The first and the last number of the updates in a table, according to its name.

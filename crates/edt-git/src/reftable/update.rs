@@ -129,9 +129,9 @@ pub(super) fn plan(
         let name = update.name();
         let unreadable = |error: std::io::Error| refs::not_read(name, &error.to_string());
         let mut now = stack.target(name).map_err(unreadable)?;
-        // What only checks a value follows symbolic refs, as Git does five times.
+        // What only checks a value follows symbolic refs. Git reads five refs at most.
         if matches!(update, RefUpdate::Move { from, to, .. } if from == to) {
-            for _ in 0..5 {
+            for _ in 0..4 {
                 let Some(Target::Symbolic(next)) = &now else { break };
                 now = stack.target(&next.as_bstr().to_string()).map_err(unreadable)?;
             }

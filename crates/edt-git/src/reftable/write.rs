@@ -14,6 +14,9 @@ use crate::Oid;
 /// The length of a block of refs or of an index. A block of log entries is as long before it is
 /// deflated.
 const BLOCK: usize = 4096;
+/// The longest record that fits into any block: what the headers, lengths and lists beside it need is
+/// less than the rest.
+const MAX_RECORD: usize = BLOCK - 64;
 /// Every so many records a block has a complete key.
 const RESTART_INTERVAL: usize = 16;
 /// The largest number of complete keys that a block lists.
@@ -31,7 +34,7 @@ pub(super) enum NewValue<'a> {
 }
 
 /// The records of a table that is not written yet.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Contents {
     /// The length of an object id.
     hash: usize,
@@ -90,16 +93,22 @@ impl Contents {
         self.logs.insert(key, record);
     }
 
-    /// Adds the records of a table that is older than these, where they have none.
-    pub(super) fn add_older(&mut self, table: &Table) -> io::Result<()> {
-        for record in table.all_refs()? {
+    /// Adds the records of a table that is older than these, where they have none. `false`, and adds
+    /// nothing, if the name of one does not fit into a block: Git makes longer ones if asked.
+    pub(super) fn add_older(&mut self, table: &Table) -> io::Result<bool> {
+        let (refs, logs) = (table.all_refs()?, table.all_log_entries()?);
+        let is_long = |record: &RawRecord| record.key.len() + record.value.len() > MAX_RECORD;
+        if refs.iter().any(is_long) || logs.iter().any(|record| record.key.len() > MAX_RECORD) {
+            return Ok(false);
+        }
+        for record in refs {
             self.refs.entry(record.key.clone()).or_insert(record);
         }
-        for record in table.all_log_entries()? {
+        for record in logs {
             self.logs.entry(record.key.clone()).or_insert(record);
         }
         self.updates.0 = self.updates.0.min(table.updates().0);
-        Ok(())
+        Ok(true)
     }
 
     /// Forgets what was deleted. Only if no older table remains.
