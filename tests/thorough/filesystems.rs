@@ -3,8 +3,9 @@
 //!
 //! Needs root, loop devices, FUSE and the programs that make the file systems; prints what it skips
 //! without them. `EDT_FILESYSTEMS_SECONDS` is the time for each row in the tier `all`,
-//! `EDT_FILESYSTEMS_OTHER` another edt that is put through the same, and `EDT_FILESYSTEMS_REFS` the
-//! format of the refs (`reftable`).
+//! `EDT_FILESYSTEMS_OTHER` another edt that is put through the same, `EDT_FILESYSTEMS_REFS` the
+//! format of the refs (`reftable`), and `EDT_FILESYSTEMS_WORKTREE=linked` makes the sessions in a
+//! linked worktree.
 
 #[path = "filesystems/judge.rs"]
 mod judge;
@@ -137,12 +138,12 @@ impl Place {
         }
         if kind.overlay {
             let mounted = Mounted::new(&image, &self.of("mnt"), kind.options)?;
-            session::prepare(&self.workspace.at(self.of("mnt/lower/repo")), &Who::Git);
+            session::prepare(&self.workspace.at(self.of("mnt/lower/repo")));
             drop(mounted);
         }
         let (mounted, repo) = self.mount(kind, &image)?;
         if !kind.overlay {
-            session::prepare(&repo, &Who::Git);
+            session::prepare(&repo);
         }
         session::begin(&repo, who);
         drop(mounted);

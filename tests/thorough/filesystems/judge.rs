@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use super::session::{Cut, Played, State, Who, state, syncfs};
+use super::session::{Cut, Played, State, Who, common_dir, state, states, syncfs};
 use super::{Kind, Place};
 use crate::rng::Dice;
 use crate::test_repo::{TestRepo, changed};
@@ -189,7 +189,7 @@ fn after(
 
 /// What an answered `git commit` is worth.
 fn plain_git(repo: &TestRepo, legal: &[&State], judged: &mut Judged) {
-    let locks = repo.root.join(".git").exists() && !repo.locks().is_empty();
+    let locks = common_dir(&repo.root).exists() && !repo.locks().is_empty();
     let fsck = repo.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
     match state(repo) {
         Err(_) => judged.faults.push("git status fails".to_owned()),
@@ -276,8 +276,8 @@ impl Seen {
 
 /// Makes each journal one of an earlier boot. Inodes and times are those of the disk.
 fn restart(root: &Path) {
-    for journal in fs::read_dir(root.join(".git/edt")).into_iter().flatten().flatten() {
-        let path = journal.path().join("journal");
+    for state in states(root) {
+        let path = state.join("journal");
         let Ok(mut bytes) = fs::read(&path) else { continue };
         if bytes.len() < 56 {
             continue;

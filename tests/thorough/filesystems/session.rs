@@ -86,8 +86,33 @@ fn tree(text: &str) -> BTreeMap<String, String> {
     text.lines().filter_map(line).collect()
 }
 
+/// Where the repository is if the sessions run in a linked worktree of it.
+const MAIN: &str = "main";
+
+/// The Git directory of the worktree at `root`, and that of all worktrees.
+fn git_dirs(root: &Path) -> [PathBuf; 2] {
+    let common = common_dir(root);
+    let linked = common.join("worktrees").join(root.file_name().unwrap());
+    [if linked.exists() { linked } else { common.clone() }, common]
+}
+
+pub(super) fn common_dir(root: &Path) -> PathBuf {
+    let own = root.join(".git");
+    if own.is_dir() { own } else { root.with_file_name(MAIN).join(".git") }
+}
+
+/// The state directories of edt in all worktrees.
+pub(super) fn states(root: &Path) -> Vec<PathBuf> {
+    let all = common_dir(root).join("edt");
+    let linked = fs::read_dir(all.join("linked")).into_iter().flatten().flatten();
+    linked.map(|entry| entry.path()).chain([all.join("main")]).collect()
+}
+
 /// A repository with twenty files, and one that no step edits.
-pub(super) fn prepare(repo: &TestRepo, _: &Who) {
+pub(super) fn prepare(worktree: &TestRepo) {
+    let is_linked = std::env::var("EDT_FILESYSTEMS_WORKTREE").is_ok_and(|kind| kind == "linked");
+    let root = &worktree.root;
+    let repo = worktree.at(if is_linked { root.with_file_name(MAIN) } else { root.clone() });
     fs::create_dir_all(&repo.root).unwrap();
     let refs = std::env::var("EDT_FILESYSTEMS_REFS").unwrap_or_else(|_| "files".to_owned());
     let refs = format!("--ref-format={refs}");
@@ -101,6 +126,9 @@ pub(super) fn prepare(repo: &TestRepo, _: &Who) {
     repo.write("still.txt", "still\n");
     repo.git(&["add", "--all"]);
     repo.git(&["commit", "--quiet", "-m", "first"]);
+    if is_linked {
+        repo.git(&["worktree", "add", "--quiet", "-b", "side", root.to_str().unwrap()]);
+    }
 }
 
 pub(super) fn begin(repo: &TestRepo, who: &Who) {
@@ -313,17 +341,24 @@ pub(super) fn syncfs(at: &Path) {
 /// Another program syncs something, or the kernel writes it back. Returns whether it was a ref, HEAD
 /// or a log by itself.
 fn sync_something(dice: &mut Dice, at: &Path, root: &Path) -> bool {
-    let some =
-        ["index", "HEAD", "edt/main/journal", "refs/heads/edt/s0", "refs/heads", "logs/HEAD"];
+    let [own, common] = git_dirs(root);
+    let some = [
+        own.join("index"),
+        own.join("HEAD"),
+        states(root)[0].join("journal"),
+        common.join("refs/heads/edt/s0"),
+        common.join("refs/heads"),
+        own.join("logs/HEAD"),
+    ];
     match dice.roll(4) {
         0 => {
             syncfs(at);
             false
         }
         1 | 2 => {
-            let name = dice.pick(&some);
-            let file = File::open(root.join(".git").join(name));
-            let is_ref = name.contains("HEAD") || name.starts_with("refs");
+            let picked = dice.roll(some.len() as u64);
+            let file = File::open(&some[usize::try_from(picked).unwrap()]);
+            let is_ref = ![0, 2].contains(&picked);
             file.is_ok_and(|file| file.sync_all().is_ok()) && is_ref
         }
         _ => {
