@@ -1,6 +1,6 @@
 //! Idioms of C and C++: macros, and types where the grammars expect values.
 
-use super::c_words::{formats, sections, wrapped_strings};
+use super::c_words::{formats, hints, sections, wrapped_strings};
 use super::{LONGEST, blank_out, blanks, closing, is_word, name_over, word_length};
 
 /// Words that begin a type, wherever they are.
@@ -35,8 +35,8 @@ const TYPE_WORDS: [&[u8]; 15] = [
 ///   `template class A<int>;`. They become blank.
 /// * operators that are arguments of a macro, `check(a, ==, b)`, and default arguments in braces.
 ///   They become names.
-/// * `signals:` and `slots` of Qt, formats such as `PRIi64` behind a string, and the `...` of
-///   `using A::operator()...;`. They become blank.
+/// * `signals:` and `slots` of Qt, formats such as `PRIi64` behind a string, the `...` of
+///   `using A::operator()...;`, and the hint of `if unlikely(a)`. They become blank.
 /// * strings in a macro behind others in it, `L("a") L("b")`. They become blank.
 pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut text = text.to_vec();
@@ -51,6 +51,7 @@ pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>>
     wrapped_strings(text, &mut out, expired)?;
     sections(text, &mut out, expired)?;
     formats(text, &mut out, expired)?;
+    hints(text, &mut out, expired)?;
     for at in memchr::memmem::find_iter(text, b"decltype(") {
         if expired() {
             return None;

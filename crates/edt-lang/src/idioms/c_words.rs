@@ -1,7 +1,7 @@
 //! Words of C and C++ that a macro or a library defines: around strings, behind them, and in the
 //! sections of a class.
 
-use super::{LONGEST, blank_out, is_word, word_length};
+use super::{blank_out, is_word, word_length};
 
 /// Blanks `signals:` and `slots` of Qt.
 pub(super) fn sections(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
@@ -33,30 +33,52 @@ pub(super) fn formats(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -
     Some(())
 }
 
+/// Blanks `likely` and `unlikely` between the word of a condition and its parenthesis: there they
+/// are macros with parentheses of their own, `if unlikely(a)`.
+pub(super) fn hints(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    for at in memchr::memmem::find_iter(text, b"likely") {
+        if expired() {
+            return None;
+        }
+        let start = if text[..at].ends_with(b"un") { at - 2 } else { at };
+        let end = at + b"likely".len();
+        let before = text[..start].trim_ascii_end();
+        let word = before.iter().rev().take_while(|byte| is_word(**byte)).count();
+        let word = &before[before.len() - word..];
+        if before.len() < start
+            && (word == b"if" || word == b"while")
+            && text[end..].trim_ascii_start().starts_with(b"(")
+        {
+            blank_out(&mut out[start..end]);
+        }
+    }
+    Some(())
+}
+
 /// Blanks strings in a macro that follow another one in the same macro without a comma.
 pub(super) fn wrapped_strings(
     text: &[u8],
     out: &mut [u8],
     expired: &dyn Fn() -> bool,
 ) -> Option<()> {
-    for open in memchr::memmem::find_iter(text, b"(\"") {
+    let opens = memchr::memchr_iter(b'"', text).filter_map(|quote| {
+        let before = text[..quote].trim_ascii_end();
+        before.ends_with(b"(").then(|| before.len() - 1)
+    });
+    // The macro before: where its name begins, and its last byte.
+    let mut above: Option<(usize, usize)> = None;
+    for open in opens {
         if expired() {
             return None;
         }
-        let Some((start, _)) = wrapped_string(text, open) else { continue };
-        let before = text[..start].trim_ascii_end();
-        let near = &before[before.len().saturating_sub(LONGEST)..];
-        let skipped = before.len() - near.len();
-        // The string before ends here, so it begins at the last `("`.
-        let above = memchr::memmem::rfind(near, b"(\"").map(|at| skipped + at);
-        let above = above.and_then(|at| Some((at, wrapped_string(text, at)?)));
-        if let Some((at, (first, end))) = above
-            && end + 1 == before.len()
-            && text[first..at] == text[start..open]
-            && let Some((_, end)) = wrapped_string(text, open)
+        let Some((start, end)) = wrapped_string(text, open) else { continue };
+        if let Some((first, last)) = above
+            && text.get(last + 1..start).is_some_and(|between| between.trim_ascii().is_empty())
+            && text[first..].starts_with(&text[start..=open])
         {
             blank_out(&mut out[start..=end]);
         }
+        above = Some((start, end));
     }
     Some(())
 }
@@ -68,7 +90,8 @@ fn wrapped_string(text: &[u8], open: usize) -> Option<(usize, usize)> {
     if name == 0 || !text[start..open].iter().all(u8::is_ascii_uppercase) {
         return None;
     }
-    let mut at = open + 2;
+    let space = |at: usize| text[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let mut at = open + 1 + space(open + 1) + 1;
     loop {
         match text.get(at)? {
             b'\\' => at += 2,
@@ -77,7 +100,8 @@ fn wrapped_string(text: &[u8], open: usize) -> Option<(usize, usize)> {
             _ => at += 1,
         }
     }
-    (text.get(at + 1) == Some(&b')')).then_some((start, at + 1))
+    let end = at + 1 + space(at + 1);
+    (text.get(end) == Some(&b')')).then_some((start, end))
 }
 
 #[cfg(test)]
@@ -98,5 +122,20 @@ mod tests {
         let text = "f(a, T(\"b\")\n  T(\"\\\"c\") T(\"d\"), T(\"e\"), U(\"f\") T(\"g\"));";
         let blank = "f(a, T(\"b\")\n                 , T(\"e\"), U(\"f\") T(\"g\"));";
         assert_eq!(rewritten(macros, text), blank);
+        let text = "f(T(\"b\") T(\n  \"c\\n\" ), 1);";
+        assert_eq!(rewritten(macros, text), "f(T(\"b\")   \n         , 1);");
+        let lost = "f(T(\"b\") T(\n  \"c\\n\", 1);";
+        assert_eq!(rewritten(macros, lost), lost);
+    }
+
+    #[test]
+    fn the_hint_of_a_condition_becomes_blank() {
+        let text = "if unlikely(a > (b)) c();\nwhile likely (a) if\n\tunlikely(d) e();\n";
+        let blank = "if         (a > (b)) c();\nwhile        (a) if\n\t        (d) e();\n";
+        assert_eq!(rewritten(macros, text), blank);
+        for other in ["if unlikely a;", "if unlikely2(a) b;", "a = unlikely(b);", "elif likely(a)"]
+        {
+            assert_eq!(rewritten(macros, other), other);
+        }
     }
 }
