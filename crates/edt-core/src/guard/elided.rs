@@ -76,7 +76,10 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
         if subject.is_over() {
             return None;
         }
-        if is_in_example(subject, row, line) {
+        if is_in_example(subject, row, line)
+            || names_the_function_below(subject, row, line)
+            || ends_a_list(subject, row, line)
+        {
             continue;
         }
         let removed = removed.get_or_init(|| {
@@ -124,6 +127,31 @@ fn is_in_example(subject: &Subject<'_>, row: usize, line: &[u8]) -> bool {
     let has = |row: usize, sign: &[u8]| lines[row].trim_ascii_start().starts_with(sign);
     let first = (0..row).rev().find(|row| !has(*row, b"..."));
     has(row, b"... ") && first.is_some_and(|row| has(row, b">>> "))
+}
+
+/// Whether a comment of a shell script says how the function below the comment is called:
+/// `# fail message...` above `fail () {`.
+fn names_the_function_below(subject: &Subject<'_>, row: usize, line: &[u8]) -> bool {
+    let Some(comment) = line.trim_ascii().strip_prefix(b"# ") else { return false };
+    let name = comment.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    let lines = subject.lines().texts().1;
+    let below = lines[row + 1..].iter().find(|line| !line.starts_with(b"#"));
+    let called = below.and_then(|line| line.strip_prefix(name)).map(<[u8]>::trim_ascii_start);
+    subject.language().is_some_and(|language| language.name == "bash")
+        && !name.is_empty()
+        && called.is_some_and(|rest| rest.starts_with(b"()"))
+}
+
+/// Whether `- etc...` is the last item of a list in a comment.
+fn ends_a_list(subject: &Subject<'_>, row: usize, line: &[u8]) -> bool {
+    let item = |line: &[u8]| {
+        let line = line.trim_ascii();
+        let item = line.strip_prefix(b"* ")?.trim_ascii_start().strip_prefix(b"-")?;
+        Some(item.trim_ascii_start().to_owned())
+    };
+    let lines = subject.lines().texts().1;
+    let above = row.checked_sub(1).and_then(|above| item(lines[above]));
+    item(line).is_some_and(|item| item == b"etc...") && above.is_some()
 }
 
 /// Whether the dots are within a comment of several lines: then they are a part of an example.
@@ -313,7 +341,8 @@ fn follows(words: &[&str], first: &[&str], second: &[&str]) -> bool {
 /// Whether the words say that something is as it was.
 fn says_unchanged(words: &[&str]) -> bool {
     has(words, &UNCHANGED)
-        || follows(words, &["as"], &["before", "is", "above", "it"])
+        || follows(words, &["as"], &["before", "above", "it"])
+        || is_as_it_is(words)
         || follows(words, &["not"], &["shown", "changed", "included"])
         || follows(
             words,
@@ -324,6 +353,13 @@ fn says_unchanged(words: &[&str]) -> bool {
         || follows(words, &["goes", "go", "continues", "follows"], &["here", "as"])
         || follows(words, &["no"], &["changes", "change"])
         || follows(words, &["are", "is"], &["identical", "unaffected"])
+}
+
+/// Whether the words have "as is", but not "use as is", which describes a value.
+fn is_as_it_is(words: &[&str]) -> bool {
+    let used = ["use", "used", "uses"];
+    let at = words.windows(2).position(|pair| pair == ["as", "is"]);
+    at.is_some_and(|at| at.checked_sub(1).is_none_or(|above| !used.contains(&words[above])))
 }
 
 /// Whether words next to dots say that something is left out.
@@ -342,14 +378,24 @@ fn omits_after_dots(words: &[&str]) -> bool {
 
 /// Whether a sentence without dots says that something is left out and is as it was.
 fn omits(words: &[&str]) -> bool {
-    let remains = has(words, &REMAINDER[..6]);
+    // "in their original order" says nothing about code.
+    let order = follows(words, &["original"], &["order"]);
+    let remains = has(words, &REMAINDER[..if order { 5 } else { 6 }]);
     let everything = follows(words, &["everything", "anything"], &["else", "below", "above"]);
     let rest = remains || everything;
     let code = has(words, &CODE_NOUNS);
     let short = words.len() <= 9;
     let last = words.last().copied().unwrap_or_default();
     let noun = CODE_NOUNS[..12].contains(&last) || last == "here";
-    let same = || follows(words, &["is", "are", "stays", "stay"], &["the", "same", "as"]);
+    // "the only file remaining is the count file" names one.
+    let same = || {
+        let is = ["is", "are", "stays", "stay"];
+        let as_it_was = ["same", "original", "existing", "previous"];
+        follows(words, &is, &["same", "as"])
+            || words.windows(3).any(|three| {
+                is.contains(&three[0]) && three[1] == "the" && as_it_was.contains(&three[2])
+            })
+    };
     let kept = || says_unchanged(words) || has(words, &["keep", "leave"]) || same();
     match words {
         ["unchanged" | "snip" | "etc"]
@@ -427,6 +473,28 @@ mod tests {
     }
 
     #[test]
+    fn usage_of_a_function_below_and_the_end_of_a_list_are_no_placeholders() {
+        let found = |path: &str, before: &str, after: &str| {
+            let path = edt_types::RepoPath::parse(path.as_bytes()).unwrap();
+            let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
+            let limit = std::time::Duration::from_secs(5);
+            detect(&Subject::new(&path, None, before, after, Vec::new(), limit)).is_some()
+        };
+        let code = "a=1\nb=2\nfail () {\n  echo \"$1\"\n}\n";
+        let after = "# fail function...\n# Prints it.\nfail () {\n  echo \"$1\"\n}\n";
+        assert!(!found("a.sh", code, after));
+        assert!(found("a.sh", code, &after.replace("# fail", "# failing")));
+        assert!(found("a.sh", code, &after.replace("fail ()", "other ()")));
+        assert!(found("a.sh", code, "# fail function...\n"));
+        let code = "/**\n * a\n */\nlet a = 1;\nlet b = 2;\n";
+        let after = "/**\n * - a\n * -etc...\n */\nlet b = 2;\n";
+        assert!(!found("a.ts", code, after));
+        assert!(found("a.ts", code, &after.replace(" * - a\n", " * a\n")));
+        assert!(found("a.ts", code, &after.replace("-etc", "- rest of the file, etc")));
+        assert!(found("a.ts", code, "// - a\n// etc...\nlet b = 2;\n"));
+    }
+
+    #[test]
     fn placeholders_in_every_comment_form() {
         for line in [
             "// ... existing code ...",
@@ -444,6 +512,10 @@ mod tests {
             "// unchanged",
             "# (previous code omitted for brevity)",
             "// keep the rest",
+            "// the rest is the same",
+            "// ... the rest is left as is",
+            "// keep the original code",
+            "// keep the remaining tests in their original order",
         ] {
             assert_eq!(placeholder(line.as_bytes(), None), Some(Placeholder::Words), "{line}");
         }
@@ -520,6 +592,9 @@ mod tests {
             "//     ...this.items,",
             "// Existing users are kept.",
             "# Same for all of them",
+            "# The only file remaining is the count file",
+            "// Keep errors and warnings intermixed in their original order",
+            "// If it's a name, use as is; otherwise, declare: ...",
         ] {
             assert_eq!(placeholder(line.as_bytes(), None), None, "{line}");
         }

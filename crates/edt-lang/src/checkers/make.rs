@@ -63,6 +63,22 @@ const BSD: &[&[u8]] = &[
     b"break",
 ];
 
+/// Those of them that may enclose lines of a recipe.
+const BSD_BLOCKS: &[&[u8]] = &[
+    b"if",
+    b"ifdef",
+    b"ifndef",
+    b"ifmake",
+    b"ifnmake",
+    b"elif",
+    b"elifdef",
+    b"elifndef",
+    b"else",
+    b"endif",
+    b"for",
+    b"endfor",
+];
+
 /// Directives of NMAKE; a `!` is before them.
 const NMAKE: &[&[u8]] = &[
     b"include",
@@ -177,9 +193,13 @@ impl Reader {
         spaces: bool,
         tab: bool,
     ) {
-        let is_bsd = word.strip_prefix(b".").is_some_and(|word| BSD.contains(&word));
+        // `.  if`: blanks may follow the dot.
+        let bsd = line.strip_prefix(b".").map(|rest| first_word(rest.trim_ascii_start()));
+        let is_bsd = bsd.is_some_and(|word| BSD.contains(&word));
         match separator(line) {
             Some(Separator::Assignment) => self.in_rule = false,
+            // Loops and conditionals may be within a recipe.
+            _ if is_bsd && bsd.is_some_and(|word| BSD_BLOCKS.contains(&word)) => {}
             _ if DIRECTIVES.contains(&word) || is_bsd => self.in_rule = false,
             Some(Separator::Rule) => self.in_rule = true,
             // What a reference expands to is not known. Words beside one remain.
@@ -390,6 +410,16 @@ mod tests {
         assert_eq!(problems("ifeq ($(A,b)\nendif\n"), [(1, CONDITION)]);
         assert_eq!(problems("ifneq ($(A)b)\nendif\nifeq \"$(A)\" 'b'\nendif\n"), [(1, CONDITION)]);
         assert_eq!(problems("ifeq (,$(filter a b,$(C)))\nendif\n"), []);
+    }
+
+    #[test]
+    fn blocks_of_bsd_make_may_enclose_recipes() {
+        let text = "all: a\n.for b in c d\n\t@echo ${b}\n.endfor\n.  if exists(/e)\n\tf\n. endif\n";
+        assert_eq!(problems(text), []);
+        assert_eq!(problems(".for b in c\n\techo ${b}\n.endfor\n"), [(2, NO_RULE)]);
+        assert_eq!(problems("all:\n.for b in c\n    echo ${b}\n.endfor\n"), [(3, SPACES)]);
+        assert_eq!(problems("all:\n.include <a.mk>\n\tb\n"), [(3, NO_RULE)]);
+        assert_eq!(problems(". other words\n"), [(1, SEPARATOR)]);
     }
 
     #[test]

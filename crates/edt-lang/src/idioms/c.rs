@@ -1,6 +1,6 @@
 //! Idioms of C and C++: macros, and types where the grammars expect values.
 
-use super::c_words::{formats, hints, sections, wrapped_strings};
+use super::c_words::{formats, hints, registers, sections, wrapped_strings};
 use super::{LONGEST, blank_out, blanks, closing, is_word, name_over, word_length};
 
 /// Words that begin a type, wherever they are.
@@ -36,7 +36,8 @@ const TYPE_WORDS: [&[u8]; 15] = [
 /// * operators that are arguments of a macro, `check(a, ==, b)`, and default arguments in braces.
 ///   They become names.
 /// * `signals:` and `slots` of Qt, formats such as `PRIi64` behind a string, the `...` of
-///   `using A::operator()...;`, and the hint of `if unlikely(a)`. They become blank.
+///   `using A::operator()...;`, the hint of `if unlikely(a)`, and the register of
+///   `register int a asm ("a0");`. They become blank.
 /// * strings in a macro behind others in it, `L("a") L("b")`. They become blank.
 pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut text = text.to_vec();
@@ -52,6 +53,7 @@ pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>>
     sections(text, &mut out, expired)?;
     formats(text, &mut out, expired)?;
     hints(text, &mut out, expired)?;
+    registers(text, &mut out, expired)?;
     for at in memchr::memmem::find_iter(text, b"decltype(") {
         if expired() {
             return None;

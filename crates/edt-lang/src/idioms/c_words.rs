@@ -1,7 +1,7 @@
 //! Words of C and C++ that a macro or a library defines: around strings, behind them, and in the
 //! sections of a class.
 
-use super::{blank_out, is_word, word_length};
+use super::{blank_out, closing, is_word, word_length};
 
 /// Blanks `signals:` and `slots` of Qt.
 pub(super) fn sections(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
@@ -50,6 +50,29 @@ pub(super) fn hints(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> 
             && text[end..].trim_ascii_start().starts_with(b"(")
         {
             blank_out(&mut out[start..end]);
+        }
+    }
+    Some(())
+}
+
+/// Blanks the register that a variable names, `register int a asm ("a0") = 1;`.
+pub(super) fn registers(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    for at in memchr::memmem::find_iter(text, b" asm (\"") {
+        if expired() {
+            return None;
+        }
+        let line = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+        let open = at + b" asm ".len();
+        let Some(end) = closing(text, open) else { continue };
+        let is_name = text[open + 2..end].strip_suffix(b"\"").is_some_and(|name| {
+            let name = name.strip_prefix(b"%").unwrap_or(name);
+            !name.is_empty() && name.iter().all(|byte| is_word(*byte))
+        });
+        if is_name
+            && text[line..at].trim_ascii_start().starts_with(b"register ")
+            && matches!(text[end + 1..].trim_ascii_start().first(), Some(b'=' | b';'))
+        {
+            blank_out(&mut out[at..=end]);
         }
     }
     Some(())
@@ -126,6 +149,16 @@ mod tests {
         assert_eq!(rewritten(macros, text), "f(T(\"b\")   \n         , 1);");
         let lost = "f(T(\"b\") T(\n  \"c\\n\", 1);";
         assert_eq!(rewritten(macros, lost), lost);
+    }
+
+    #[test]
+    fn the_register_of_a_variable_becomes_blank() {
+        let text = "  register w_t a asm (\"a0\") = b;\nregister w_t *c asm (\"%r1\");\n";
+        let blank = "  register w_t a            = b;\nregister w_t *c            ;\n";
+        assert_eq!(rewritten(macros, text), blank);
+        for other in ["register w_t a asm (\"a0\" = b;", "asm (\"nop\");", "w_t a asm (\"a b\");"] {
+            assert_eq!(rewritten(macros, other), other);
+        }
     }
 
     #[test]
