@@ -3,7 +3,7 @@
 
 use super::Oid;
 use super::identity::Role;
-use super::reftable::NewLogEntry;
+use super::reftable::{NewLogEntry, stored};
 use super::repo::Repo;
 use edt_io::file::{File, OpenMode};
 use edt_io::{failed, fs};
@@ -235,9 +235,10 @@ fn missing_lines<'w, 'a>(text: &str, wanted: &'w [ReflogLine<'a>]) -> &'w [Reflo
     next.map_or(&[][..], |next| &wanted[next..])
 }
 
-/// Whether `line` of a log says this.
+/// Whether `line` of a log says this. A table has the beginning of a long message.
 fn is_of(line: &str, (from, to, log): ReflogLine<'_>) -> bool {
-    line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"))
+    let says = |log: &str| line.ends_with(&format!("\t{log}"));
+    line.starts_with(&format!("{from} {to} ")) && (says(log) || says(&stored(log)))
 }
 
 /// The rest of `line` after its torn beginning `torn`. The two may differ in their time stamp,
@@ -292,7 +293,17 @@ fn tail(file: &File, path: &Path) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{complete_len, missing_part};
+    use super::{complete_len, is_of, missing_part, stored};
+    use crate::Oid;
+
+    #[test]
+    fn an_entry_of_a_table_has_the_beginning_of_a_long_message() {
+        let (from, to) = (Oid::from_bytes_or_panic(&[1; 20]), Oid::from_bytes_or_panic(&[2; 20]));
+        let log = "a long\nmessage ".repeat(200);
+        let line = |message: &str| format!("{from} {to} A <a@b> 1700000055 +0000\t{message}");
+        assert!(stored(&log).len() == 1024 && is_of(&line(&stored(&log)), (from, to, &log)));
+        assert!(!is_of(&line(&log[..100]), (from, to, &log)));
+    }
 
     #[test]
     fn a_torn_line_is_completed_if_only_its_time_stamp_differs() {

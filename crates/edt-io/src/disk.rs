@@ -334,6 +334,24 @@ impl Dir {
         }
     }
 
+    /// Renames `name`, which any program may replace at any time, to `to` in `dir`, which only the
+    /// caller uses.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if `to` exists, or any other error of the operating system.
+    pub fn take(&self, name: &[u8], dir: &Dir, to: &[u8]) -> io::Result<()> {
+        step(SideEffect::Rename, to)?;
+        let (from, target) = (OsStr::from_bytes(name), OsStr::from_bytes(to));
+        match sys::renameat_with(&self.0, from, &dir.0, target, RenameFlags::NOREPLACE) {
+            // A link and the removal of `name` would lose what another program has put there between.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match dir.stat(to)? {
+                Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+                None => Ok(sys::renameat(&self.0, from, &dir.0, target)?),
+            },
+            done => Ok(done?),
+        }
+    }
+
     /// Creates the hard link `to` in `dir` to the file `name`.
     ///
     /// # Errors

@@ -372,7 +372,7 @@ impl<'r> StagingArea<'r> {
                 }
             }
             (None, Some(_)) => staging.rename(stage, &dir, name, RenameMode::NoReplace),
-            (Some(_), None) => dir.rename(name, &staging, stage, RenameMode::NoReplace),
+            (Some(_), None) => dir.take(name, &staging, stage),
             (None, None) => Ok(()),
         }
     }

@@ -160,7 +160,7 @@ impl StagingArea<'_> {
                 staging.rename(stage, &dir, name, RenameMode::Exchange).map_err(wrap)?;
             }
             (None, Some(_)) => {
-                dir.rename(name, &staging, stage, RenameMode::NoReplace).map_err(wrap)?;
+                dir.take(name, &staging, stage).map_err(wrap)?;
                 self.repo.root().remove_empty_beneath(directory);
             }
             (Some(_), None) => {

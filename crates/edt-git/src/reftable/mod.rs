@@ -29,6 +29,7 @@ use edt_types::Result;
 pub(super) use stack::Stack;
 use stack::list;
 pub use transaction::HeldRefs;
+pub(super) use update::stored;
 pub use update::{NewLogEntry, RefUpdate};
 
 /// The value of `extensions.refStorage`.

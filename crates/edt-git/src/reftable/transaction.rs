@@ -54,8 +54,16 @@ impl HeldRefs {
     pub fn install(mut self) -> Result<()> {
         let Some(lock) = self.lock.take() else { return Ok(()) };
         if let Err(error) = lock.become_ref(&self.list) {
-            self.remove_table();
-            return Err(error);
+            // A network file system may report an error of a rename that happened. What cannot be
+            // read is left to the next call.
+            match self.is_listed() {
+                Some(true) => {}
+                Some(false) => {
+                    self.remove_table();
+                    return Err(error);
+                }
+                None => return Err(error),
+            }
         }
         // After a power failure the old list would name tables that are gone. If this fails, the next
         // change tries again.
@@ -66,6 +74,13 @@ impl HeldRefs {
             let _ = fs::remove_file(&self.staged);
         }
         Ok(())
+    }
+
+    /// Whether the list names the new table; `None` if it cannot be read.
+    fn is_listed(&self) -> Option<bool> {
+        let list = std::fs::read_to_string(&self.list).ok()?;
+        let name = self.table.file_name()?.to_str()?;
+        Some(list.lines().any(|line| line == name))
     }
 
     fn remove_table(&self) {

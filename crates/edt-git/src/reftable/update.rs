@@ -168,10 +168,6 @@ fn entry(repo: &Repo, log: &NewLogEntry<'_>) -> Result<LogEntry> {
     let (name, rest) = signature.split_once(" <").unwrap_or((&signature, ""));
     let (mail, date) = rest.split_once("> ").unwrap_or((rest, ""));
     let (seconds, zone) = date.split_once(' ').unwrap_or((date, ""));
-    let mut message = log.message.replace('\n', " ");
-    while message.len() > MAX_MESSAGE {
-        message.pop();
-    }
     Ok(LogEntry {
         from: log.from,
         to: log.to,
@@ -179,8 +175,17 @@ fn entry(repo: &Repo, log: &NewLogEntry<'_>) -> Result<LogEntry> {
         mail: mail.to_owned(),
         seconds: seconds.parse().unwrap_or(0),
         zone: zone.parse().unwrap_or(0),
-        message: message + "\n",
+        message: stored(log.message) + "\n",
     })
+}
+
+/// What an entry has of `message`: one line, and no more than fits.
+pub(crate) fn stored(message: &str) -> String {
+    let mut message = message.replace('\n', " ");
+    while message.len() > MAX_MESSAGE {
+        message.pop();
+    }
+    message
 }
 
 fn conflicting(name: &str, other: &str) -> Finding {
