@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::PathBuf;
 
-use crate::test_repo::{TestRepo, same};
+use crate::test_repo::{EDT, TestRepo, same};
 
 /// What may be lost, each alone and all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -358,6 +358,30 @@ fn an_abandon_that_was_lost_brings_back_a_deleted_file() {
     assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
     assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
     assert_eq!(cut.workspace.text("b.txt"), "b\n");
+    assert_eq!(cut.workspace.status(), "");
+    cut.workspace.is_sound();
+}
+
+/// btrfs may keep one half of a rename.
+#[test]
+fn a_deletion_of_which_both_names_were_kept_is_completed() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    let (file, kept) = (workspace.root.join("b.txt"), workspace.root.join(".git/kept"));
+    fs::hard_link(&file, &kept).unwrap();
+    let mut deletion = workspace.command(EDT);
+    let mut process = deletion.args(["apply", "b.txt", "--mode", "delete"]).spawn().unwrap();
+    assert!(process.wait().unwrap().success());
+    let commit = workspace.git(&["rev-parse", "HEAD"]);
+    let name = format!(".git/edt/main/stage/{:x}-{}-0", process.id(), &commit[..8]);
+    let staged = workspace.root.join(name);
+    fs::hard_link(&kept, &staged).unwrap();
+    fs::rename(kept, &file).unwrap();
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert!(!file.exists(), "the deleted file is there");
+    assert!(!staged.exists(), "the staged file is there");
     assert_eq!(cut.workspace.status(), "");
     cut.workspace.is_sound();
 }

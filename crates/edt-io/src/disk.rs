@@ -12,9 +12,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use rustix::fs::{
-    self as sys, AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, StatxFlags,
-};
+use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use super::effect::{self, SideEffect};
@@ -25,7 +23,7 @@ pub const MAX_FILE: u64 = 100 * 1024 * 1024;
 
 /// An open directory.
 #[derive(Debug)]
-pub struct Dir(OwnedFd);
+pub struct Dir(pub(super) OwnedFd);
 
 /// What a name refers to.
 #[derive(Debug)]
@@ -367,32 +365,6 @@ impl Dir {
         )?)
     }
 
-    /// The mount that has the directory `rel`; the empty path is this directory. `None` if it does
-    /// not exist. Follows no link at its end.
-    ///
-    /// # Errors
-    /// Any error of the operating system.
-    pub fn mount(&self, rel: &[u8]) -> io::Result<Option<Mount>> {
-        let name = OsStr::from_bytes(rel);
-        let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
-        match sys::statx(&self.0, name, flags, StatxFlags::MNT_ID) {
-            Ok(found) => {
-                let known = StatxFlags::from_bits_retain(found.stx_mask);
-                let id = known.contains(StatxFlags::MNT_ID).then_some(found.stx_mnt_id);
-                let device = sys::makedev(found.stx_dev_major, found.stx_dev_minor);
-                Ok(Some(Mount { id, device }))
-            }
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-            // A container may know no such call.
-            Err(Errno::NOSYS | Errno::PERM) => match sys::statat(&self.0, name, flags) {
-                Ok(found) => Ok(Some(Mount { id: None, device: Stat::from(&found).dev })),
-                Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-                Err(error) => Err(error.into()),
-            },
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// Syncs the content of the file `name` to disk.
     ///
     /// # Errors
@@ -430,15 +402,6 @@ impl Dir {
         step(SideEffect::Sync, b".")?;
         Ok(sys::syncfs(dir.as_fd())?)
     }
-}
-
-/// A mount of a file system. A file can be renamed within one only: two mounts of one file system
-/// have the same device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mount {
-    /// The kernel's number of the mount; `None` before Linux 5.8.
-    id: Option<u64>,
-    device: u64,
 }
 
 /// The permissions of a new file.

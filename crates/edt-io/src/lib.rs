@@ -14,6 +14,7 @@ pub mod fifos;
 pub mod file;
 pub mod fs;
 pub mod lock;
+pub mod mount;
 pub mod names;
 pub mod notices;
 mod orphans;

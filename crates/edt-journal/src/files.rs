@@ -7,9 +7,10 @@ use std::io;
 use super::record::{FileRecord, Id};
 use edt_git::convert::StoredForms;
 use edt_git::{FileId, FileMode, Forms, ObjectWriter, Repo};
-use edt_io::disk::{Dir, FoundEntry, Mount, Parent, Perms, RenameMode, Stat};
+use edt_io::disk::{Dir, FoundEntry, Parent, Perms, RenameMode, Stat};
 use edt_io::failed;
 use edt_io::fs::make_private_dir;
+use edt_io::mount::Mount;
 use edt_types::{Code, Finding, RepoPath, Result};
 
 /// The change of one file.

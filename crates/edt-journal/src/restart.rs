@@ -320,6 +320,9 @@ fn restore_file(
         (Some(stat), Some(now)) => Some((now.oid.into(), now.mode.bits() & 0o100 != 0, stat)),
         _ => None,
     };
+    if file.new.is_none() {
+        stage.end_rename(&file)?;
+    }
     install(repo, stage, &file)?;
     Ok(true)
 }

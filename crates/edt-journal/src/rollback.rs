@@ -63,9 +63,9 @@ impl StagingArea<'_> {
         Ok(Rollback::Left)
     }
 
-    /// Undoes a rename that was done by a link and a removal, and was interrupted in between:
-    /// the file has both names.
-    fn end_rename(&self, record: &FileRecord) -> Result<()> {
+    /// Undoes a rename of which only the new name is there: the file has both. It was done by a link
+    /// and a removal, or btrfs kept one half of it after a power failure.
+    pub(super) fn end_rename(&self, record: &FileRecord) -> Result<()> {
         let both = self.stat(record).zip(self.staged_stat(record));
         if both.is_none_or(|(target, staged)| target.inode() != staged.inode()) {
             return Ok(());
