@@ -7,9 +7,9 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::test_repo::{EDT, TestRepo, same};
+use crate::test_repo::{TestRepo, same};
 
 /// What may be lost, each alone and all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,17 +222,37 @@ fn status_first_after_power_cut() {
     }
 }
 
+/// Where an edit of `path` staged its file.
+fn staged(workspace: &TestRepo, path: &str) -> PathBuf {
+    let state = workspace.git_dir("--git-common-dir").join("edt/main");
+    let names = crate::power::staged_names(&fs::read(state.join("journal")).unwrap());
+    state.join("stage").join(&names[path])
+}
+
+/// Loses the bytes of a file, and not its times.
+fn tear(path: &Path) {
+    let file = File::options().write(true).open(path).unwrap();
+    let written = file.metadata().unwrap().modified().unwrap();
+    file.set_len(0).unwrap();
+    file.set_modified(written).unwrap();
+}
+
 /// The header of the journal was written back, so it does not show the cut. Neither does the log,
 /// which lost its end.
 #[test]
 fn gc_first_after_power_cut_that_spared_the_header() {
-    for (lost, kept_lines) in
-        [Lost::File, Lost::Index].into_iter().flat_map(|lost| [(lost, 0), (lost, 1), (lost, 2)])
+    // `None`: the file is torn.
+    for (lost, kept_lines) in [Some(Lost::File), Some(Lost::Index), None]
+        .into_iter()
+        .flat_map(|lost| [(lost, 0), (lost, 1), (lost, 2)])
     {
         let cut = Cut::after_two_edits();
         let tip = cut.workspace.rev("HEAD");
         cut.lose_before(Lost::Branch);
-        cut.lose_before(lost);
+        match lost {
+            Some(lost) => cut.lose_before(lost),
+            None => tear(&cut.workspace.root.join("a.txt")),
+        }
         let log = cut.workspace.git_dir("--git-dir").join("logs").join(BRANCH);
         let lines = fs::read_to_string(&log).unwrap();
         let lines: Vec<&str> = lines.split_inclusive('\n').collect();
@@ -304,11 +324,7 @@ fn a_file_of_an_undo_before_another_one_is_restored() {
     workspace.overwrite("b.txt", "other\n");
     workspace.edt(&["undo"]).landed();
     workspace.edt(&["undo"]).landed();
-    let path = workspace.root.join("b.txt");
-    let time = fs::metadata(&path).unwrap().modified().unwrap();
-    let torn = File::options().write(true).open(path).unwrap();
-    torn.set_len(0).unwrap();
-    torn.set_modified(time).unwrap();
+    tear(&workspace.root.join("b.txt"));
     let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
     cut.restart();
     assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
@@ -369,12 +385,8 @@ fn a_deletion_of_which_both_names_were_kept_is_completed() {
     workspace.edt(&["begin", "s"]).landed();
     let (file, kept) = (workspace.root.join("b.txt"), workspace.root.join(".git/kept"));
     fs::hard_link(&file, &kept).unwrap();
-    let mut deletion = workspace.command(EDT);
-    let mut process = deletion.args(["apply", "b.txt", "--mode", "delete"]).spawn().unwrap();
-    assert!(process.wait().unwrap().success());
-    let commit = workspace.git(&["rev-parse", "HEAD"]);
-    let name = format!(".git/edt/main/stage/{:x}-{}-0", process.id(), &commit[..8]);
-    let staged = workspace.root.join(name);
+    workspace.edt(&["apply", "b.txt", "--mode", "delete"]).landed();
+    let staged = staged(&workspace, "b.txt");
     fs::hard_link(&kept, &staged).unwrap();
     fs::rename(kept, &file).unwrap();
     let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
@@ -382,6 +394,45 @@ fn a_deletion_of_which_both_names_were_kept_is_completed() {
     assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
     assert!(!file.exists(), "the deleted file is there");
     assert!(!staged.exists(), "the staged file is there");
+    assert_eq!(cut.workspace.status(), "");
+    cut.workspace.is_sound();
+}
+
+/// Of an exchange it may keep that the old file went, and not that the new one came.
+#[test]
+fn a_file_of_which_half_an_exchange_was_kept_is_restored() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    let (file, kept) = (workspace.root.join("a.txt"), workspace.root.join(".git/kept"));
+    fs::hard_link(&file, &kept).unwrap();
+    workspace.overwrite("a.txt", "two\n");
+    // More than the resolution of the time of a directory.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    fs::rename(kept, staged(&workspace, "a.txt")).unwrap();
+    fs::remove_file(file).unwrap();
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.text("a.txt"), "two\n");
+    assert_eq!(cut.workspace.status(), "");
+    cut.workspace.is_sound();
+}
+
+/// HEAD is on the target, which has what the session created.
+#[test]
+fn a_created_file_that_was_lost_during_the_landing_is_restored() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    let root = File::open(&workspace.root).unwrap();
+    let before = root.metadata().unwrap().modified().unwrap();
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.edt(&["apply", "n/n.txt", "--mode", "create", "--content", "new\n"]).landed();
+    workspace.edt(&["land"]).landed();
+    fs::remove_dir_all(workspace.root.join("n")).unwrap();
+    root.set_modified(before).unwrap();
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.text("n/n.txt"), "new\n");
     assert_eq!(cut.workspace.status(), "");
     cut.workspace.is_sound();
 }
@@ -416,10 +467,7 @@ fn torn_files_are_restored_although_the_session_that_wrote_them_is_gone() {
         workspace.edt(&["undo"]).landed();
         workspace.edt(&["abandon"]).landed();
         File::options().write(true).open(&index).unwrap().set_len(0).unwrap();
-        let file = File::options().write(true).open(workspace.root.join("b.txt")).unwrap();
-        let written = file.metadata().unwrap().modified().unwrap();
-        file.set_len(0).unwrap();
-        file.set_modified(written).unwrap();
+        tear(&workspace.root.join("b.txt"));
         if has_backup {
             // Another program wrote the index before the undo.
             fs::write(workspace.root.join(".git/edt/main/stage/index.before"), backup).unwrap();
@@ -455,17 +503,12 @@ fn a_created_file_is_created_again_although_its_staged_bytes_are_torn() {
     let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
     workspace.edt(&["begin", "s"]).landed();
     workspace.edt(&["apply", "nd/n.txt", "--mode", "create", "--content", "new\n"]).landed();
-    let state = workspace.git_dir("--git-common-dir").join("edt/main");
-    let names = crate::power::staged_names(&fs::read(state.join("journal")).unwrap());
-    let file = workspace.root.join("nd/n.txt");
-    let staged = state.join("stage").join(&names["nd/n.txt"]);
-    fs::rename(&file, &staged).unwrap();
-    let time = fs::metadata(&staged).unwrap().modified().unwrap();
-    let torn = File::options().write(true).open(&staged).unwrap();
-    torn.set_len(0).unwrap();
-    torn.set_modified(time).unwrap();
+    let staged = staged(&workspace, "nd/n.txt");
+    fs::rename(workspace.root.join("nd/n.txt"), &staged).unwrap();
+    tear(&staged);
     fs::remove_dir(workspace.root.join("nd")).unwrap();
-    let journal = File::options().write(true).open(state.join("journal")).unwrap();
+    let journal = workspace.git_dir("--git-common-dir").join("edt/main/journal");
+    let journal = File::options().write(true).open(journal).unwrap();
     journal.write_all_at(&[0xee; 16], 36).unwrap();
     assert_eq!(workspace.edt(&["status"]).exit, 0);
     assert_eq!(workspace.text("nd/n.txt"), "new\n");

@@ -121,13 +121,13 @@ pub(super) fn recover_all(
     Ok(Some(recovered))
 }
 
-/// Whether a path or the index has the very file that a finished transaction replaced. Only a power
-/// failure puts it back: its change time (`ctime`), which no program can set, is from before.
+/// Whether a path or the index has what only a power failure leaves: a file that a finished
+/// transaction replaced, or a torn one.
 fn is_a_move_lost(repo: &Repo, stage: &StagingArea<'_>, changes: &[Recorded]) -> Result<bool> {
     let is_file = |file: &FileRecord| {
-        let (old, here) = (file.old.as_ref().map(|(.., old)| old), stage.stat(file));
-        old.zip(here)
-            .is_some_and(|(old, here)| old.inode() == here.inode() && here.ctime <= old.ctime)
+        let mut history = PathHistory::default();
+        history.add(file, false);
+        stage.stat(file).is_some_and(|here| history.holds(repo, stage, file, &here))
     };
     if changes.iter().flat_map(|(record, ..)| &record.files).any(is_file) {
         return Ok(true);
@@ -208,6 +208,24 @@ struct Target<'r> {
     committed: bool,
 }
 
+impl Target<'_> {
+    /// The commit that has the content.
+    fn recorded_by(&self) -> Oid {
+        if self.committed { self.branch.new } else { self.branch.start() }
+    }
+
+    /// Whether one of the branches has the content: it is the branch itself, or the session was
+    /// landed on it.
+    fn is_in_any(&self, repo: &Repo, names: &[Option<String>], path: &RepoPath) -> Result<bool> {
+        for name in names.iter().flatten() {
+            if name == self.lives_in || is_in_tip(repo, name, self.recorded_by(), path)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
 /// Restores each path to its last recorded content if the present content is edt's. Reports the
 /// paths that were restored and those that could not be. `named`: the branches of this worktree, of
 /// which files are created.
@@ -250,9 +268,8 @@ fn restore_files(
         }
     }
     for (path, target) in &targets {
-        let in_session = named.iter().flatten().any(|name| name == target.lives_in);
-        let may_create = in_session && !removed.contains(path);
-        match permanent_as_none(restore_file(repo, stage, target, &histories[path], may_create))? {
+        let creates_for = if removed.contains(path) { &[] } else { named };
+        match permanent_as_none(restore_file(repo, stage, target, &histories[path], creates_for))? {
             Some(true) => restored.files.push(RepoPath::from_tree(path)),
             Some(false) => {}
             None => restored.left.push(RepoPath::from_tree(path)),
@@ -284,13 +301,14 @@ struct RestoredFiles {
     kept: Vec<PathBuf>,
 }
 
-/// Restores one path. Returns whether it had to be changed.
+/// Restores one path. Returns whether it had to be changed. A missing file is created if one of the
+/// branches `creates_for` has it.
 fn restore_file(
     repo: &Repo,
     stage: &StagingArea<'_>,
     target: &Target<'_>,
     history: &PathHistory,
-    may_create: bool,
+    creates_for: &[Option<String>],
 ) -> Result<bool> {
     let mut file = FileRecord { new: target.new.clone(), ..target.file.clone() };
     let path = RepoPath::from_tree(&file.path);
@@ -306,12 +324,14 @@ fn restore_file(
     let is_edt_content = match &here {
         // A lost creation and a deletion look nearly the same. Only in the worktree of the session
         // is it the former.
-        None => history.nothing && may_create,
+        None => {
+            (history.nothing || is_half_exchanged(stage, &file))
+                && target.is_in_any(repo, creates_for, &path)?
+        }
         Some(here) => history.holds(repo, stage, &file, here),
     };
-    let recorded_by = if target.committed { target.branch.new } else { target.branch.start() };
     if !is_edt_content
-        || !is_in_tip(repo, target.lives_in, recorded_by, &path)?
+        || !is_in_tip(repo, target.lives_in, target.recorded_by(), &path)?
         || stage.target_state(&file)? == TargetState::New
     {
         return Ok(false);
@@ -327,13 +347,23 @@ fn restore_file(
     Ok(true)
 }
 
+/// Whether only the old file's half of an exchange is there: btrfs may keep it alone after a power
+/// failure, if it knows the old inode and not the new one.
+fn is_half_exchanged(stage: &StagingArea<'_>, file: &FileRecord) -> bool {
+    let old = file.old.as_ref().map(|(.., old)| old.inode());
+    old.is_some() && stage.staged_stat(file).map(|staged| staged.inode()) == old
+}
+
 /// Whether the missing `file` was on disk and someone removed it: its directory changed after the
 /// file was staged. File systems keep the changes of a directory in order, so the file came before.
 fn was_removed(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -> Result<bool> {
     let Some(staged) = file.staged else { return Ok(false) };
     // A rename moves the file from one name to the other: it has not happened.
     // Another file of the same transaction may have changed the directory since.
-    if stage.staged(file)? == StagedState::New || stage.is_own(file) {
+    if stage.staged(file)? == StagedState::New
+        || stage.is_own(file)
+        || is_half_exchanged(stage, file)
+    {
         return Ok(false);
     }
     let wrap = |error: std::io::Error| failed("read", repo.root_path(), &error);
