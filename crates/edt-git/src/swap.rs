@@ -15,6 +15,7 @@ use super::Oid;
 use super::reftable::RefUpdate;
 use super::repo::Repo;
 use edt_io::clock::Countdown;
+use edt_io::disk::Dir;
 use edt_io::file::{File, OpenMode};
 use edt_io::{failed, file, fs};
 use edt_types::text::Shown as _;
@@ -95,6 +96,14 @@ impl Repo {
             return Ok(());
         }
         Err(ref_moved(name, None, self.ref_value(name)?).into())
+    }
+
+    /// Whether HEAD is the very file that edt staged last. In tables, which name no writer, it is not.
+    #[must_use]
+    pub fn is_head_staged(&self) -> bool {
+        let staged = Dir::open(self.state_path()).and_then(|state| state.stat(HEAD.as_bytes()));
+        let staged = staged.ok().flatten().filter(|_| !self.has_tables());
+        staged.zip(self.head_stat()).is_some_and(|(staged, head)| staged.inode() == head.inode())
     }
 
     /// As [`create_ref`](Repo::create_ref) for several refs: all or none if they are in tables.

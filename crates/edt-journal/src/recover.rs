@@ -10,7 +10,7 @@ use super::index;
 use super::log::{Journal, Pending};
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
-use super::recovery_steps::{follow_refs, install, report};
+use super::recovery_steps::{follow_refs, install, is_in_head, report};
 use super::rollback::Rollback;
 use super::{beside, lost, private, restart, restart_index};
 use edt_git::objects::ObjectCheck;
@@ -87,9 +87,15 @@ fn recover_one(
     record: &ChangeRecord,
 ) -> Result<Recovered> {
     let Some(branch) = record.branch.branch() else { return Ok(unreadable()) };
+    let mut is_elsewhere = false;
     let committed = match (repo.ref_value(&branch.name)?, branch.from) {
         (None, _) => false,
-        _ if branch.stays() => repo.head_target()? != branch.head_from,
+        _ if branch.stays() => {
+            let head = repo.head_target()?;
+            let moved = is_in_head(repo, record, &branch)?;
+            is_elsewhere = !moved && head != branch.head_from;
+            moved
+        }
         (Some(current), _) if current == branch.new => true,
         // An undo moves back. A branch that still contains the undone commit has not moved.
         (Some(current), BranchOrigin::Rewound(old)) => {
@@ -107,8 +113,13 @@ fn recover_one(
         index::rename_own_in(repo, &stage)?;
     }
     unlock(repo, &stage, record, &branch)?;
-    let recovered =
-        if committed { finish(repo, record, &branch, journal)? } else { roll_back(repo, record)? };
+    let recovered = if is_elsewhere {
+        leave(repo, record)?
+    } else if committed {
+        finish(repo, record, &branch, journal)?
+    } else {
+        roll_back(repo, record)?
+    };
     if !committed {
         journal.append(&Record::RolledBack(number))?;
     }
@@ -225,6 +236,22 @@ fn finish(
     follow_refs(repo, record, branch, journal)?;
     restart_index::move_entries(repo, &StagingArea::open(repo)?, &[record], &[record], None)?;
     Ok(report("finished", record, &files, &left))
+}
+
+/// Ends a move of HEAD after which the user went elsewhere: how far it got is not known, and the
+/// files are on the user's branch by now. Only staged files are removed: a ref that was created may
+/// keep the user's lines.
+fn leave(repo: &Repo, record: &ChangeRecord) -> Result<Recovered> {
+    let stage = StagingArea::open(repo)?;
+    let mut left = Vec::new();
+    for file in &record.files {
+        if permanent_as_none(stage.discard_known(file))?.is_none()
+            || !matches!(stage.target_state(file), Ok(TargetState::Old(_)))
+        {
+            left.push(RepoPath::from_tree(&file.path));
+        }
+    }
+    Ok(report("rolled_back", record, &[], &left))
 }
 
 /// Restores the old content of the files. The refs never moved.

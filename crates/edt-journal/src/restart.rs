@@ -74,7 +74,7 @@ pub(super) fn recover_all(
     // An orderly shutdown closes and syncs every record. The header may be there all the same.
     let was_cut = records.last().is_none_or(|(number, _)| *number >= closed)
         || is_a_move_lost(repo, &stage, &changes)?;
-    moved |= restore_branches(repo, &changes, closed, was_cut)?;
+    moved |= restore_branches(repo, &changes, journal, closed, was_cut)?;
     let committed = in_branches(repo, &changes)?;
     let follows = committed.last().filter(|(record, branch, _)| must_follow(record, branch));
     let mut named = vec![repo.head()?.branch, repo.symbolic_ref(pointer)?];
@@ -227,8 +227,7 @@ impl Target<'_> {
 }
 
 /// Restores each path to its last recorded content if the present content is edt's. Reports the
-/// paths that were restored and those that could not be. `named`: the branches of this worktree, of
-/// which files are created.
+/// paths that were restored and those that could not be. `named`: the branches of this worktree.
 fn restore_files(
     repo: &Repo,
     stage: &StagingArea<'_>,
@@ -268,8 +267,10 @@ fn restore_files(
         }
     }
     for (path, target) in &targets {
-        let creates_for = if removed.contains(path) { &[] } else { named };
-        match permanent_as_none(restore_file(repo, stage, target, &histories[path], creates_for))? {
+        if removed.contains(path) {
+            continue;
+        }
+        match permanent_as_none(restore_file(repo, stage, target, &histories[path], named))? {
             Some(true) => restored.files.push(RepoPath::from_tree(path)),
             Some(false) => {}
             None => restored.left.push(RepoPath::from_tree(path)),
@@ -301,14 +302,14 @@ struct RestoredFiles {
     kept: Vec<PathBuf>,
 }
 
-/// Restores one path. Returns whether it had to be changed. A missing file is created if one of the
-/// branches `creates_for` has it.
+/// Restores one path, if one of the branches `named` has its content: a user may be on another branch
+/// by now. Returns whether it had to be changed.
 fn restore_file(
     repo: &Repo,
     stage: &StagingArea<'_>,
     target: &Target<'_>,
     history: &PathHistory,
-    creates_for: &[Option<String>],
+    named: &[Option<String>],
 ) -> Result<bool> {
     let mut file = FileRecord { new: target.new.clone(), ..target.file.clone() };
     let path = RepoPath::from_tree(&file.path);
@@ -322,15 +323,11 @@ fn restore_file(
         Err(error) => return Err(failed("read", repo.root_path(), &error).into()),
     };
     let is_edt_content = match &here {
-        // A lost creation and a deletion look nearly the same. Only in the worktree of the session
-        // is it the former.
-        None => {
-            (history.nothing || is_half_exchanged(stage, &file))
-                && target.is_in_any(repo, creates_for, &path)?
-        }
+        None => history.nothing || is_half_exchanged(stage, &file),
         Some(here) => history.holds(repo, stage, &file, here),
     };
     if !is_edt_content
+        || !target.is_in_any(repo, named, &path)?
         || !is_in_tip(repo, target.lives_in, target.recorded_by(), &path)?
         || stage.target_state(&file)? == TargetState::New
     {

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::log::Journal;
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::record::{ChangeRecord, Id};
+use super::recovery_steps::{is_head_unmoved, is_in_head};
 use super::restart::{Recorded, is_synced};
 use edt_git::reflog::LoggedMove;
 use edt_git::{Oid, Repo};
@@ -73,6 +75,7 @@ pub(super) fn drop_created(repo: &Repo, record: &ChangeRecord, changes: &[Record
 pub(super) fn restore_branches(
     repo: &Repo,
     changes: &[Recorded],
+    journal: &Journal,
     closed: u64,
     was_cut: bool,
 ) -> Result<bool> {
@@ -103,7 +106,10 @@ pub(super) fn restore_branches(
             };
             earlier.name == *name && earlier.old() == Some(current) && (same_file || packed)
         };
-        if current == branch.new || !changes[..=i].iter().any(replaced) {
+        if current == branch.new
+            || !changes[..=i].iter().any(replaced)
+            || !is_wanted(repo, recorded, journal)?
+        {
             continue;
         }
         let moving = BranchUpdate { from: BranchOrigin::Existing(current), ..branch.clone() };
@@ -111,6 +117,20 @@ pub(super) fn restore_branches(
         moved = true;
     }
     Ok(moved)
+}
+
+/// Whether a transaction may still move its branch. One that moves HEAD was never answered
+/// (`must_follow`), so the user may have thrown the session away since. HEAD must be the file that the
+/// transaction found or made, and the branch that it leaves must have what is landed.
+fn is_wanted(repo: &Repo, (record, branch, _): &Recorded, journal: &Journal) -> Result<bool> {
+    let Some(left) = &branch.head_from else { return Ok(true) };
+    let is_moved = repo.is_head_staged() && is_in_head(repo, record, branch)?;
+    if !is_moved && !is_head_unmoved(repo, record, branch, journal)? {
+        return Ok(false);
+    }
+    let landed = record.create.iter().find(|(name, _)| name.contains("/landed/"));
+    let Some(landed) = landed.and_then(|(_, tip)| tip.oid()) else { return Ok(true) };
+    Ok(!left.starts_with("refs/") || repo.ref_value(left)? == Some(landed))
 }
 
 /// Whether the log of the branch `name` shows no move by someone else away from a recorded value.
