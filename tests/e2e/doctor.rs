@@ -202,12 +202,16 @@ fn what_a_killed_edt_left_is_removed_only_if_git_has_it() {
     };
     old("1-0", b"recorded\n");
     old("1-1", b"nobody has this\n");
-    old("../../../index.lock", b"");
+    let locks = ["index.lock", "packed-refs.lock", "refs/heads/edt/side.lock"];
+    std::fs::create_dir_all(workspace.root.join(".git/refs/heads/edt")).unwrap();
+    locks.iter().for_each(|lock| old(&format!("../../../{lock}"), b""));
     let answer = workspace.edt(&["doctor", "--fix"]);
     assert!(!stage.join("1-0").exists() && stage.join("1-1").exists(), "{:#}", answer.json);
     assert!(answer.json["fixed"][0].as_str().unwrap().contains("1-0, whose content Git has"));
-    assert!(found(&answer, "leftovers").contains("index.lock is"), "{:#}", answer.json);
-    assert!(workspace.root.join(".git/index.lock").exists(), "a lock may be another program's");
+    for lock in locks {
+        assert!(answer.json.to_string().contains(&format!("{lock} is")), "{:#}", answer.json);
+        assert!(workspace.root.join(".git").join(lock).exists(), "it may be another program's");
+    }
 }
 
 /// The incident `reset_hard_unrecorded`: a refused ref update still rewrites files, and the doctor

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::test_repo::{TestRepo, same};
+use crate::test_repo::{EDT, TestRepo, has_strace, same};
 
 /// What may be lost, each alone and all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,6 +220,24 @@ fn status_first_after_power_cut() {
         assert_eq!(cut.workspace.text("a.txt"), "four\n", "{lost:?}");
         cut.workspace.is_sound();
     }
+}
+
+/// Restarts the machine. Nothing is lost.
+fn restart_orderly(workspace: &TestRepo) {
+    let journal = workspace.root.join(".git/edt/main/journal");
+    let mut head = fs::read(&journal).unwrap()[..56].to_vec();
+    head[36..52].fill(0xee);
+    let checksum = crc32fast::hash(&head[..52]).to_le_bytes();
+    head[52..].copy_from_slice(&checksum);
+    File::options().write(true).open(journal).unwrap().write_all_at(&head, 0).unwrap();
+}
+
+/// Kills a call of edt right after its record: at its first link, of the index or of a ref.
+fn kill(workspace: &TestRepo, args: &[&str]) {
+    let mut command = workspace.command("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=linkat"]);
+    command.args(["-e", "inject=linkat:signal=KILL:when=1", EDT]).args(args);
+    assert!(!command.output().unwrap().status.success(), "{args:?} ended");
 }
 
 /// Where an edit of `path` staged its file.
@@ -531,12 +549,7 @@ fn what_the_user_staged_stays_after_an_orderly_restart() {
     workspace.git(&["checkout", "--quiet", "main", "--", "a.txt"]);
     workspace.write("a.txt", "one\nmore\n");
     let status = workspace.status();
-    let journal = workspace.root.join(".git/edt/main/journal");
-    let mut head = fs::read(&journal).unwrap()[..56].to_vec();
-    head[36..52].fill(0xee);
-    let checksum = crc32fast::hash(&head[..52]).to_le_bytes();
-    head[52..].copy_from_slice(&checksum);
-    File::options().write(true).open(journal).unwrap().write_all_at(&head, 0).unwrap();
+    restart_orderly(&workspace);
     assert_eq!(workspace.edt(&["status"]).exit, 0);
     assert_eq!(workspace.status(), status);
 }
@@ -988,4 +1001,98 @@ fn a_restart_writes_no_reflog_line_twice() {
         assert_eq!(workspace.edt(&["status"]).exit, 0);
         same(&before, &logs());
     }
+}
+
+/// A landing was recorded and killed. What the user did since decides.
+#[test]
+fn a_killed_landing_of_a_session_that_the_user_threw_away_is_not_landed_after_a_restart() {
+    if !has_strace() {
+        return;
+    }
+    let acts: [&[&[&str]]; 5] = [
+        &[&["switch", "--quiet", "main"]],
+        &[&["switch", "--quiet", "main"], &["branch", "--quiet", "-D", "edt/s"]],
+        &[&["reset", "--quiet", "HEAD~1"]],
+        &[&["reset", "--quiet", "--hard", "HEAD~1"]],
+        &[&["commit", "--quiet", "--allow-empty", "-m", "the user's"]],
+    ];
+    for (format, act) in FORMATS.into_iter().flat_map(|format| acts.map(|act| (format, act))) {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.edt(&["begin", "s"]).landed();
+        workspace.overwrite("b.txt", "agent\n");
+        workspace.overwrite("a.txt", "agent\n");
+        kill(&workspace, &["land", "-m", "landed"]);
+        act.iter().for_each(|args| drop(workspace.git(args)));
+        let before = (workspace.rev("main"), workspace.rev("HEAD"), workspace.status());
+        restart_orderly(&workspace);
+        assert_eq!(workspace.edt(&["status"]).exit, 0);
+        let after = (workspace.rev("main"), workspace.rev("HEAD"), workspace.status());
+        assert_eq!(after, before, "{format} {act:?}");
+        workspace.is_sound();
+    }
+}
+
+/// The edit was recorded and killed before its file was exchanged.
+#[test]
+fn a_killed_edit_changes_no_file_of_a_branch_that_the_user_switched_to() {
+    if !has_strace() {
+        return;
+    }
+    for format in FORMATS {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.overwrite("b.txt", "agent\n");
+        workspace.write("a.txt", "one\nthe user's\n");
+        kill(&workspace, &["apply", "a.txt", "--mode", "append", "--content", "agent\n"]);
+        workspace.git(&["switch", "--quiet", "main"]);
+        restart_orderly(&workspace);
+        assert_eq!(workspace.edt(&["status"]).exit, 0);
+        assert_eq!(workspace.text("a.txt"), "one\nthe user's\n", "{format}");
+        assert_eq!(workspace.status(), " M a.txt\n", "{format}");
+        workspace.is_sound();
+    }
+}
+
+/// In the same boot: the user took the session's work over before edt's next call.
+#[test]
+fn a_killed_abandon_takes_nothing_from_a_branch_that_the_user_made() {
+    if !has_strace() {
+        return;
+    }
+    for format in FORMATS {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.edt(&["begin", "s"]).landed();
+        workspace.overwrite("b.txt", "agent\n");
+        workspace.edt(&["apply", "n/n.txt", "--mode", "create", "--content", "new\n"]).landed();
+        kill(&workspace, &["abandon"]);
+        workspace.git(&["switch", "--quiet", "-c", "mine"]);
+        let answer = workspace.edt(&["status"]);
+        assert_eq!(answer.json["recovered"]["action"], "rolled_back", "{format}");
+        assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/mine\n");
+        assert_eq!(workspace.text("n/n.txt"), "new\n", "{format}");
+        assert_eq!(workspace.rev("edt/s"), workspace.rev("mine"), "{format}");
+        assert_eq!(workspace.status(), "", "{format}");
+        workspace.is_sound();
+    }
+}
+
+/// A killed call leaves an open record, which shows no power cut.
+#[test]
+fn a_purged_edit_stays_purged_after_a_killed_call_and_a_restart() {
+    if !has_strace() {
+        return;
+    }
+    let workspace = TestRepo::with(FILES);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.overwrite("b.txt", "agent\n");
+    workspace.git(&["pack-refs", "--all"]);
+    workspace.edt(&["apply", "n.txt", "--mode", "create", "--content", "secret\n"]).landed();
+    kill(&workspace, &["apply", "a.txt", "--mode", "append", "--content", "agent\n"]);
+    workspace.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    workspace.git(&["reflog", "expire", "--expire=now", "--all"]);
+    workspace.git(&["gc", "--quiet", "--prune=now"]);
+    let tip = workspace.rev("HEAD");
+    restart_orderly(&workspace);
+    assert_eq!(workspace.edt(&["status"]).exit, 0);
+    assert_eq!(workspace.rev("HEAD"), tip);
+    workspace.is_sound();
 }

@@ -3,6 +3,7 @@
 //! [`PROBES`] lists the probes. A probe changes neither the index, the worktree nor the history,
 //! and removes what it makes.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::call::Hook;
@@ -245,10 +246,12 @@ const TABLES_LOCK: &str = "reftable/tables.list.lock";
 
 fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
     let mut results = Vec::new();
-    let names = ["index.lock", "HEAD.lock", "config.lock", TABLES_LOCK];
-    let mut paths = names.map(|name| context.git_dir.join(name)).to_vec();
-    if context.git_dir != context.location.common {
-        paths.push(context.location.common.join(TABLES_LOCK));
+    let names = ["index.lock", "HEAD.lock", TABLES_LOCK];
+    let mut paths: BTreeSet<PathBuf> = names.map(|name| context.git_dir.join(name)).into();
+    let shared = ["config.lock", "packed-refs.lock", TABLES_LOCK];
+    paths.extend(shared.map(|name| context.location.common.join(name)));
+    for directory in [&context.git_dir, &context.location.common] {
+        add_locks(&directory.join("refs"), &mut paths);
     }
     for path in paths {
         if context.left.contains(&path) {
@@ -310,6 +313,17 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
         results.push(probe_result("leftovers", Health::Ok, found, None));
     }
     Ok(results)
+}
+
+/// Adds the locks of loose refs below `directory`.
+fn add_locks(directory: &Path, paths: &mut BTreeSet<PathBuf>) {
+    for path in fs::names_in(directory).into_iter().map(|name| directory.join(name)) {
+        if path.extension().is_some_and(|extension| extension == "lock") {
+            paths.insert(path);
+        } else {
+            add_locks(&path, paths);
+        }
+    }
 }
 
 /// Probe refs of an older `edt doctor` that was killed before it deleted them, with their values.
