@@ -1074,25 +1074,3 @@ fn a_killed_abandon_takes_nothing_from_a_branch_that_the_user_made() {
         workspace.is_sound();
     }
 }
-
-/// A killed call leaves an open record, which shows no power cut.
-#[test]
-fn a_purged_edit_stays_purged_after_a_killed_call_and_a_restart() {
-    if !has_strace() {
-        return;
-    }
-    let workspace = TestRepo::with(FILES);
-    workspace.edt(&["begin", "s"]).landed();
-    workspace.overwrite("b.txt", "agent\n");
-    workspace.git(&["pack-refs", "--all"]);
-    workspace.edt(&["apply", "n.txt", "--mode", "create", "--content", "secret\n"]).landed();
-    kill(&workspace, &["apply", "a.txt", "--mode", "append", "--content", "agent\n"]);
-    workspace.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
-    workspace.git(&["reflog", "expire", "--expire=now", "--all"]);
-    workspace.git(&["gc", "--quiet", "--prune=now"]);
-    let tip = workspace.rev("HEAD");
-    restart_orderly(&workspace);
-    assert_eq!(workspace.edt(&["status"]).exit, 0);
-    assert_eq!(workspace.rev("HEAD"), tip);
-    workspace.is_sound();
-}

@@ -22,9 +22,7 @@ use super::recovery_steps::{
     follow_refs, install, is_head_unmoved, is_in_head, report, unless_denied,
 };
 use super::restart_index::{self, OtherLosses};
-use super::restart_refs::{
-    Signs, drop_created, in_branches, repair_refs, restore_branches, successor,
-};
+use super::restart_refs::{drop_created, in_branches, repair_refs, restore_branches, successor};
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, objects};
 use edt_io::disk::Parent;
@@ -74,11 +72,9 @@ pub(super) fn recover_all(
         drop_created(repo, record, &changes)?;
     }
     // An orderly shutdown closes and syncs every record. The header may be there all the same.
-    // A call that was killed leaves an open record, too.
-    let is_lost = records.first().is_none_or(|(number, _)| *number >= closed)
-        || is_a_move_lost(repo, &stage, &changes, closed)?;
-    let was_cut = is_lost || records.last().is_none_or(|(number, _)| *number >= closed);
-    moved |= restore_branches(repo, &changes, journal, closed, Signs { was_cut, is_lost })?;
+    let was_cut = records.last().is_none_or(|(number, _)| *number >= closed)
+        || is_a_move_lost(repo, &stage, &changes)?;
+    moved |= restore_branches(repo, &changes, journal, closed, was_cut)?;
     let committed = in_branches(repo, &changes)?;
     let follows = committed.last().filter(|(record, branch, _)| must_follow(record, branch));
     let mut named = vec![repo.head()?.branch, repo.symbolic_ref(pointer)?];
@@ -127,23 +123,16 @@ pub(super) fn recover_all(
 
 /// Whether a path or the index has what only a power failure leaves: a file that a finished
 /// transaction replaced, or a torn one.
-fn is_a_move_lost(
-    repo: &Repo,
-    stage: &StagingArea<'_>,
-    changes: &[Recorded],
-    closed: u64,
-) -> Result<bool> {
-    let finished =
-        || changes.iter().filter(|(.., number)| *number < closed).map(|(record, ..)| record);
+fn is_a_move_lost(repo: &Repo, stage: &StagingArea<'_>, changes: &[Recorded]) -> Result<bool> {
     let is_file = |file: &FileRecord| {
         let mut history = PathHistory::default();
         history.add(file, false);
         stage.stat(file).is_some_and(|here| history.holds(repo, stage, file, &here))
     };
-    if finished().flat_map(|record| &record.files).any(is_file) {
+    if changes.iter().flat_map(|(record, ..)| &record.files).any(is_file) {
         return Ok(true);
     }
-    restart_index::is_a_replaced_one(repo, finished())
+    restart_index::is_a_replaced_one(repo, changes.iter().map(|(record, ..)| record))
 }
 
 /// Removes the private records of transactions that were rolled back. A later attempt may have made

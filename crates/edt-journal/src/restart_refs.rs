@@ -70,23 +70,14 @@ pub(super) fn drop_created(repo: &Repo, record: &ChangeRecord, changes: &[Record
     Ok(())
 }
 
-/// What shows that the machine stopped without an orderly shutdown.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Signs {
-    /// Something may be lost: a record is open.
-    pub(super) was_cut: bool,
-    /// Something is lost: the header of the journal, or the move of a file.
-    pub(super) is_lost: bool,
-}
-
 /// Moves each branch to its last value if its loose file is still one that a record replaced.
-/// Returns whether one moved.
+/// `was_cut`: something may be lost. Returns whether one moved.
 pub(super) fn restore_branches(
     repo: &Repo,
     changes: &[Recorded],
     journal: &Journal,
     closed: u64,
-    signs: Signs,
+    was_cut: bool,
 ) -> Result<bool> {
     let mut moved = false;
     for (i, recorded @ (_, branch, _)) in changes.iter().enumerate() {
@@ -106,7 +97,7 @@ pub(super) fn restore_branches(
         };
         let stat = repo.ref_stat(name);
         let packed =
-            !repo.has_loose_ref(name) && is_last_move_own(repo, name, current, changes, signs);
+            !repo.has_loose_ref(name) && is_last_move_own(repo, name, current, changes, was_cut);
         let replaced = |(record, earlier, _): &Recorded| {
             let same_file = match (&record.branch.stat, &stat) {
                 (None, None) => true,
@@ -147,18 +138,17 @@ fn is_wanted(repo: &Repo, (record, branch, _): &Recorded, journal: &Journal) -> 
 ///
 /// A log that leads from one recorded value to another one, and not to the value of the branch,
 /// shows the loss by itself. Any other log may be what a user left who moved the branch: it counts
-/// only after a cut. Its end may be lost then, or all of it. An empty log may have been expired, too:
-/// it counts only if something else is lost. A line of edt that leads away from a
+/// only after a cut. Its end may be lost then, or all of it. A line of edt that leads away from a
 /// recorded value is from another worktree if it is younger than the records.
 fn is_last_move_own(
     repo: &Repo,
     name: &str,
     current: Oid,
     changes: &[Recorded],
-    Signs { was_cut, is_lost }: Signs,
+    was_cut: bool,
 ) -> bool {
     let Some(LoggedMove { from, to, by_edt, time }) = repo.last_move(name) else {
-        return is_lost && repo.creates_logs();
+        return was_cut && repo.creates_logs();
     };
     let of_branch = || changes.iter().filter(|(_, branch, _)| branch.name == name);
     let is_recorded = of_branch().any(|(_, branch, _)| (branch.start(), branch.new) == (from, to));
