@@ -234,9 +234,14 @@ fn restart_orderly(workspace: &TestRepo) {
 
 /// Kills a call of edt right after its record: at its first link, of the index or of a ref.
 fn kill(workspace: &TestRepo, args: &[&str]) {
+    kill_at(workspace, "linkat", args);
+}
+
+/// Kills a call of edt at its first system call of that name.
+fn kill_at(workspace: &TestRepo, call: &str, args: &[&str]) {
     let mut command = workspace.command("strace");
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=linkat"]);
-    command.args(["-e", "inject=linkat:signal=KILL:when=1", EDT]).args(args);
+    let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=KILL:when=1"));
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject, EDT]).args(args);
     assert!(!command.output().unwrap().status.success(), "{args:?} ended");
 }
 
@@ -1073,4 +1078,48 @@ fn a_killed_abandon_takes_nothing_from_a_branch_that_the_user_made() {
         assert_eq!(workspace.status(), "", "{format}");
         workspace.is_sound();
     }
+}
+
+/// It was complete but for the end of its record.
+#[test]
+fn a_killed_abandon_keeps_its_work_wherever_the_user_went() {
+    if !has_strace() {
+        return;
+    }
+    let acts: [&[&str]; 3] = [
+        &["switch", "--quiet", "-c", "mine"],
+        &["checkout", "--quiet", "--detach"],
+        &["branch", "--move", "main", "trunk"],
+    ];
+    for (format, act) in FORMATS.into_iter().flat_map(|format| acts.map(|act| (format, act))) {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.edt(&["begin", "s"]).landed();
+        workspace.overwrite("b.txt", "agent\n");
+        let tip = workspace.rev("HEAD");
+        kill_at(&workspace, "syncfs", &["abandon"]);
+        workspace.git(act);
+        for _ in 0..2 {
+            assert_eq!(workspace.edt(&["status"]).exit, 0);
+            assert_eq!(workspace.rev("refs/edt/s/abandoned"), tip, "{format} {act:?}");
+            assert_eq!(workspace.text("b.txt"), "other\n", "{format} {act:?}");
+            assert_eq!(workspace.status(), "", "{format} {act:?}");
+            restart_orderly(&workspace);
+        }
+        workspace.is_sound();
+    }
+}
+
+#[test]
+fn a_torn_file_is_restored_although_head_is_detached() {
+    let workspace = TestRepo::with(FILES);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.overwrite("a.txt", "agent\n");
+    tear(&workspace.root.join("a.txt"));
+    workspace.git(&["checkout", "--quiet", "--detach"]);
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.text("a.txt"), "agent\n");
+    assert_eq!(cut.workspace.status(), "");
+    cut.workspace.is_sound();
 }

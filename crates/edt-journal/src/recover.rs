@@ -89,13 +89,12 @@ fn recover_one(
     let Some(branch) = record.branch.branch() else { return Ok(unreadable()) };
     let mut is_elsewhere = false;
     let committed = match (repo.ref_value(&branch.name)?, branch.from) {
-        (None, _) => false,
-        _ if branch.stays() => {
-            let head = repo.head_target()?;
-            let moved = is_in_head(repo, record, &branch)?;
-            is_elsewhere = !moved && head != branch.head_from;
+        (value, _) if branch.stays() => {
+            let moved = value.is_some() && is_in_head(repo, record, &branch)?;
+            is_elsewhere = !moved && repo.head_target()? != branch.head_from;
             moved
         }
+        (None, _) => false,
         (Some(current), _) if current == branch.new => true,
         // An undo moves back. A branch that still contains the undone commit has not moved.
         (Some(current), BranchOrigin::Rewound(old)) => {
@@ -112,6 +111,9 @@ fn recover_one(
     if committed && branch.old() != Some(branch.new) {
         index::rename_own_in(repo, &stage)?;
     }
+    if is_elsewhere {
+        index::release(repo, &stage)?;
+    }
     unlock(repo, &stage, record, &branch)?;
     let recovered = if is_elsewhere {
         leave(repo, record)?
@@ -120,10 +122,12 @@ fn recover_one(
     } else {
         roll_back(repo, record)?
     };
-    if !committed {
+    if !committed && !is_elsewhere {
         journal.append(&Record::RolledBack(number))?;
     }
-    journal.finish(committed && (branch.must_be_synced() || !record.drop.is_empty()))?;
+    // After a restart nothing may be done for a transaction that was left as it was.
+    let lasting = committed && (branch.must_be_synced() || !record.drop.is_empty());
+    journal.finish(is_elsewhere || lasting)?;
     Ok(recovered)
 }
 
@@ -239,8 +243,8 @@ fn finish(
 }
 
 /// Ends a move of HEAD after which the user went elsewhere: how far it got is not known, and the
-/// files are on the user's branch by now. Only staged files are removed: a ref that was created may
-/// keep the user's lines.
+/// files are on the user's branch by now. No file and no ref is changed: a ref that was created may
+/// keep the user's lines. Entries of the index follow if HEAD's tree has them.
 fn leave(repo: &Repo, record: &ChangeRecord) -> Result<Recovered> {
     let stage = StagingArea::open(repo)?;
     let mut left = Vec::new();
@@ -251,7 +255,10 @@ fn leave(repo: &Repo, record: &ChangeRecord) -> Result<Recovered> {
             left.push(RepoPath::from_tree(&file.path));
         }
     }
-    Ok(report("rolled_back", record, &[], &left))
+    restart_index::move_entries(repo, &StagingArea::open(repo)?, &[record], &[record], None)?;
+    let detail = "An interrupted call was to move HEAD, which is elsewhere now. Files and refs stay \
+                  as they are.";
+    Ok(Recovered { detail: detail.to_owned(), ..report("rolled_back", record, &[], &left) })
 }
 
 /// Restores the old content of the files. The refs never moved.

@@ -214,15 +214,16 @@ impl Target<'_> {
         if self.committed { self.branch.new } else { self.branch.start() }
     }
 
-    /// Whether one of the branches has the content: it is the branch itself, or the session was
-    /// landed on it.
+    /// Whether one of the branches or HEAD, which may be detached, has the content: it is the branch
+    /// itself, or the session was landed on it.
     fn is_in_any(&self, repo: &Repo, names: &[Option<String>], path: &RepoPath) -> Result<bool> {
         for name in names.iter().flatten() {
             if name == self.lives_in || is_in_tip(repo, name, self.recorded_by(), path)? {
                 return Ok(true);
             }
         }
-        Ok(false)
+        let recorded = repo.tree_of(self.recorded_by())?;
+        Ok(repo.tracked(repo.head_tree()?, path)? == repo.tracked(recorded, path)?)
     }
 }
 
@@ -357,19 +358,19 @@ fn was_removed(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -> Resul
     let Some(staged) = file.staged else { return Ok(false) };
     // A rename moves the file from one name to the other: it has not happened.
     // Another file of the same transaction may have changed the directory since.
-    if stage.staged(file)? == StagedState::New
-        || stage.is_own(file)
-        || is_half_exchanged(stage, file)
-    {
+    if stage.staged(file)? == StagedState::New || stage.is_own(file) {
         return Ok(false);
     }
+    // Half an exchange changed the directory itself.
+    let allowance = if is_half_exchanged(stage, file) { MAX_SWAP_SECONDS } else { 0 };
+    let changed_until = (staged.ctime.0 + allowance, staged.ctime.1);
     let wrap = |error: std::io::Error| failed("read", repo.root_path(), &error);
     let path = RepoPath::from_tree(&file.path);
     let mut above = path.split().0;
     loop {
         if let Parent::Open(dir) = repo.root().beneath(above).map_err(wrap)? {
             let stat = dir.stat(b".").map_err(wrap)?;
-            return Ok(stat.is_some_and(|stat| stat.mtime > staged.ctime));
+            return Ok(stat.is_some_and(|stat| stat.mtime > changed_until));
         }
         above = &above[..above.iter().rposition(|&byte| byte == b'/').unwrap_or(0)];
     }
