@@ -24,7 +24,7 @@ use super::recovery_steps::{
 use super::restart_index::{self, OtherLosses};
 use super::restart_refs::{drop_created, in_branches, repair_refs, restore_branches, successor};
 use edt_git::objects::ObjectCheck;
-use edt_git::{InHead, Oid, Repo, objects};
+use edt_git::{InHead, Oid, Repo, Tracked, objects};
 use edt_io::disk::Parent;
 use edt_io::{failed, permanent_as_none};
 use edt_types::{Recovered, RepoPath, Result, text::Shown as _};
@@ -222,8 +222,13 @@ impl Target<'_> {
                 return Ok(true);
             }
         }
-        let recorded = repo.tree_of(self.recorded_by())?;
-        Ok(repo.tracked(repo.head_tree()?, path)? == repo.tracked(recorded, path)?)
+        // A session that is not switched to ends with the content of HEAD.
+        let in_head = repo.tracked(repo.head_tree()?, path)?;
+        Ok(match (&in_head, &self.new) {
+            (Tracked::File(file), Some((id, _))) => id.oid() == Some(file.oid),
+            (Tracked::Nothing, None) => true,
+            _ => in_head == repo.tracked(repo.tree_of(self.recorded_by())?, path)?,
+        })
     }
 }
 
