@@ -267,7 +267,7 @@ fn restore_files(
     let mut removed: HashSet<&[u8]> = HashSet::new();
     for (path, target) in &targets {
         if stage.stat(target.file).is_none()
-            && permanent_as_none(was_removed(repo, stage, target.file))? != Some(false)
+            && permanent_as_none(was_removed(repo, stage, target.file))? == Some(true)
         {
             removed.insert(path);
         }

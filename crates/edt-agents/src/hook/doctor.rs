@@ -315,12 +315,12 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
     Ok(results)
 }
 
-/// Adds the locks of loose refs below `directory`.
+/// Adds the locks of loose refs below `directory`. A link to a directory may lead back to it.
 fn add_locks(directory: &Path, paths: &mut BTreeSet<PathBuf>) {
     for path in fs::names_in(directory).into_iter().map(|name| directory.join(name)) {
         if path.extension().is_some_and(|extension| extension == "lock") {
             paths.insert(path);
-        } else {
+        } else if !path.is_symlink() {
             add_locks(&path, paths);
         }
     }
