@@ -239,8 +239,13 @@ fn kill(workspace: &TestRepo, args: &[&str]) {
 
 /// Kills a call of edt at its first system call of that name.
 fn kill_at(workspace: &TestRepo, call: &str, args: &[&str]) {
+    kill_at_nth(workspace, call, 1, args);
+}
+
+fn kill_at_nth(workspace: &TestRepo, call: &str, n: u32, args: &[&str]) {
     let mut command = workspace.command("strace");
-    let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=KILL:when=1"));
+    let trace = format!("trace={call}");
+    let inject = format!("inject={call}:signal=KILL:when={n}");
     command.args(["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject, EDT]).args(args);
     assert!(!command.output().unwrap().status.success(), "{args:?} ended");
 }
@@ -1028,10 +1033,11 @@ fn a_killed_landing_of_a_session_that_the_user_threw_away_is_not_landed_after_a_
         workspace.overwrite("a.txt", "agent\n");
         kill(&workspace, &["land", "-m", "landed"]);
         act.iter().for_each(|args| drop(workspace.git(args)));
-        let before = (workspace.rev("main"), workspace.rev("HEAD"), workspace.status());
+        let refs = || workspace.git(&["for-each-ref"]);
+        let before = (refs(), workspace.rev("HEAD"), workspace.status());
         restart_orderly(&workspace);
         assert_eq!(workspace.edt(&["status"]).exit, 0);
-        let after = (workspace.rev("main"), workspace.rev("HEAD"), workspace.status());
+        let after = (refs(), workspace.rev("HEAD"), workspace.status());
         assert_eq!(after, before, "{format} {act:?}");
         workspace.is_sound();
     }
@@ -1121,5 +1127,112 @@ fn a_torn_file_is_restored_although_head_is_detached() {
     assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
     assert_eq!(cut.workspace.text("a.txt"), "agent\n");
     assert_eq!(cut.workspace.status(), "");
+    cut.workspace.is_sound();
+}
+
+/// An edit was killed after its commit point, in the same boot. Its file is exchanged by then: what
+/// is there is the user's.
+#[test]
+fn what_the_user_did_after_a_killed_edit_stays() {
+    if !has_strace() {
+        return;
+    }
+    let acts: [(&[&str], &str, &str); 5] = [
+        (&["switch", "--quiet", "main"], "one\n", ""),
+        (&["checkout", "--quiet", "HEAD~1", "--", "a.txt"], "one\n", "M  a.txt\n"),
+        (&["restore", "--source=HEAD~1", "a.txt"], "one\n", " M a.txt\n"),
+        (&["commit", "--quiet", "--amend", "--message=the user's"], "two\n", ""),
+        (&["reset", "--quiet", "--hard", "HEAD~1"], "one\n", ""),
+    ];
+    for (format, (act, text, status)) in
+        FORMATS.into_iter().flat_map(|it| acts.map(|act| (it, act)))
+    {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.overwrite("b.txt", "agent\n");
+        kill_at(
+            &workspace,
+            "unlinkat",
+            &["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"],
+        );
+        assert_eq!(workspace.git(&["rev-list", "--count", "main..edt/main-1"]), "2\n");
+        workspace.git(act);
+        for _ in 0..2 {
+            assert_eq!(workspace.edt(&["status"]).exit, 0);
+            assert_eq!(workspace.text("a.txt"), text, "{format} {act:?}");
+            assert_eq!(workspace.status(), status, "{format} {act:?}");
+            restart_orderly(&workspace);
+        }
+        workspace.is_sound();
+    }
+}
+
+/// Git's message advises to remove the lock.
+#[test]
+fn a_killed_edit_is_rolled_back_although_the_user_removed_its_lock_and_switched() {
+    if !has_strace() {
+        return;
+    }
+    let workspace = TestRepo::with(FILES);
+    workspace.overwrite("b.txt", "agent\n");
+    let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
+    kill_at_nth(&workspace, "linkat", 2, &edit);
+    assert_eq!(workspace.text("a.txt"), "two\n");
+    fs::remove_file(workspace.root.join(".git/index.lock")).unwrap();
+    workspace.git(&["switch", "--quiet", "main"]);
+    assert_eq!(workspace.status(), " M a.txt\n");
+    assert_eq!(workspace.edt(&["status"]).exit, 0);
+    assert_eq!((workspace.text("a.txt").as_str(), workspace.status().as_str()), ("one\n", ""));
+    workspace.is_sound();
+}
+
+#[test]
+fn a_rolled_back_abandon_creates_no_file_of_the_session_in_another_branch() {
+    if !has_strace() {
+        return;
+    }
+    for format in FORMATS {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.edt(&["begin", "s"]).landed();
+        workspace.edt(&["apply", "n.txt", "--mode", "create", "--content", "new\n"]).landed();
+        workspace.git(&["branch", "other", "main"]);
+        kill(&workspace, &["abandon"]);
+        let answer = workspace.edt(&["status"]);
+        assert_eq!(answer.json["recovered"]["action"], "rolled_back", "{format}");
+        assert_eq!(workspace.text("n.txt"), "new\n", "{format}");
+        workspace.git(&["switch", "--quiet", "other"]);
+        restart_orderly(&workspace);
+        assert_eq!(workspace.edt(&["status"]).exit, 0);
+        assert!(!workspace.exists("n.txt"), "{format}");
+        assert_eq!(workspace.status(), "", "{format}");
+        workspace.is_sound();
+    }
+}
+
+/// The files were exchanged and put back. A power cut loses the latter.
+#[test]
+fn a_rolled_back_abandon_is_rolled_back_again_after_a_power_cut() {
+    if !has_strace() {
+        return;
+    }
+    let workspace = TestRepo::with(FILES);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.overwrite("a.txt", "two\n");
+    let tip = workspace.rev("HEAD");
+    kill_at_nth(&workspace, "linkat", 4, &["abandon"]);
+    assert_eq!((workspace.text("a.txt").as_str(), workspace.rev("HEAD")), ("one\n", tip));
+    let (file, kept) = (workspace.root.join("a.txt"), workspace.root.join(".git/kept"));
+    fs::hard_link(&file, &kept).unwrap();
+    let answer = workspace.edt(&["status"]);
+    assert_eq!(answer.json["recovered"]["action"], "rolled_back");
+    assert_eq!(workspace.text("a.txt"), "two\n");
+    fs::rename(kept, file).unwrap();
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/s\n");
+    assert_eq!(
+        (cut.workspace.text("a.txt").as_str(), cut.workspace.status().as_str()),
+        ("two\n", "")
+    );
     cut.workspace.is_sound();
 }

@@ -347,7 +347,7 @@ fn roll_back(
     // what may be removed.
     let records = std::mem::take(&mut staged.records);
     let roll_back = |record: &FileRecord| {
-        matches!(staged.stage.roll_back(record), Ok(Rollback::Restored | Rollback::Left))
+        matches!(staged.stage.roll_back(record), Ok(Rollback::Restored | Rollback::Left(_)))
     };
     let back = records[..swapped].iter().rev().all(roll_back);
     let unlocked = plan.is_none() || index::unlock(repo, staged.stage).is_ok();

@@ -10,11 +10,11 @@ use super::index;
 use super::log::{Journal, Pending};
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
-use super::recovery_steps::{follow_refs, install, is_in_head, report};
+use super::recovery_steps::{add_kept, commit_before, follow_refs, install, is_in_head, report};
 use super::rollback::Rollback;
 use super::{beside, lost, private, restart, restart_index};
 use edt_git::objects::ObjectCheck;
-use edt_git::{Oid, Repo, objects};
+use edt_git::{InHead, Oid, Repo, objects};
 use edt_io::permanent_as_none;
 use edt_io::signals::HeldSignals;
 use edt_types::text::Shown as _;
@@ -120,7 +120,7 @@ fn recover_one(
     } else if committed {
         finish(repo, record, &branch, journal)?
     } else {
-        roll_back(repo, record)?
+        roll_back(repo, record, &branch)?
     };
     if !committed && !is_elsewhere {
         journal.append(&Record::RolledBack(number))?;
@@ -218,28 +218,32 @@ fn finish(
         }
     }
     let stage = StagingArea::open(repo)?;
-    let (mut files, mut left) = (Vec::new(), Vec::new());
+    // Otherwise all files were exchanged before the commit point: one that has its old content was
+    // put back by the user.
+    let commits_later = branch.old() == Some(branch.new) && !branch.stays();
+    let (mut files, mut left, mut kept) = (Vec::new(), Vec::new(), Vec::new());
     for file in &record.files {
         let path = RepoPath::from_tree(&file.path);
         // A failure that may be transient is left to the next call. Only a permanent failure must
         // not block the other files.
         let done = match permanent_as_none(stage.target_state(file))? {
             Some(TargetState::New) => true,
-            Some(TargetState::Old(_)) => permanent_as_none(install(repo, &stage, file))?.is_some(),
-            Some(TargetState::Other) | None => false,
+            Some(TargetState::Old(_)) if commits_later => {
+                permanent_as_none(install(repo, &stage, file))?.is_some()
+            }
+            Some(TargetState::Old(_) | TargetState::Other) | None => false,
         };
-        if done {
+        let discarded = permanent_as_none(stage.discard_known(file))?;
+        if done && discarded.is_some() {
             files.push(path);
         } else {
             left.push(path);
         }
-        if permanent_as_none(stage.discard_known(file))?.is_none() {
-            left.push(RepoPath::from_tree(&file.path));
-        }
+        kept.extend(discarded.flatten());
     }
     follow_refs(repo, record, branch, journal)?;
     restart_index::move_entries(repo, &StagingArea::open(repo)?, &[record], &[record], None)?;
-    Ok(report("finished", record, &files, &left))
+    Ok(add_kept(report("finished", record, &files, &left), &kept))
 }
 
 /// Ends a move of HEAD after which the user went elsewhere: how far it got is not known, and the
@@ -247,26 +251,38 @@ fn finish(
 /// keep the user's lines. Entries of the index follow if HEAD's tree has them.
 fn leave(repo: &Repo, record: &ChangeRecord) -> Result<Recovered> {
     let stage = StagingArea::open(repo)?;
-    let mut left = Vec::new();
+    let (mut left, mut kept) = (Vec::new(), Vec::new());
     for file in &record.files {
-        if permanent_as_none(stage.discard_known(file))?.is_none()
-            || !matches!(stage.target_state(file), Ok(TargetState::Old(_)))
-        {
+        let discarded = permanent_as_none(stage.discard_known(file))?;
+        if discarded.is_none() || !matches!(stage.target_state(file), Ok(TargetState::Old(_))) {
             left.push(RepoPath::from_tree(&file.path));
         }
+        kept.extend(discarded.flatten());
     }
     restart_index::move_entries(repo, &StagingArea::open(repo)?, &[record], &[record], None)?;
     let detail = "An interrupted call was to move HEAD, which is elsewhere now. Files and refs stay \
                   as they are.";
-    Ok(Recovered { detail: detail.to_owned(), ..report("rolled_back", record, &[], &left) })
+    let report =
+        Recovered { detail: detail.to_owned(), ..report("rolled_back", record, &[], &left) };
+    Ok(add_kept(report, &kept))
 }
 
-/// Restores the old content of the files. The refs never moved.
-fn roll_back(repo: &Repo, record: &ChangeRecord) -> Result<Recovered> {
+/// Restores the old content of the files, unless HEAD has other content by now: the user may have
+/// committed the new one, or gone elsewhere. The refs never moved.
+fn roll_back(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Result<Recovered> {
     let stage = StagingArea::open(repo)?;
-    let (mut files, mut left) = (Vec::new(), Vec::new());
+    let before = commit_before(repo, record, branch)?;
+    let trees = (repo.head_tree()?, before.map_or(Ok(repo.empty_tree()), |id| repo.tree_of(id))?);
+    let (mut files, mut left, mut kept) = (Vec::new(), Vec::new(), Vec::new());
     for file in record.files.iter().rev() {
         let path = RepoPath::from_tree(&file.path);
+        if branch.head == InHead::Yes
+            && repo.tracked(trees.0, &path)? != repo.tracked(trees.1, &path)?
+        {
+            kept.extend(permanent_as_none(stage.discard_known(file))?.flatten());
+            left.push(path);
+            continue;
+        }
         let untouched = matches!(stage.target_state(file), Ok(TargetState::Old(_)));
         // One file that cannot be restored must not block the others, or every later call. A full
         // or failing disk is different: it may be repaired.
@@ -275,7 +291,11 @@ fn roll_back(repo: &Repo, record: &ChangeRecord) -> Result<Recovered> {
             Some(Rollback::FromBlob) => {
                 permanent_as_none(restore_from_blob(repo, &stage, file))?.is_some()
             }
-            Some(Rollback::Left) | None => false,
+            Some(Rollback::Left(aside)) => {
+                kept.extend(aside);
+                false
+            }
+            None => false,
         };
         match (untouched, restored) {
             (_, false) => left.push(path),
@@ -293,7 +313,7 @@ fn roll_back(repo: &Repo, record: &ChangeRecord) -> Result<Recovered> {
     }
     // Only now: the old bytes of a file may be in it alone.
     record.private.iter().for_each(|record| private::remove(repo, record));
-    Ok(report("rolled_back", record, &files, &left))
+    Ok(add_kept(report("rolled_back", record, &files, &left), &kept))
 }
 
 /// Restores the old bytes from their blob. The displaced file is no longer staged.
@@ -430,14 +450,22 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_not_exchanged_yet_is_installed() {
-        let scratch = Scratch::new();
-        let repo = scratch.repo();
-        let change = scratch.change(&repo, TWO);
-        scratch.interrupt(&repo, &change);
-        commit(&repo, &change.branch);
-        recovered(&scratch);
-        assert_eq!(scratch.state(), scratch.after(&change, "two\n"));
+    fn a_file_is_installed_only_if_it_is_exchanged_after_the_commit_point() {
+        for moves in [false, true] {
+            let scratch = Scratch::new();
+            let repo = scratch.repo();
+            let mut change = scratch.change(&repo, TWO);
+            if !moves {
+                change.branch.new = change.branch.start();
+            }
+            scratch.interrupt(&repo, &change);
+            if moves {
+                commit(&repo, &change.branch);
+            }
+            recovered(&scratch);
+            let text = if moves { "one\n" } else { "two\n" };
+            assert_eq!(scratch.text("a.txt").as_deref(), Some(text));
+        }
     }
 
     #[test]
@@ -464,7 +492,6 @@ mod tests {
         commit(&repo, &change.branch);
         recovered(&scratch);
         assert!(object.exists());
-        assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
     }
 
     #[test]

@@ -10,7 +10,9 @@ use edt_git::reflog::ReflogWrite;
 use edt_git::{InHead, Oid, Repo};
 use edt_io::disk::Perms;
 use edt_io::is_denied;
+use edt_types::text::Shown as _;
 use edt_types::{Recovered, RepoPath, Result};
+use std::path::PathBuf;
 
 /// Exchanges the new bytes with the target. They come from their blob, or from the staged file if
 /// the blob is gone.
@@ -106,6 +108,34 @@ pub(super) fn is_in_head(
             Some(to) => repo.head_target()?.as_ref() == Some(to),
             None => repo.head_is_on(&branch.name)?,
         })
+}
+
+/// The commit whose content the files had before the transaction: that of the branch, or of what
+/// HEAD leaves. `None` if that is an unborn branch, or one that was deleted since.
+pub(super) fn commit_before(
+    repo: &Repo,
+    record: &ChangeRecord,
+    branch: &BranchUpdate,
+) -> Result<Option<Oid>> {
+    let Some(left) = &branch.head_from else { return Ok(Some(branch.start())) };
+    let dropped = record.drop.iter().find(|(name, _)| name == left);
+    match dropped.and_then(|(_, tip)| tip.oid()) {
+        None if left.starts_with("refs/") => repo.ref_value(left),
+        None => Ok(Oid::from_hex(left.as_bytes()).ok()),
+        tip => Ok(tip),
+    }
+}
+
+/// Adds to a report where displaced files of the user are kept.
+pub(super) fn add_kept(mut report: Recovered, kept: &[PathBuf]) -> Recovered {
+    if !kept.is_empty() {
+        let names: Vec<String> = kept.iter().map(|path| path.shown()).collect();
+        report.detail.push_str(&format!(
+            " Displaced files that are not edt's are kept: {}.",
+            names.join(", ")
+        ));
+    }
+    report
 }
 
 pub(super) fn report(

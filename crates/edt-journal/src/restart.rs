@@ -19,15 +19,18 @@ use super::pointers::{BranchOrigin, BranchUpdate};
 use super::private::{self, PrivateRecord};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{
-    follow_refs, install, is_head_unmoved, is_in_head, report, unless_denied,
+    add_kept, commit_before, follow_refs, install, is_head_unmoved, is_in_head, report,
+    unless_denied,
 };
 use super::restart_index::{self, OtherLosses};
-use super::restart_refs::{drop_created, in_branches, repair_refs, restore_branches, successor};
+use super::restart_refs::{
+    create_missing, drop_created, in_branches, repair_refs, restore_branches, successor,
+};
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, Tracked, objects};
 use edt_io::disk::Parent;
 use edt_io::{failed, permanent_as_none};
-use edt_types::{Recovered, RepoPath, Result, text::Shown as _};
+use edt_types::{Recovered, RepoPath, Result};
 
 /// A transaction, its branch and its number.
 pub(super) type Recorded = (ChangeRecord, BranchUpdate, u64);
@@ -67,15 +70,14 @@ pub(super) fn recover_all(
     }
     // As a user found it, who may have acted since the restart.
     let found = repo.head_tree().ok();
-    let mut moved = repair_refs(repo, &changes, closed)?;
-    for (record, ..) in &rolled_back {
-        drop_created(repo, record, &changes)?;
-    }
+    let mut moved = repair_refs(repo, &changes)?;
+    rolled_back.iter().try_for_each(|recorded| drop_created(repo, recorded, &changes))?;
     // An orderly shutdown closes and syncs every record. The header may be there all the same.
     let was_cut = records.last().is_none_or(|(number, _)| *number >= closed)
         || is_a_move_lost(repo, &stage, &changes)?;
     moved |= restore_branches(repo, &changes, journal, closed, was_cut)?;
     let committed = in_branches(repo, &changes)?;
+    moved |= create_missing(repo, &changes, &committed, closed)?;
     let follows = committed.last().filter(|(record, branch, _)| must_follow(record, branch));
     let mut named = vec![repo.head()?.branch, repo.symbolic_ref(pointer)?];
     if let Some((record, branch, _)) = follows
@@ -111,14 +113,7 @@ pub(super) fn recover_all(
     };
     let mut recovered = report("recovered", last, &files, &left);
     recovered.detail.push_str(lost.unwrap_or_default());
-    if !kept.is_empty() {
-        let names: Vec<String> = kept.iter().map(|path| path.shown()).collect();
-        recovered.detail.push_str(&format!(
-            " Displaced files that are not edt's are kept: {}.",
-            names.join(", ")
-        ));
-    }
-    Ok(Some(recovered))
+    Ok(Some(add_kept(recovered, &kept)))
 }
 
 /// Whether a path or the index has what only a power failure leaves: a file that a finished
@@ -201,24 +196,26 @@ fn unlock(
 struct Target<'r> {
     file: &'r FileRecord,
     new: Option<(Id, bool)>,
-    branch: &'r BranchUpdate,
-    /// The branch itself, or the one that has its content since it was deleted.
-    lives_in: &'r str,
-    /// Whether the commit is in the branch; otherwise the path must have its old content.
-    committed: bool,
+    /// The branch of the commit, or the one that has its content since it was deleted. `None` if
+    /// HEAD was detached.
+    lives_in: Option<&'r str>,
+    /// The commit that has the content.
+    recorded_by: Oid,
 }
 
 impl Target<'_> {
-    /// The commit that has the content.
-    fn recorded_by(&self) -> Oid {
-        if self.committed { self.branch.new } else { self.branch.start() }
+    /// Whether no later commit of its branch has other content.
+    fn is_in_its_tip(&self, repo: &Repo, path: &RepoPath) -> Result<bool> {
+        self.lives_in.map_or(Ok(true), |name| is_in_tip(repo, name, self.recorded_by, path))
     }
 
     /// Whether one of the branches or HEAD, which may be detached, has the content: it is the branch
     /// itself, or the session was landed on it.
     fn is_in_any(&self, repo: &Repo, names: &[Option<String>], path: &RepoPath) -> Result<bool> {
         for name in names.iter().flatten() {
-            if name == self.lives_in || is_in_tip(repo, name, self.recorded_by(), path)? {
+            if Some(name.as_str()) == self.lives_in
+                || is_in_tip(repo, name, self.recorded_by, path)?
+            {
                 return Ok(true);
             }
         }
@@ -227,7 +224,7 @@ impl Target<'_> {
         Ok(match (&in_head, &self.new) {
             (Tracked::File(file), Some((id, _))) => id.oid() == Some(file.oid),
             (Tracked::Nothing, None) => true,
-            _ => in_head == repo.tracked(repo.tree_of(self.recorded_by())?, path)?,
+            _ => in_head == repo.tracked(repo.tree_of(self.recorded_by)?, path)?,
         })
     }
 }
@@ -248,11 +245,23 @@ fn restore_files(
     // The last record of a path decides. A rolled back one requires the old content.
     let mut targets: BTreeMap<&[u8], Target<'_>> = BTreeMap::new();
     for ((record, branch, _), committed) in all {
-        let lives_in = successor(repo, changes, &branch.name)?;
+        // A move of HEAD that was rolled back requires what the branch has that HEAD was to leave.
+        let (name, recorded_by) = if committed {
+            (&branch.name, Some(branch.new))
+        } else {
+            let left = branch.head_from.as_ref();
+            (left.unwrap_or(&branch.name), commit_before(repo, record, branch)?)
+        };
+        let lives_in =
+            if name.starts_with("refs/") { Some(successor(repo, changes, name)?) } else { None };
         for file in &record.files {
             let old = || file.old.as_ref().map(|(id, executable, _)| (id.clone(), *executable));
             let new = if committed { file.new.clone() } else { old() };
-            targets.insert(&file.path, Target { file, new, branch, lives_in, committed });
+            if let Some(recorded_by) = recorded_by {
+                targets.insert(&file.path, Target { file, new, lives_in, recorded_by });
+            } else {
+                targets.remove(&*file.path);
+            }
         }
     }
     let (mut histories, mut restored): (HashMap<&[u8], PathHistory>, RestoredFiles) =
@@ -334,7 +343,7 @@ fn restore_file(
     };
     if !is_edt_content
         || !target.is_in_any(repo, named, &path)?
-        || !is_in_tip(repo, target.lives_in, target.recorded_by(), &path)?
+        || !target.is_in_its_tip(repo, &path)?
         || stage.target_state(&file)? == TargetState::New
     {
         return Ok(false);

@@ -11,8 +11,8 @@ use edt_git::reflog::LoggedMove;
 use edt_git::{Oid, Repo};
 use edt_types::Result;
 
-/// Rewrites torn refs and creates missing ones. Returns whether there were any.
-pub(super) fn repair_refs(repo: &Repo, changes: &[Recorded], closed: u64) -> Result<bool> {
+/// Rewrites torn refs. Returns whether there were any.
+pub(super) fn repair_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
     let mut last: BTreeMap<&str, String> = BTreeMap::new();
     for (record, branch, _) in changes {
         let ids = record.create.iter().map(|(name, to)| (name.as_str(), to));
@@ -41,26 +41,64 @@ pub(super) fn repair_refs(repo: &Repo, changes: &[Recorded], closed: u64) -> Res
         moved |=
             repo.repair_ref(name, &logged.map_or_else(|| value.clone(), |oid| oid.to_string()))?;
     }
-    let unsynced = changes.iter().filter(|recorded| !is_synced(recorded, closed));
-    for (name, to) in unsynced.flat_map(|(record, ..)| &record.create) {
-        // Suppose a user deleted a pin and its objects are gone: creating the pin would make `git
-        // gc` fail.
-        if let Some(to) = to.oid()
-            && repo.ref_value(name)?.is_none()
-            && (!["/undone/", "/refused/", "/aside/"].iter().any(|kept| name.contains(kept))
-                || repo.tree_of(to).is_ok())
+    Ok(moved)
+}
+
+/// Creates the missing refs of transactions, and removes those of the landings that are not
+/// completed: HEAD was to move with the branch, and the branch, which was to move first, did not.
+/// Returns whether a ref was created.
+pub(super) fn create_missing(
+    repo: &Repo,
+    changes: &[Recorded],
+    committed: &[&Recorded],
+    closed: u64,
+) -> Result<bool> {
+    let mut moved = false;
+    for recorded @ (record, branch, number) in changes {
+        let is_committed = committed.iter().any(|(.., other)| other == number);
+        if let Some(session) = &branch.head_from
+            && landed_tip(record).is_some()
+            && !is_committed
         {
-            repo.create_ref(name, to)?;
-            moved = true;
+            if repo.ref_value(session)?.is_some() {
+                drop_created(repo, recorded, changes)?;
+            }
+            continue;
+        }
+        if is_synced(recorded, closed) {
+            continue;
+        }
+        for (name, to) in &record.create {
+            // Suppose a user deleted a pin and its objects are gone: creating the pin would make
+            // `git gc` fail.
+            if let Some(to) = to.oid()
+                && repo.ref_value(name)?.is_none()
+                && (!["/undone/", "/refused/", "/aside/"].iter().any(|kept| name.contains(kept))
+                    || repo.tree_of(to).is_ok())
+            {
+                repo.create_ref(name, to)?;
+                moved = true;
+            }
         }
     }
     Ok(moved)
 }
 
-/// Removes the refs that a rolled back transaction created.
-pub(super) fn drop_created(repo: &Repo, record: &ChangeRecord, changes: &[Recorded]) -> Result<()> {
+/// The tip of the session that a transaction lands.
+fn landed_tip(record: &ChangeRecord) -> Option<Oid> {
+    let landed = record.create.iter().find(|(name, _)| name.contains("/landed/"));
+    landed.and_then(|(_, tip)| tip.oid())
+}
+
+/// Removes the refs that a transaction created and no other one did.
+pub(super) fn drop_created(
+    repo: &Repo,
+    (record, _, number): &Recorded,
+    changes: &[Recorded],
+) -> Result<()> {
+    let others = || changes.iter().filter(|(.., other)| other != number);
     let made = |name: &str| {
-        changes.iter().any(|(record, ..)| record.create.iter().any(|(made, _)| made == name))
+        others().any(|(record, ..)| record.create.iter().any(|(made, _)| made == name))
     };
     for (name, to) in record.create.iter().filter(|(name, _)| !made(name)) {
         if let Some(to) = to.oid() {
@@ -128,8 +166,7 @@ fn is_wanted(repo: &Repo, (record, branch, _): &Recorded, journal: &Journal) -> 
     if !is_moved && !is_head_unmoved(repo, record, branch, journal)? {
         return Ok(false);
     }
-    let landed = record.create.iter().find(|(name, _)| name.contains("/landed/"));
-    let Some(landed) = landed.and_then(|(_, tip)| tip.oid()) else { return Ok(true) };
+    let Some(landed) = landed_tip(record) else { return Ok(true) };
     Ok(!left.starts_with("refs/") || repo.ref_value(left)? == Some(landed))
 }
 

@@ -28,7 +28,7 @@ impl StagingArea<'_> {
                 return Ok(match current {
                     TargetState::Old(_) => Rollback::Restored,
                     TargetState::New => Rollback::FromBlob,
-                    TargetState::Other => Rollback::Left,
+                    TargetState::Other => Rollback::Left(None),
                 });
             }
             _ => true,
@@ -38,15 +38,15 @@ impl StagingArea<'_> {
             return Ok(if matches!(current, TargetState::Old(_)) {
                 Rollback::Restored
             } else {
-                Rollback::Left
+                Rollback::Left(None)
             });
         }
         if current != TargetState::New {
-            self.discard_if(record, &[StagedState::New])?;
+            let kept = self.discard_if(record, &[StagedState::New])?;
             return Ok(if matches!(current, TargetState::Old(_)) {
                 Rollback::Restored
             } else {
-                Rollback::Left
+                Rollback::Left(kept)
             });
         }
         self.swap_back(record)?;
@@ -54,13 +54,12 @@ impl StagingArea<'_> {
         if moved == StagedState::New || (record.new.is_none() && moved == StagedState::Nothing) {
             self.discard(record);
             let known = matches!(staged, StagedState::Old | StagedState::Nothing);
-            return Ok(if known { Rollback::Restored } else { Rollback::Left });
+            return Ok(if known { Rollback::Restored } else { Rollback::Left(None) });
         }
         // Someone wrote between the check and the exchange. Their file goes back to its place, and
         // the displaced file is preserved.
         self.swap_back(record)?;
-        self.preserve(record)?;
-        Ok(Rollback::Left)
+        Ok(Rollback::Left(Some(self.preserve(record)?)))
     }
 
     /// Undoes a rename of which only the new name is there: the file has both. It was done by a link
@@ -111,14 +110,15 @@ impl StagingArea<'_> {
         staging.stat(record.stage.as_bytes()).ok().flatten()
     }
 
-    /// Removes the staged file if its state is in `known`; otherwise preserves it.
-    fn discard_if(&self, record: &FileRecord, known: &[StagedState]) -> Result<()> {
+    /// Removes the staged file if its state is in `known`; otherwise preserves it. Returns the path
+    /// of a preserved file.
+    fn discard_if(&self, record: &FileRecord, known: &[StagedState]) -> Result<Option<PathBuf>> {
         let staged = self.staged(record)?;
         if staged == StagedState::Nothing || known.contains(&staged) || self.is_own(record) {
             self.discard(record);
-            return Ok(());
+            return Ok(None);
         }
-        self.preserve(record).map(drop)
+        self.preserve(record).map(Some)
     }
 
     /// Renames the staged file so that nothing overwrites it. Returns its new path.
@@ -184,11 +184,11 @@ impl StagingArea<'_> {
     }
 
     /// As [`discard`](StagingArea::discard), but only if the record knows the content; a user's
-    /// file is preserved.
+    /// file is preserved. Returns its new path.
     ///
     /// # Errors
     /// `IO_ERROR` if it cannot be read.
-    pub fn discard_known(&self, record: &FileRecord) -> Result<()> {
+    pub fn discard_known(&self, record: &FileRecord) -> Result<Option<PathBuf>> {
         self.discard_if(record, &[StagedState::Old, StagedState::New])
     }
 
@@ -217,12 +217,13 @@ impl StagingArea<'_> {
 }
 
 /// The result of a rollback of one file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rollback {
     /// The old content is back in its place.
     Restored,
-    /// Someone else's content is in place and was not changed.
-    Left,
+    /// Someone else's content is in place and was not changed. The path of a displaced file that
+    /// was preserved.
+    Left(Option<PathBuf>),
     /// The new content is in place and the old file is not staged. The caller must restore it from
     /// its blob.
     FromBlob,
@@ -290,7 +291,9 @@ mod tests {
         let record = staged(&stage, &scratch.change(&repo, TWO).files[0], 0);
         stage.swap(&record).unwrap();
         scratch.write("a.txt", "mine\n");
-        assert_eq!(stage.roll_back(&record), Ok(Rollback::Left));
+        let kept = repo.state_path().join("stage/kept-tx-0");
+        assert_eq!(stage.roll_back(&record), Ok(Rollback::Left(Some(kept.clone()))));
+        assert_eq!(std::fs::read_to_string(kept).unwrap(), "one\n");
         assert_eq!(scratch.text("a.txt").as_deref(), Some("mine\n"));
     }
 
