@@ -217,6 +217,17 @@ fn what_a_killed_edt_left_is_removed_only_if_git_has_it() {
 /// The incident `reset_hard_unrecorded`: a refused ref update still rewrites files, and the doctor
 /// warns of it.
 #[test]
+fn a_displaced_file_that_is_kept_is_named() {
+    let workspace = TestRepo::with(&[("a.txt", b"a\n")]);
+    workspace.overwrite("a.txt", "b\n");
+    workspace.write(".git/edt/main/stage/kept-1f-0123abcd-0", "the user's\n");
+    let answer = workspace.edt(&["doctor"]);
+    assert!(found(&answer, "leftovers").contains("stage/kept-1f-0123abcd-0"), "{:#}", answer.json);
+    workspace.edt(&["doctor", "--fix"]);
+    assert_eq!(workspace.text(".git/edt/main/stage/kept-1f-0123abcd-0"), "the user's\n");
+}
+
+#[test]
 fn reset_hard_unrecorded_the_doctor_reports_what_hooks_cannot_protect() {
     let hooked = Hooked::new();
     let workspace = &hooked.workspace;

@@ -247,7 +247,9 @@ fn kill_at_nth(workspace: &TestRepo, call: &str, n: u32, args: &[&str]) {
     let trace = format!("trace={call}");
     let inject = format!("inject={call}:signal=KILL:when={n}");
     command.args(["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject, EDT]).args(args);
-    assert!(!command.output().unwrap().status.success(), "{args:?} ended");
+    let output = command.output().unwrap();
+    let killed = output.stderr.is_empty() && !output.status.success();
+    assert!(killed, "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Where an edit of `path` staged its file.
@@ -1235,4 +1237,27 @@ fn a_rolled_back_abandon_is_rolled_back_again_after_a_power_cut() {
         ("two\n", "")
     );
     cut.workspace.is_sound();
+}
+
+#[test]
+fn the_locks_of_a_call_that_was_killed_in_a_worktree_that_is_gone_are_removed() {
+    if !has_strace() {
+        return;
+    }
+    for format in FORMATS {
+        let workspace = TestRepo::made(&[format], FILES);
+        let place = workspace.root.with_file_name("linked");
+        let at = place.to_str().unwrap();
+        workspace.edt(&["begin", "s", "--worktree", at]).landed();
+        let linked = workspace.at(&place);
+        linked.overwrite("b.txt", "agent\n");
+        kill_at(&linked, "rename", &["apply", "a.txt", "--mode", "append", "--content", "x\n"]);
+        workspace.git(&["worktree", "remove", "--force", at]);
+        assert_eq!(workspace.locks().len(), 1, "{format}: {:?}", workspace.locks());
+        assert_eq!(workspace.edt(&["status"]).exit, 0);
+        assert_eq!(workspace.locks(), Vec::<String>::new(), "{format}");
+        assert_eq!(workspace.edt(&["status"]).json["recovered"], serde_json::Value::Null);
+        workspace.git(&["branch", "--quiet", "-D", "edt/s"]);
+        workspace.is_sound();
+    }
 }

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use super::repo::Repo;
-use super::swap::lock_path;
-use edt_io::fs;
+use super::swap::{STAGED, inode, lock_path};
+use edt_io::{failed, fs};
 use edt_types::Result;
 
 impl Repo {
@@ -20,6 +20,13 @@ impl Repo {
             locks.retain(|lock| self.is_own(lock));
             return locks;
         }
+        let mut locks = self.loose_ref_locks();
+        locks.retain(|lock| self.is_own(lock));
+        locks
+    }
+
+    /// The locks of the packed refs, of HEAD and of loose refs, whoever made them.
+    fn loose_ref_locks(&self) -> Vec<PathBuf> {
         let mut locks = vec![lock_path(&self.packed_refs()), lock_path(&self.ref_path("HEAD"))];
         let mut open = vec![self.common_dir().join("refs"), self.git_dir().join("refs")];
         while let Some(directory) = open.pop() {
@@ -31,10 +38,33 @@ impl Repo {
                 }
             }
         }
-        locks.retain(|lock| self.is_own(lock));
         locks.sort();
         locks.dedup();
         locks
+    }
+
+    /// Removes the locks of refs that a killed call left in a worktree that is gone, and the
+    /// staging files by which they are known, so that this is done once. `state`: edt's directory
+    /// of that worktree, whose lock the caller holds. Returns the paths of the locks.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the next call tries again.
+    pub fn unlock_refs_of_gone(&self, state: &Path) -> Result<Vec<PathBuf>> {
+        // That of refs in tables is released before each change of them.
+        if self.has_tables() {
+            return Ok(Vec::new());
+        }
+        let staged = STAGED.map(|name| state.join(name));
+        let own: Vec<(u64, u64)> = staged.iter().filter_map(|path| inode(path)).collect();
+        if own.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut locks = self.loose_ref_locks();
+        locks.retain(|lock| inode(lock).is_some_and(|held| own.contains(&held)));
+        for path in locks.iter().chain(staged.iter().filter(|path| path.exists())) {
+            fs::remove_file(path).map_err(|error| failed("unlock", path, &error))?;
+        }
+        Ok(locks)
     }
 
     /// Removes the locks of refs that are edt's own. Returns their paths.

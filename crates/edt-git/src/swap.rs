@@ -28,10 +28,15 @@ const HEAD: &str = "head";
 /// The staging files of the lists of tables: that of all worktrees, and this worktree's own.
 pub(super) const TABLES: &str = "tables";
 pub(super) const OWN_TABLES: &str = "tables-own";
-const STAGED: [&str; 4] = [REF, HEAD, TABLES, OWN_TABLES];
+pub(super) const STAGED: [&str; 4] = [REF, HEAD, TABLES, OWN_TABLES];
 
 /// How long to wait for the lock of a ref. Git holds one for well under a millisecond.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
+
+/// The device and the inode of what has the path.
+pub(super) fn inode(path: &Path) -> Option<(u64, u64)> {
+    path.symlink_metadata().ok().map(|meta| (meta.dev(), meta.ino()))
+}
 
 /// A compare-and-swap of a branch.
 #[derive(Debug, Clone, Copy)]
@@ -233,9 +238,7 @@ impl Repo {
     /// # Errors
     /// `SESSION_BUSY`.
     pub fn check_unlocked(&self, name: &str) -> Result<()> {
-        if self.has_tables() {
-            self.release_orphaned_tables()?;
-        }
+        self.release_orphaned_tables()?;
         let locks = [lock_path(&self.locked_path(name)), lock_path(&self.packed_refs())];
         let mut countdown = Countdown::new(LOCK_WAIT);
         for lock in locks {
@@ -304,8 +307,6 @@ impl Repo {
 
     /// Whether `lock` is a hard link to a staging file.
     pub(super) fn is_own(&self, lock: &Path) -> bool {
-        let inode =
-            |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
         inode(lock).is_some_and(|held| {
             STAGED.iter().any(|staged| inode(&self.staging_path(staged)) == Some(held))
         })

@@ -273,22 +273,17 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
         let next = Some("`edt doctor --fix` removes what is edt's own.");
         results.push(probe_result("leftovers", Health::Broken, &found, next));
     }
-    let leftover_staged_files = leftover_staged_files(context);
-    if !leftover_staged_files.is_empty() {
+    let staged: Vec<String> =
+        leftover_staged_files(context).iter().map(|path| path.shown()).collect();
+    if !staged.is_empty() {
         let found = format!(
-            "A killed edt left {} in {}.",
-            counted(leftover_staged_files.len(), "staged file"),
-            leftover_staged_files[0].parent().unwrap_or(Path::new("")).shown()
+            "A killed edt left {}: {}.",
+            counted(staged.len(), "staged file"),
+            staged.join(", ")
         );
-        results.push(probe_result(
-            "leftovers",
-            Health::Broken,
-            &found,
-            Some(
-                "`edt doctor --fix` removes those whose content Git has; look at the others before \
-                 you remove them.",
-            ),
-        ));
+        let next = "`edt doctor --fix` removes those whose content Git has; look at the others \
+                    before you remove them.";
+        results.push(probe_result("leftovers", Health::Broken, &found, Some(next)));
     }
     let probes: Vec<String> =
         leftover_probe_refs(context)?.into_iter().map(|(name, _)| name).collect();
@@ -341,7 +336,8 @@ fn leftover_probe_refs(context: &DoctorContext) -> Result<Vec<(String, String)>>
     Ok(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-/// Old files in edt's directory of staged files, except the index, which the next edit uses again.
+/// What was kept of the user's in edt's directory of staged files, and what is old there, except
+/// the index, which the next edit uses again.
 fn leftover_staged_files(context: &DoctorContext) -> Vec<PathBuf> {
     // A transaction that is under way, or could not be recovered, needs them.
     if context.opened.is_err() {
@@ -351,7 +347,12 @@ fn leftover_staged_files(context: &DoctorContext) -> Vec<PathBuf> {
     let is_not_index = |path: &PathBuf| {
         path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"index"))
     };
-    let old = |path: &PathBuf| fs::minutes_old(path).is_some_and(|minutes| minutes >= 10);
+    // A call that runs may still use a staged file, but not what was kept of the user's.
+    let old = |path: &PathBuf| {
+        let is_kept =
+            path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"kept-"));
+        is_kept || fs::minutes_old(path).is_some_and(|minutes| minutes >= 10)
+    };
     let files = fs::files_in(&state.join("stage")).into_iter().filter(is_not_index).filter(old);
     files.filter(|path| !context.left.contains(path)).collect()
 }

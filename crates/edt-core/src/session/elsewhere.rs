@@ -18,6 +18,8 @@ use edt_types::text::Shown as _;
 /// to a call there, which reports why.
 pub(super) fn recover(repo: &Repo, options: &Options) -> Vec<Recovered> {
     let mut done = Vec::new();
+    // An error is reported by the call that needs these refs.
+    let _ = repo.release_orphaned_tables();
     for (linked, state) in peek::state_directories(repo.common_dir()) {
         if state == repo.state_path() || !peek::has_pending(&state) {
             continue;
@@ -25,6 +27,10 @@ pub(super) fn recover(repo: &Repo, options: &Options) -> Vec<Recovered> {
         let held = lock::acquire(&state.join("lock"), &options.command, Duration::ZERO);
         // Whoever held the lock until now may have closed the journal.
         let Ok(_lock) = held else { continue };
+        if linked.as_deref().is_some_and(|name| is_gone(repo, name)) {
+            done.extend(repo.unlock_refs_of_gone(&state).ok().and_then(|locks| unlocked(&locks)));
+            continue;
+        }
         let Some(root) = root_of(repo, linked.as_deref()).filter(|_| peek::has_pending(&state))
         else {
             continue;
@@ -42,6 +48,27 @@ pub(super) fn recover(repo: &Repo, options: &Options) -> Vec<Recovered> {
         }
     }
     done
+}
+
+/// Whether Git no longer knows the linked worktree with that name.
+pub(super) fn is_gone(repo: &Repo, linked: &std::ffi::OsStr) -> bool {
+    repo.common_dir().join("worktrees").join(linked).symlink_metadata().is_err()
+}
+
+/// Reports the locks that a call left in a worktree that is gone; `None` if there are none.
+fn unlocked(locks: &[PathBuf]) -> Option<Recovered> {
+    let names: Vec<String> = locks.iter().map(|lock| lock.shown()).collect();
+    let detail = format!(
+        "A call was killed in a worktree that is gone. Its locks were removed: {}.",
+        names.join(", ")
+    );
+    (!locks.is_empty()).then_some(Recovered {
+        action: "left",
+        commit: None,
+        files: Vec::new(),
+        left: Vec::new(),
+        detail,
+    })
 }
 
 /// The root of the linked worktree with that name, or of the main one.

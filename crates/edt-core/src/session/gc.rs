@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::current::{BRANCHES, POINTER, REFS, RESOLUTIONS};
+use super::elsewhere::is_gone;
 use super::gc_lock::GcLock;
 use super::history::Commit;
 use super::kept;
@@ -112,7 +113,7 @@ fn removable(repo: &Repo, before: i64) -> Result<(GcReport, Vec<(String, Oid)>)>
 fn remove_state_of_gone_worktrees(repo: &Repo) {
     let linked = repo.common_dir().join("edt/linked");
     for name in fs::names_in(&linked) {
-        if repo.common_dir().join("worktrees").join(&name).symlink_metadata().is_ok() {
+        if !is_gone(repo, &name) {
             continue;
         }
         let state = linked.join(name);

@@ -12,7 +12,6 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::NAME;
@@ -22,7 +21,7 @@ use super::update::{NewLogEntry, RefUpdate, plan};
 use super::write::Contents;
 use crate::refs;
 use crate::repo::Repo;
-use crate::swap::{OWN_TABLES, RefLock, TABLES, lock_path};
+use crate::swap::{OWN_TABLES, RefLock, TABLES, inode, lock_path};
 use edt_io::file::{self, File, OpenMode};
 use edt_io::{clock, failed, fs, lock};
 use edt_types::Result;
@@ -189,7 +188,10 @@ impl Repo {
     ///
     /// # Errors
     /// As [`release_tables`](Repo::release_tables).
-    pub(crate) fn release_orphaned_tables(&self) -> Result<()> {
+    pub fn release_orphaned_tables(&self) -> Result<()> {
+        if !self.has_tables() {
+            return Ok(());
+        }
         let Some((state, _guard)) = self.orphan() else { return Ok(()) };
         self.remove_unfinished_of(SHARED, &state.join(format!("{TABLES}.new")))?;
         let lock = lock_path(&self.tables_list(SHARED));
@@ -313,9 +315,4 @@ fn updates_of(name: &str) -> Option<(u64, u64)> {
     let mut parts = name.strip_suffix(".ref")?.split('-');
     let mut number = || u64::from_str_radix(parts.next()?.strip_prefix("0x")?, 16).ok();
     Some((number()?, number()?))
-}
-
-/// The device and inode of the file at `path`.
-fn inode(path: &Path) -> Option<(u64, u64)> {
-    path.symlink_metadata().ok().map(|meta| (meta.dev(), meta.ino()))
 }
