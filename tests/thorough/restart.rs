@@ -252,6 +252,13 @@ fn kill_at_nth(workspace: &TestRepo, call: &str, n: u32, args: &[&str]) {
     assert!(killed, "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// What Git's message advises after a kill.
+fn remove_locks(workspace: &TestRepo) {
+    for lock in workspace.locks() {
+        fs::remove_file(workspace.root.join(".git").join(lock)).unwrap();
+    }
+}
+
 /// Where an edit of `path` staged its file.
 fn staged(workspace: &TestRepo, path: &str) -> PathBuf {
     let state = workspace.git_dir("--git-common-dir").join("edt/main");
@@ -1258,6 +1265,132 @@ fn the_locks_of_a_call_that_was_killed_in_a_worktree_that_is_gone_are_removed() 
         assert_eq!(workspace.locks(), Vec::<String>::new(), "{format}");
         assert_eq!(workspace.edt(&["status"]).json["recovered"], serde_json::Value::Null);
         workspace.git(&["branch", "--quiet", "-D", "edt/s"]);
+        workspace.is_sound();
+    }
+}
+
+/// A kill after the exchange and before the commit point; then the user commits what is there.
+#[test]
+fn what_the_user_committed_after_a_killed_edit_is_not_rolled_back_and_nothing_is_lost() {
+    if !has_strace() {
+        return;
+    }
+    let workspace = TestRepo::with(FILES);
+    workspace.overwrite("b.txt", "agent\n");
+    workspace.write("a.txt", "the user's only copy\n");
+    let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
+    kill_at(&workspace, "rename", &edit);
+    assert_eq!(workspace.text("a.txt"), "two\n");
+    remove_locks(&workspace);
+    workspace.git(&["commit", "--quiet", "--all", "--message=the user's"]);
+    let recovered = workspace.edt(&["status"]).json["recovered"].clone();
+    assert_eq!((workspace.text("a.txt").as_str(), workspace.status().as_str()), ("two\n", ""));
+    let detail = recovered["detail"].as_str().unwrap();
+    let kept = detail.split("are kept: ").nth(1).unwrap().trim_end_matches('.');
+    assert_eq!(fs::read_to_string(workspace.root.join(kept)).unwrap(), "the user's only copy\n");
+}
+
+/// The user's Git took nothing of a killed edit. Its file is put back, wherever HEAD is.
+#[test]
+fn a_killed_edit_that_the_user_did_not_commit_is_rolled_back() {
+    if !has_strace() {
+        return;
+    }
+    let acts: [&[&[&str]]; 3] = [
+        &[&["reset", "--quiet", "--soft", "HEAD~1"]],
+        &[&["branch", "--move", "edt/main-1", "mine"]],
+        &[
+            &["reset", "--quiet", "--soft", "main"],
+            &["reflog", "expire", "--expire=now", "--all"],
+            &["gc", "--quiet", "--prune=now"],
+        ],
+    ];
+    for (format, act) in FORMATS.into_iter().flat_map(|format| acts.map(|act| (format, act))) {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.overwrite("b.txt", "agent\n");
+        workspace.overwrite("a.txt", "answered\n");
+        let tip = workspace.rev("HEAD");
+        let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
+        kill_at(&workspace, "rename", &edit);
+        assert_eq!((workspace.text("a.txt"), workspace.rev("HEAD")), ("two\n".to_owned(), tip));
+        remove_locks(&workspace);
+        act.iter().for_each(|args| drop(workspace.git(args)));
+        for _ in 0..2 {
+            assert_eq!(workspace.edt(&["status"]).exit, 0, "{format} {act:?}");
+            assert_eq!(workspace.text("a.txt"), "answered\n", "{format} {act:?}");
+            restart_orderly(&workspace);
+        }
+        workspace.is_sound();
+    }
+}
+
+/// The worktree that follows has no commit yet.
+#[test]
+fn a_killed_landing_into_an_unborn_branch_leaves_no_file() {
+    if !has_strace() {
+        return;
+    }
+    let land = ["land", "--into", "main", "-m", "landed"];
+    for format in FORMATS {
+        let is_exchanged = |n: &u32| {
+            let workspace = TestRepo::unborn(&[format]);
+            let place = workspace.root.with_file_name("linked");
+            workspace.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+            let linked = workspace.at(&place);
+            linked.edt(&["apply", "n.txt", "--mode", "create", "--content", "new\n"]).landed();
+            kill_at_nth(&linked, "linkat", *n, &land);
+            let is_exchanged = workspace.exists("n.txt");
+            assert_eq!(workspace.edt(&["status"]).exit, 0);
+            assert!(!workspace.exists("n.txt"), "{format} {n}");
+            linked.edt(&land).landed();
+            let after = (workspace.text("n.txt"), workspace.status());
+            assert_eq!(after, ("new\n".to_owned(), String::new()), "{format} {n}");
+            is_exchanged
+        };
+        assert!((3..12).find(is_exchanged).is_some(), "{format}: no kill came after the exchange");
+    }
+}
+
+/// The session goes back to a branch that the user changed since.
+#[test]
+fn a_rolled_back_switch_brings_back_no_file_that_the_user_removed() {
+    if !has_strace() {
+        return;
+    }
+    for format in FORMATS {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.edt(&["begin", "t"]).landed();
+        workspace.edt(&["switch", "--leave"]).landed();
+        workspace.edt(&["begin", "s"]).landed();
+        workspace.edt(&["apply", "n.txt", "--mode", "create", "--content", "new\n"]).landed();
+        kill(&workspace, &["switch", "t"]);
+        assert_eq!(workspace.edt(&["status"]).json["recovered"]["action"], "rolled_back");
+        workspace.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+        restart_orderly(&workspace);
+        assert_eq!(workspace.edt(&["status"]).exit, 0);
+        assert!(!workspace.exists("n.txt"), "{format}");
+        assert_eq!(workspace.status(), "", "{format}");
+    }
+}
+
+#[test]
+fn no_ref_is_made_of_a_killed_begin_whose_commit_is_gone() {
+    if !has_strace() {
+        return;
+    }
+    for format in FORMATS {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.git(&["checkout", "--quiet", "--detach"]);
+        workspace.git(&["commit", "--quiet", "--allow-empty", "--message=the user's"]);
+        let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
+        kill_at(&workspace, "renameat2", &edit);
+        remove_locks(&workspace);
+        workspace.git(&["checkout", "--quiet", "main"]);
+        workspace.git(&["reflog", "expire", "--expire=now", "--all"]);
+        workspace.git(&["gc", "--quiet", "--prune=now"]);
+        restart_orderly(&workspace);
+        assert_eq!(workspace.edt(&["status"]).exit, 0);
+        workspace.git(&["gc", "--quiet", "--prune=now"]);
         workspace.is_sound();
     }
 }

@@ -51,6 +51,12 @@ impl Repo {
         Ok(data)
     }
 
+    /// Whether `oid` exists and can be read.
+    #[must_use]
+    pub fn has_object(&self, oid: Oid) -> bool {
+        self.object_or_error(oid).is_ok()
+    }
+
     fn object_or_error(&self, oid: Oid) -> std::result::Result<(Kind, Vec<u8>), Finding> {
         if let Some(object) = self.small_loose_object(oid) {
             return Ok(object);

@@ -64,7 +64,7 @@ impl BranchUpdate {
         matches!(self.from, BranchOrigin::Created(_)) || self.head_from.is_some()
     }
 
-    /// Whether the branch does not move, so that the move of HEAD to it commits the transaction.
+    /// Whether the branch does not move, so that the move of HEAD commits the transaction.
     pub(super) fn stays(&self) -> bool {
         self.old() == Some(self.new) && self.head_from.is_some()
     }
@@ -80,7 +80,6 @@ impl BranchUpdate {
         if repo.has_tables() {
             return self.hold_tables(repo, head_to, moves(to).then_some(to));
         }
-        let to = if self.stays() { &self.name } else { to };
         let head = if moves(to) { Some(repo.lock_head(to)?) } else { None };
         self.point.iter().try_for_each(|name| repo.check_unlocked(name))?;
         let mut names: Vec<&str> = self.log_lines(repo, head_to).map(|(name, _)| name).collect();
@@ -139,10 +138,7 @@ impl BranchUpdate {
         if !self.stays() {
             return Ok(());
         }
-        match held.head.take() {
-            Some(lock) => repo.move_head(lock),
-            None => repo.set_symbolic_ref("HEAD", &self.name),
-        }
+        held.head.take().map_or(Ok(()), |lock| repo.move_head(lock))
     }
 
     /// Moves the symbolic refs that follow the branch.

@@ -14,7 +14,7 @@ use super::recovery_steps::{add_kept, commit_before, follow_refs, install, is_in
 use super::rollback::Rollback;
 use super::{beside, lost, private, restart, restart_index};
 use edt_git::objects::ObjectCheck;
-use edt_git::{InHead, Oid, Repo, objects};
+use edt_git::{InHead, Oid, Repo, Tracked, objects};
 use edt_io::permanent_as_none;
 use edt_io::signals::HeldSignals;
 use edt_types::text::Shown as _;
@@ -267,20 +267,25 @@ fn leave(repo: &Repo, record: &ChangeRecord) -> Result<Recovered> {
     Ok(add_kept(report, &kept))
 }
 
-/// Restores the old content of the files, unless HEAD has other content by now: the user may have
-/// committed the new one, or gone elsewhere. The refs never moved.
+/// Restores the old content of the files. A file whose new content the user has committed stays. The
+/// refs never moved.
 fn roll_back(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Result<Recovered> {
     let stage = StagingArea::open(repo)?;
-    let before = commit_before(repo, record, branch)?;
-    let trees = (repo.head_tree()?, before.map_or(Ok(repo.empty_tree()), |id| repo.tree_of(id))?);
+    let trees = if branch.head == InHead::Yes { Trees::of(repo, record, branch)? } else { None };
     let (mut files, mut left, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+    let mut were_committed = false;
     for file in record.files.iter().rev() {
         let path = RepoPath::from_tree(&file.path);
-        if branch.head == InHead::Yes
-            && repo.tracked(trees.0, &path)? != repo.tracked(trees.1, &path)?
-        {
-            kept.extend(permanent_as_none(stage.discard_known(file))?.flatten());
+        if let Some(trees) = trees.as_ref().filter(|trees| trees.have_new(repo, file, &path)) {
+            // The displaced file may be the user's only copy.
+            let discarded = if trees.had_old(repo, file, &path) {
+                stage.discard_known(file)
+            } else {
+                stage.discard_new(file)
+            };
+            kept.extend(permanent_as_none(discarded)?.flatten());
             left.push(path);
+            were_committed = true;
             continue;
         }
         let untouched = matches!(stage.target_state(file), Ok(TargetState::Old(_)));
@@ -312,8 +317,45 @@ fn roll_back(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Resul
         }
     }
     // Only now: the old bytes of a file may be in it alone.
-    record.private.iter().for_each(|record| private::remove(repo, record));
+    if !were_committed {
+        record.private.iter().for_each(|record| private::remove(repo, record));
+    }
     Ok(add_kept(report("rolled_back", record, &files, &left), &kept))
+}
+
+/// The trees that show whether the user has committed what a transaction was to write.
+struct Trees {
+    head: Oid,
+    before: Oid,
+    after: Oid,
+}
+
+impl Trees {
+    /// `None` if one of them cannot be read: the user may have pruned the commit.
+    fn of(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Result<Option<Trees>> {
+        let head = repo.head_tree()?;
+        let before = commit_before(repo, record, branch)?.and_then(|id| repo.tree_of(id).ok());
+        let after = repo.tree_of(branch.new).ok();
+        Ok(before.zip(after).map(|(before, after)| Trees { head, before, after }))
+    }
+
+    /// Whether the commit before has the old file as it was.
+    fn had_old(&self, repo: &Repo, file: &FileRecord, path: &RepoPath) -> bool {
+        let old = file.old_file().map_or(Tracked::Nothing, Tracked::File);
+        repo.tracked(self.before, path).is_ok_and(|before| before == old)
+    }
+
+    /// Whether HEAD has the new content of `file`, and had not before.
+    fn have_new(&self, repo: &Repo, file: &FileRecord, path: &RepoPath) -> bool {
+        let at = |tree: Oid| repo.tracked(tree, path).ok();
+        let Some((head, before)) = at(self.head).zip(at(self.before)) else { return false };
+        // The commit has the content without the user's lines, and in Git's form.
+        let is_new = match file.new_file() {
+            Some(new) => head == Tracked::File(new) || at(self.after).as_ref() == Some(&head),
+            None => head == Tracked::Nothing,
+        };
+        is_new && head != before
+    }
 }
 
 /// Restores the old bytes from their blob. The displaced file is no longer staged.

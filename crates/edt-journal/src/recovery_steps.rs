@@ -111,13 +111,17 @@ pub(super) fn is_in_head(
 }
 
 /// The commit whose content the files had before the transaction: that of the branch, or of what
-/// HEAD leaves. `None` if that is an unborn branch, or one that was deleted since.
+/// HEAD leaves. `None` if that is an unborn branch, or one that was renamed or deleted since.
 pub(super) fn commit_before(
     repo: &Repo,
     record: &ChangeRecord,
     branch: &BranchUpdate,
 ) -> Result<Option<Oid>> {
-    let Some(left) = &branch.head_from else { return Ok(Some(branch.start())) };
+    let Some(left) = &branch.head_from else {
+        // The first commit of an unborn branch begins at itself.
+        let is_first = branch.head == InHead::Yes && branch.old().is_none();
+        return Ok((!is_first).then(|| branch.start()));
+    };
     let dropped = record.drop.iter().find(|(name, _)| name == left);
     match dropped.and_then(|(_, tip)| tip.oid()) {
         None if left.starts_with("refs/") => repo.ref_value(left),

@@ -201,9 +201,22 @@ struct Target<'r> {
     lives_in: Option<&'r str>,
     /// The commit that has the content.
     recorded_by: Oid,
+    /// Until when the transaction may have changed the directory, in seconds and nanoseconds.
+    changed_until: (i64, u32),
 }
 
 impl Target<'_> {
+    /// Whether the commit has the very content.
+    fn is_committed(&self, repo: &Repo) -> bool {
+        let path = RepoPath::from_tree(&self.file.path);
+        let tree = repo.tree_of(self.recorded_by);
+        match (tree.and_then(|tree| repo.tracked(tree, &path)), &self.new) {
+            (Ok(Tracked::File(file)), Some((id, _))) => id.oid() == Some(file.oid),
+            (Ok(found), None) => found == Tracked::Nothing,
+            _ => false,
+        }
+    }
+
     /// Whether no later commit of its branch has other content.
     fn is_in_its_tip(&self, repo: &Repo, path: &RepoPath) -> Result<bool> {
         self.lives_in.map_or(Ok(true), |name| is_in_tip(repo, name, self.recorded_by, path))
@@ -254,13 +267,26 @@ fn restore_files(
         };
         let lives_in =
             if name.starts_with("refs/") { Some(successor(repo, changes, name)?) } else { None };
+        let is_recorded = !committed && record.drop.iter().any(|(dropped, _)| dropped == name);
         for file in &record.files {
             let old = || file.old.as_ref().map(|(id, executable, _)| (id.clone(), *executable));
             let new = if committed { file.new.clone() } else { old() };
-            if let Some(recorded_by) = recorded_by {
-                targets.insert(&file.path, Target { file, new, lives_in, recorded_by });
-            } else {
-                targets.remove(&*file.path);
+            let target = recorded_by.map(|recorded_by| {
+                let changed_until =
+                    file.staged.map_or((record.time + MAX_SWAP_SECONDS, 0), |staged| staged.ctime);
+                Target { file, new, lives_in, recorded_by, changed_until }
+            });
+            match target {
+                // The user may have committed since to the branch that HEAD was to leave.
+                Some(target)
+                    if committed
+                        || branch.head_from.is_none()
+                        || is_recorded
+                        || target.is_committed(repo) =>
+                {
+                    targets.insert(&file.path, target);
+                }
+                _ => drop(targets.remove(&*file.path)),
             }
         }
     }
@@ -276,7 +302,7 @@ fn restore_files(
     let mut removed: HashSet<&[u8]> = HashSet::new();
     for (path, target) in &targets {
         if stage.stat(target.file).is_none()
-            && permanent_as_none(was_removed(repo, stage, target.file))? == Some(true)
+            && permanent_as_none(was_removed(repo, stage, target))? == Some(true)
         {
             removed.insert(path);
         }
@@ -368,8 +394,8 @@ fn is_half_exchanged(stage: &StagingArea<'_>, file: &FileRecord) -> bool {
 
 /// Whether the missing `file` was on disk and someone removed it: its directory changed after the
 /// file was staged. File systems keep the changes of a directory in order, so the file came before.
-fn was_removed(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -> Result<bool> {
-    let Some(staged) = file.staged else { return Ok(false) };
+fn was_removed(repo: &Repo, stage: &StagingArea<'_>, target: &Target<'_>) -> Result<bool> {
+    let file = target.file;
     // A rename moves the file from one name to the other: it has not happened.
     // Another file of the same transaction may have changed the directory since.
     if stage.staged(file)? == StagedState::New || stage.is_own(file) {
@@ -377,7 +403,7 @@ fn was_removed(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -> Resul
     }
     // Half an exchange changed the directory itself.
     let allowance = if is_half_exchanged(stage, file) { MAX_SWAP_SECONDS } else { 0 };
-    let changed_until = (staged.ctime.0 + allowance, staged.ctime.1);
+    let changed_until = (target.changed_until.0 + allowance, target.changed_until.1);
     let wrap = |error: std::io::Error| failed("read", repo.root_path(), &error);
     let path = RepoPath::from_tree(&file.path);
     let mut above = path.split().0;

@@ -44,9 +44,8 @@ pub(super) fn repair_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
     Ok(moved)
 }
 
-/// Creates the missing refs of transactions, and removes those of the landings that are not
-/// completed: HEAD was to move with the branch, and the branch, which was to move first, did not.
-/// Returns whether a ref was created.
+/// Creates the missing refs of transactions. A landing that is not completed, and was not answered,
+/// gets none: its refs are removed, as long as the session exists. Returns whether a ref was created.
 pub(super) fn create_missing(
     repo: &Repo,
     changes: &[Recorded],
@@ -54,13 +53,14 @@ pub(super) fn create_missing(
     closed: u64,
 ) -> Result<bool> {
     let mut moved = false;
-    for recorded @ (record, branch, number) in changes {
+    for recorded @ (record, _, number) in changes {
         let is_committed = committed.iter().any(|(.., other)| other == number);
-        if let Some(session) = &branch.head_from
-            && landed_tip(record).is_some()
+        if let Some((name, _)) = landed(record)
             && !is_committed
+            && *number >= closed
         {
-            if repo.ref_value(session)?.is_some() {
+            // Without a header, which has it, no transaction is known to be closed.
+            if closed > 0 && has_session(repo, name)? {
                 drop_created(repo, recorded, changes)?;
             }
             continue;
@@ -69,12 +69,11 @@ pub(super) fn create_missing(
             continue;
         }
         for (name, to) in &record.create {
-            // Suppose a user deleted a pin and its objects are gone: creating the pin would make
+            // Suppose a user deleted a ref and its objects are gone: creating the ref would make
             // `git gc` fail.
             if let Some(to) = to.oid()
                 && repo.ref_value(name)?.is_none()
-                && (!["/undone/", "/refused/", "/aside/"].iter().any(|kept| name.contains(kept))
-                    || repo.tree_of(to).is_ok())
+                && repo.has_object(to)
             {
                 repo.create_ref(name, to)?;
                 moved = true;
@@ -84,10 +83,18 @@ pub(super) fn create_missing(
     Ok(moved)
 }
 
-/// The tip of the session that a transaction lands.
-fn landed_tip(record: &ChangeRecord) -> Option<Oid> {
-    let landed = record.create.iter().find(|(name, _)| name.contains("/landed/"));
-    landed.and_then(|(_, tip)| tip.oid())
+/// The ref of the landed tip, `refs/edt/<session>/landed/<n>`, and the tip, if a transaction lands a
+/// session.
+fn landed(record: &ChangeRecord) -> Option<(&str, Oid)> {
+    let (name, tip) = record.create.iter().find(|(name, _)| name.contains("/landed/"))?;
+    Some((name, tip.oid()?))
+}
+
+/// Whether the branch of the session with this ref exists.
+fn has_session(repo: &Repo, landed: &str) -> Result<bool> {
+    let session = landed.strip_prefix("refs/edt/").and_then(|name| name.rsplit_once("/landed/"));
+    let Some((session, _)) = session else { return Ok(false) };
+    Ok(repo.ref_value(&format!("refs/heads/edt/{session}"))?.is_some())
 }
 
 /// Removes the refs that a transaction created and no other one did.
@@ -127,7 +134,8 @@ pub(super) fn restore_branches(
             // If an older branch is missing, someone deleted it: its creation was synced before the
             // answer.
             let is_new = matches!(branch.from, BranchOrigin::Created(_));
-            if is_new && !is_synced(recorded, closed) && i + 1 == changes.len() {
+            let has_objects = || repo.tree_of(branch.start()).is_ok();
+            if is_new && !is_synced(recorded, closed) && i + 1 == changes.len() && has_objects() {
                 repo.create_ref(name, branch.new)?;
                 moved = true;
             }
@@ -166,7 +174,7 @@ fn is_wanted(repo: &Repo, (record, branch, _): &Recorded, journal: &Journal) -> 
     if !is_moved && !is_head_unmoved(repo, record, branch, journal)? {
         return Ok(false);
     }
-    let Some(landed) = landed_tip(record) else { return Ok(true) };
+    let Some((_, landed)) = landed(record) else { return Ok(true) };
     Ok(!left.starts_with("refs/") || repo.ref_value(left)? == Some(landed))
 }
 

@@ -192,6 +192,14 @@ impl StagingArea<'_> {
         self.discard_if(record, &[StagedState::Old, StagedState::New])
     }
 
+    /// As [`discard_known`](StagingArea::discard_known), but an old file is preserved, too.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it cannot be read.
+    pub fn discard_new(&self, record: &FileRecord) -> Result<Option<PathBuf>> {
+        self.discard_if(record, &[StagedState::New])
+    }
+
     /// Removes the displaced file, unless someone has written to it since the check. Such a file is
     /// preserved, and the warning names it.
     #[must_use]

@@ -403,6 +403,17 @@ fn a_branch_that_is_a_symbolic_ref() {
         workspace.edt(&["land", "--undo"]).landed();
         assert_eq!(workspace.rev("main"), before, "{flags:?}");
         assert_eq!(workspace.git(&["symbolic-ref", "refs/heads/main"]), link, "{flags:?}");
+        for end in [&["abandon"][..], &["switch", "--leave"]] {
+            workspace.git(&["switch", "--quiet", "main"]);
+            workspace.edt(&["begin"]).landed();
+            workspace.edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n"]).landed();
+            workspace.edt(end).landed();
+            assert_eq!(workspace.git(&["symbolic-ref", "refs/heads/main"]), link, "{end:?}");
+            let head = workspace.git(&["symbolic-ref", "--no-recurse", "HEAD"]);
+            assert_eq!(head, "refs/heads/main\n", "{end:?}");
+            assert_eq!(workspace.rev("trunk"), before, "{end:?}");
+            workspace.is_clean();
+        }
         workspace.is_sound();
     }
 }

@@ -65,7 +65,8 @@ pub fn abandon(workspace: &mut LockedWorkspace, session: &Session) -> Result<Aba
                     replace.push((kept.clone(), earlier, tip));
                 }
             }
-            let (name, head_from) = (onto.clone(), Some(session.branch()));
+            let (name, head_from) = (repo.referent(onto)?, Some(session.branch()));
+            head_to = (name != *onto).then(|| onto.clone());
             BranchUpdate {
                 name,
                 from: BranchOrigin::Existing(at),

@@ -116,7 +116,9 @@ pub fn leave(workspace: &mut LockedWorkspace, session: &Session) -> Result<Switc
     let update = update?;
     let onto_branch = target.onto.clone().filter(|onto| onto.starts_with("refs/heads/"));
     let (mut head_to, mut drop) = (None, Vec::new());
-    let branch = if let (Some(name), Some(at)) = (onto_branch, target.tip) {
+    let branch = if let (Some(onto), Some(at)) = (onto_branch, target.tip) {
+        let name = repo.referent(&onto)?;
+        head_to = (name != onto).then_some(onto);
         BranchUpdate {
             name,
             from: BranchOrigin::Existing(at),
