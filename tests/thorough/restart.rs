@@ -1394,3 +1394,52 @@ fn no_ref_is_made_of_a_killed_begin_whose_commit_is_gone() {
         workspace.is_sound();
     }
 }
+
+/// The cut lost the move of HEAD, which was not answered. The user went on in the session before.
+#[test]
+fn head_stays_on_a_branch_on_which_the_user_committed_after_a_power_cut() {
+    let workspace = TestRepo::with(FILES);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.overwrite("a.txt", "two\n");
+    let (head, kept) = (workspace.root.join(".git/HEAD"), workspace.root.join(".git/kept"));
+    fs::hard_link(&head, &kept).unwrap();
+    assert_eq!(workspace.edt(&["begin", "t"]).exit, 0);
+    fs::rename(kept, head).unwrap();
+    // A log has whole seconds.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    workspace.write("b.txt", "the user's\n");
+    workspace.git(&["commit", "--quiet", "--all", "--message=the user's"]);
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/s\n");
+    assert_eq!(cut.workspace.git(&["diff", "--cached", "--stat"]), "");
+    assert_eq!(cut.workspace.text("b.txt"), "the user's\n");
+    cut.workspace.is_sound();
+}
+
+/// The header of the journal was written back, and the file and the move of the branch were not.
+#[test]
+fn gc_first_after_a_power_cut_that_lost_a_created_file() {
+    let workspace = TestRepo::with(FILES);
+    workspace.overwrite("b.txt", "agent\n");
+    let branch = workspace.root.join(".git").join(BRANCH);
+    let kept = workspace.root.join(".git/kept");
+    fs::hard_link(&branch, &kept).unwrap();
+    let root = File::open(&workspace.root).unwrap();
+    let before = root.metadata().unwrap().modified().unwrap();
+    workspace.edt(&["apply", "n/n.txt", "--mode", "create", "--content", "new\n"]).landed();
+    let tip = workspace.rev("HEAD");
+    fs::rename(kept, branch).unwrap();
+    fs::remove_dir_all(workspace.root.join("n")).unwrap();
+    root.set_modified(before).unwrap();
+    let log = workspace.root.join(".git/logs").join(BRANCH);
+    let lines = fs::read_to_string(&log).unwrap();
+    fs::write(&log, lines.split_inclusive('\n').take(2).collect::<String>()).unwrap();
+    restart_orderly(&workspace);
+    workspace.git(&["gc", "--quiet"]);
+    assert_eq!(workspace.edt(&["status"]).exit, 0);
+    assert_eq!(workspace.rev("HEAD"), tip);
+    assert_eq!((workspace.text("n/n.txt").as_str(), workspace.status().as_str()), ("new\n", ""));
+    workspace.is_sound();
+}

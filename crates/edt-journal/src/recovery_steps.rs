@@ -6,7 +6,7 @@ use super::pointers::{BranchUpdate, HeldPointers};
 use super::private;
 use super::publish::recover_refs;
 use super::record::{ChangeRecord, FileRecord};
-use edt_git::reflog::ReflogWrite;
+use edt_git::reflog::{LoggedMove, ReflogWrite};
 use edt_git::{InHead, Oid, Repo};
 use edt_io::disk::Perms;
 use edt_io::is_denied;
@@ -74,14 +74,20 @@ pub(super) fn follow_refs(
     recover_refs(repo, record, journal.pointer())
 }
 
-/// Whether HEAD still is the file that the transaction found. A user who switched since made another.
-/// In a copy of the repository every file is another one.
+/// Whether HEAD still is the file that the transaction found, and no user has moved its branch since,
+/// as `git commit` does. A user who switched made another file. In a copy of the repository every file
+/// is another one.
 pub(super) fn is_head_unmoved(
     repo: &Repo,
     record: &ChangeRecord,
     branch: &BranchUpdate,
     journal: &Journal,
 ) -> Result<bool> {
+    let by_user =
+        |last: LoggedMove| last.from != last.to && !last.by_edt && last.time > record.time;
+    if repo.last_move("HEAD").is_some_and(by_user) {
+        return Ok(false);
+    }
     if record.journal != journal.inode()? {
         return Ok(branch.head_from.is_some() && repo.head_target()? == branch.head_from);
     }

@@ -117,7 +117,7 @@ pub(super) fn recover_all(
 }
 
 /// Whether a path or the index has what only a power failure leaves: a file that a finished
-/// transaction replaced, or a torn one.
+/// transaction replaced, a torn one, or none although nobody removed it.
 fn is_a_move_lost(repo: &Repo, stage: &StagingArea<'_>, changes: &[Recorded]) -> Result<bool> {
     let is_file = |file: &FileRecord| {
         let mut history = PathHistory::default();
@@ -126,6 +126,16 @@ fn is_a_move_lost(repo: &Repo, stage: &StagingArea<'_>, changes: &[Recorded]) ->
     };
     if changes.iter().flat_map(|(record, ..)| &record.files).any(is_file) {
         return Ok(true);
+    }
+    let all = changes.iter().flat_map(|(record, ..)| &record.files);
+    let last: BTreeMap<&[u8], &FileRecord> = all.map(|file| (&*file.path, file)).collect();
+    for file in last.into_values().filter(|file| file.new.is_some()) {
+        if let Some(staged) = file.staged
+            && stage.stat(file).is_none()
+            && permanent_as_none(was_removed(repo, stage, file, staged.ctime))? == Some(false)
+        {
+            return Ok(true);
+        }
     }
     restart_index::is_a_replaced_one(repo, changes.iter().map(|(record, ..)| record))
 }
@@ -302,7 +312,8 @@ fn restore_files(
     let mut removed: HashSet<&[u8]> = HashSet::new();
     for (path, target) in &targets {
         if stage.stat(target.file).is_none()
-            && permanent_as_none(was_removed(repo, stage, target))? == Some(true)
+            && permanent_as_none(was_removed(repo, stage, target.file, target.changed_until))?
+                == Some(true)
         {
             removed.insert(path);
         }
@@ -392,10 +403,15 @@ fn is_half_exchanged(stage: &StagingArea<'_>, file: &FileRecord) -> bool {
     old.is_some() && stage.staged_stat(file).map(|staged| staged.inode()) == old
 }
 
-/// Whether the missing `file` was on disk and someone removed it: its directory changed after the
-/// file was staged. File systems keep the changes of a directory in order, so the file came before.
-fn was_removed(repo: &Repo, stage: &StagingArea<'_>, target: &Target<'_>) -> Result<bool> {
-    let file = target.file;
+/// Whether the missing `file` was on disk and someone removed it: its directory changed after
+/// `changed_until`, when the transaction had staged it. File systems keep the changes of a directory
+/// in order, so the file came before.
+fn was_removed(
+    repo: &Repo,
+    stage: &StagingArea<'_>,
+    file: &FileRecord,
+    changed_until: (i64, u32),
+) -> Result<bool> {
     // A rename moves the file from one name to the other: it has not happened.
     // Another file of the same transaction may have changed the directory since.
     if stage.staged(file)? == StagedState::New || stage.is_own(file) {
@@ -403,7 +419,7 @@ fn was_removed(repo: &Repo, stage: &StagingArea<'_>, target: &Target<'_>) -> Res
     }
     // Half an exchange changed the directory itself.
     let allowance = if is_half_exchanged(stage, file) { MAX_SWAP_SECONDS } else { 0 };
-    let changed_until = (target.changed_until.0 + allowance, target.changed_until.1);
+    let changed_until = (changed_until.0 + allowance, changed_until.1);
     let wrap = |error: std::io::Error| failed("read", repo.root_path(), &error);
     let path = RepoPath::from_tree(&file.path);
     let mut above = path.split().0;
