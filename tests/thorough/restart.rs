@@ -1443,3 +1443,32 @@ fn gc_first_after_a_power_cut_that_lost_a_created_file() {
     assert_eq!((workspace.text("n/n.txt").as_str(), workspace.status().as_str()), ("new\n", ""));
     workspace.is_sound();
 }
+
+/// The edit had begun a session. The user's bytes are in no commit.
+#[test]
+fn the_users_bytes_return_after_a_power_cut_that_lost_a_rollback() {
+    if !has_strace() {
+        return;
+    }
+    let acts: [&[&str]; 2] = [&["status"], &["checkout", "--quiet", "--detach"]];
+    for (format, act) in FORMATS.into_iter().flat_map(|it| acts.map(|act| (it, act))) {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.git(act);
+        workspace.write("a.txt", "the user's only copy\n");
+        let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
+        let n = if format == FORMATS[0] { 7 } else { 5 };
+        kill_at_nth(&workspace, "linkat", n, &edit);
+        assert_eq!(workspace.text("a.txt"), "two\n", "{format}");
+        let places = [workspace.root.join("a.txt"), staged(&workspace, "a.txt")];
+        let kept = ["file", "staged"].map(|name| workspace.root.join(".git").join(name));
+        places.iter().zip(&kept).for_each(|(from, to)| fs::hard_link(from, to).unwrap());
+        assert_eq!(workspace.edt(&["status"]).json["recovered"]["action"], "rolled_back");
+        assert_eq!(workspace.text("a.txt"), "the user's only copy\n");
+        kept.iter().zip(&places).for_each(|(from, to)| fs::rename(from, to).unwrap());
+        restart_orderly(&workspace);
+        let answer = workspace.edt(&["status"]);
+        let text = workspace.text("a.txt");
+        assert_eq!(text, "the user's only copy\n", "{format} {act:?} {:#}", answer.json);
+        workspace.is_sound();
+    }
+}

@@ -10,7 +10,9 @@ use super::index;
 use super::log::{Journal, Pending};
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
-use super::recovery_steps::{add_kept, commit_before, follow_refs, install, is_in_head, report};
+use super::recovery_steps::{
+    add_kept, commit_before, follow_refs, has_file, install, is_in_head, report,
+};
 use super::rollback::Rollback;
 use super::{beside, lost, private, restart, restart_index};
 use edt_git::objects::ObjectCheck;
@@ -278,7 +280,7 @@ fn roll_back(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Resul
         let path = RepoPath::from_tree(&file.path);
         if let Some(trees) = trees.as_ref().filter(|trees| trees.have_new(repo, file, &path)) {
             // The displaced file may be the user's only copy.
-            let discarded = if trees.had_old(repo, file, &path) {
+            let discarded = if has_file(repo, trees.before, file, file.old_file()) {
                 stage.discard_known(file)
             } else {
                 stage.discard_new(file)
@@ -337,12 +339,6 @@ impl Trees {
         let before = commit_before(repo, record, branch)?.and_then(|id| repo.tree_of(id).ok());
         let after = repo.tree_of(branch.new).ok();
         Ok(before.zip(after).map(|(before, after)| Trees { head, before, after }))
-    }
-
-    /// Whether the commit before has the old file as it was.
-    fn had_old(&self, repo: &Repo, file: &FileRecord, path: &RepoPath) -> bool {
-        let old = file.old_file().map_or(Tracked::Nothing, Tracked::File);
-        repo.tracked(self.before, path).is_ok_and(|before| before == old)
     }
 
     /// Whether HEAD has the new content of `file`, and had not before.

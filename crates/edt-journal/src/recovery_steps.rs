@@ -7,7 +7,7 @@ use super::private;
 use super::publish::recover_refs;
 use super::record::{ChangeRecord, FileRecord};
 use edt_git::reflog::{LoggedMove, ReflogWrite};
-use edt_git::{InHead, Oid, Repo};
+use edt_git::{FileId, InHead, Oid, Repo, Tracked};
 use edt_io::disk::Perms;
 use edt_io::is_denied;
 use edt_types::text::Shown as _;
@@ -134,6 +134,12 @@ pub(super) fn commit_before(
         None => Ok(Oid::from_hex(left.as_bytes()).ok()),
         tip => Ok(tip),
     }
+}
+
+/// Whether the tree has exactly `wanted` at the path of `file`.
+pub(super) fn has_file(repo: &Repo, tree: Oid, file: &FileRecord, wanted: Option<FileId>) -> bool {
+    let found = repo.tracked(tree, &RepoPath::from_tree(&file.path));
+    found.is_ok_and(|found| found == wanted.map_or(Tracked::Nothing, Tracked::File))
 }
 
 /// Adds to a report where displaced files of the user are kept.

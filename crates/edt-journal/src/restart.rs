@@ -17,15 +17,16 @@ use super::log::Journal;
 use super::path_history::{MAX_SWAP_SECONDS, PathHistory, renumber_devices};
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::private::{self, PrivateRecord};
-use super::record::{ChangeRecord, FileRecord, Id, Record};
+use super::record::{ChangeRecord, EntryRecord, FileRecord, Id, Record};
 use super::recovery_steps::{
-    add_kept, commit_before, follow_refs, install, is_head_unmoved, is_in_head, report,
+    add_kept, commit_before, follow_refs, has_file, install, is_head_unmoved, is_in_head, report,
     unless_denied,
 };
 use super::restart_index::{self, OtherLosses};
 use super::restart_refs::{
     create_missing, drop_created, in_branches, repair_refs, restore_branches, successor,
 };
+use edt_git::index::IndexState;
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, Tracked, objects};
 use edt_io::disk::Parent;
@@ -106,7 +107,7 @@ pub(super) fn recover_all(
     let Some(last) = committed
         .last()
         .copied()
-        .or(changes.last().map(|(record, ..)| record))
+        .or(changes.last().or(rolled_back.last()).map(|(record, ..)| record))
         .filter(|_| anything_done)
     else {
         return Ok(None);
@@ -216,17 +217,6 @@ struct Target<'r> {
 }
 
 impl Target<'_> {
-    /// Whether the commit has the very content.
-    fn is_committed(&self, repo: &Repo) -> bool {
-        let path = RepoPath::from_tree(&self.file.path);
-        let tree = repo.tree_of(self.recorded_by);
-        match (tree.and_then(|tree| repo.tracked(tree, &path)), &self.new) {
-            (Ok(Tracked::File(file)), Some((id, _))) => id.oid() == Some(file.oid),
-            (Ok(found), None) => found == Tracked::Nothing,
-            _ => false,
-        }
-    }
-
     /// Whether no later commit of its branch has other content.
     fn is_in_its_tip(&self, repo: &Repo, path: &RepoPath) -> Result<bool> {
         self.lives_in.map_or(Ok(true), |name| is_in_tip(repo, name, self.recorded_by, path))
@@ -242,13 +232,14 @@ impl Target<'_> {
                 return Ok(true);
             }
         }
-        // A session that is not switched to ends with the content of HEAD.
         let in_head = repo.tracked(repo.head_tree()?, path)?;
-        Ok(match (&in_head, &self.new) {
+        // A session that is not switched to ends with the content of HEAD.
+        let is_same = match (&in_head, &self.new) {
             (Tracked::File(file), Some((id, _))) => id.oid() == Some(file.oid),
             (Tracked::Nothing, None) => true,
-            _ => in_head == repo.tracked(repo.tree_of(self.recorded_by)?, path)?,
-        })
+            _ => false,
+        };
+        Ok(is_same || in_head == repo.tracked(repo.tree_of(self.recorded_by)?, path)?)
     }
 }
 
@@ -275,28 +266,20 @@ fn restore_files(
             let left = branch.head_from.as_ref();
             (left.unwrap_or(&branch.name), commit_before(repo, record, branch)?)
         };
-        let lives_in =
-            if name.starts_with("refs/") { Some(successor(repo, changes, name)?) } else { None };
-        let is_recorded = !committed && record.drop.iter().any(|(dropped, _)| dropped == name);
+        let lives_in = if recorded_by.is_some() && name.starts_with("refs/") {
+            Some(successor(repo, changes, name)?)
+        } else {
+            None
+        };
+        let recorded_by = recorded_by.unwrap_or_else(|| repo.empty_tree());
         for file in &record.files {
             let old = || file.old.as_ref().map(|(id, executable, _)| (id.clone(), *executable));
             let new = if committed { file.new.clone() } else { old() };
-            let target = recorded_by.map(|recorded_by| {
-                let changed_until =
-                    file.staged.map_or((record.time + MAX_SWAP_SECONDS, 0), |staged| staged.ctime);
-                Target { file, new, lives_in, recorded_by, changed_until }
-            });
-            match target {
-                // The user may have committed since to the branch that HEAD was to leave.
-                Some(target)
-                    if committed
-                        || branch.head_from.is_none()
-                        || is_recorded
-                        || target.is_committed(repo) =>
-                {
-                    targets.insert(&file.path, target);
-                }
-                _ => drop(targets.remove(&*file.path)),
+            let changed_until =
+                file.staged.map_or((record.time + MAX_SWAP_SECONDS, 0), |staged| staged.ctime);
+            let target = Target { file, new, lives_in, recorded_by, changed_until };
+            if committed || !is_left_otherwise(repo, record, branch, &target) {
+                targets.insert(&file.path, target);
             }
         }
     }
@@ -328,11 +311,25 @@ fn restore_files(
             None => restored.left.push(RepoPath::from_tree(path)),
         }
     }
-    for file in changes.iter().chain(rolled_back).flat_map(|(record, ..)| &record.files) {
-        // A file that cannot be read must not block every later call. Where nothing is staged,
-        // nothing is cleaned up, because an empty directory may be the user's.
-        if !matches!(stage.staged(file), Ok(StagedState::Nothing)) {
-            let _ = stage.discard_known(file);
+    let both =
+        changes.iter().map(|one| (one, true)).chain(rolled_back.iter().map(|one| (one, false)));
+    for ((record, branch, _), finished) in both {
+        let before = commit_before(repo, record, branch)?.and_then(|id| repo.tree_of(id).ok());
+        for file in &record.files {
+            // Where nothing is staged, nothing is cleaned up, because an empty directory may be the
+            // user's.
+            if matches!(stage.staged(file), Ok(StagedState::Nothing)) {
+                continue;
+            }
+            // The old file of a transaction that was rolled back may be the user's only copy.
+            let has_old = |tree| has_file(repo, tree, file, file.old_file());
+            let discarded = if finished || before.is_some_and(has_old) {
+                stage.discard_known(file)
+            } else {
+                stage.discard_new(file)
+            };
+            // A file that cannot be read must not block every later call.
+            restored.kept.extend(discarded.ok().flatten());
         }
     }
     Ok(restored)
@@ -352,6 +349,30 @@ struct RestoredFiles {
     left: Vec<RepoPath>,
     /// The names under which displaced files of a user were preserved.
     kept: Vec<PathBuf>,
+}
+
+/// Whether the branch that HEAD was to leave has another content at the path of `target` by now than
+/// the index had: the user changed the branch since. Its value then is in the record only if the
+/// branch was to be deleted.
+fn is_left_otherwise(
+    repo: &Repo,
+    record: &ChangeRecord,
+    branch: &BranchUpdate,
+    target: &Target<'_>,
+) -> bool {
+    let Some(left) = &branch.head_from else { return false };
+    if record.drop.iter().any(|(name, _)| name == left) {
+        return false;
+    }
+    let entries = record.entries.iter().filter_map(EntryRecord::entry);
+    let seen = { entries }.find(|entry| entry.path.as_bytes() == &*target.file.path);
+    let seen = match seen.map(|entry| entry.seen) {
+        Some(IndexState::File(file)) => Some(file),
+        Some(IndexState::Nothing | IndexState::IntentToAdd) => None,
+        _ => return false,
+    };
+    let Ok(tree) = repo.tree_of(target.recorded_by) else { return false };
+    ![seen, target.file.old_file()].into_iter().any(|was| has_file(repo, tree, target.file, was))
 }
 
 /// Restores one path, if one of the branches `named` has its content: a user may be on another branch

@@ -60,7 +60,8 @@ pub(super) fn create_missing(
             && *number >= closed
         {
             // Without a header, which has it, no transaction is known to be closed.
-            if closed > 0 && has_session(repo, name)? {
+            let is_last = changes.last().is_some_and(|(.., last)| last == number);
+            if (closed > 0 || is_last) && has_session(repo, name)? {
                 drop_created(repo, recorded, changes)?;
             }
             continue;
