@@ -1405,6 +1405,8 @@ fn head_stays_on_a_branch_on_which_the_user_committed_after_a_power_cut() {
     fs::hard_link(&head, &kept).unwrap();
     assert_eq!(workspace.edt(&["begin", "t"]).exit, 0);
     fs::rename(kept, head).unwrap();
+    let mut log = File::options().append(true).open(workspace.root.join(".git/logs/HEAD")).unwrap();
+    std::io::Write::write_all(&mut log, &[0; 100]).unwrap();
     // A log has whole seconds.
     std::thread::sleep(std::time::Duration::from_millis(1100));
     workspace.write("b.txt", "the user's\n");
@@ -1415,6 +1417,7 @@ fn head_stays_on_a_branch_on_which_the_user_committed_after_a_power_cut() {
     assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/s\n");
     assert_eq!(cut.workspace.git(&["diff", "--cached", "--stat"]), "");
     assert_eq!(cut.workspace.text("b.txt"), "the user's\n");
+    assert_eq!(cut.workspace.git(&["reflog", "-1", "--format=%gs"]), "commit: the user's\n");
     cut.workspace.is_sound();
 }
 

@@ -151,7 +151,7 @@ impl Repo {
         file.write_all(&line).map_err(|error| failed("write the log", &path, &error).into())
     }
 
-    /// Repairs the log of `name` after a power failure: cuts off a torn end, then writes those of
+    /// Repairs the log of `name` after a power failure: removes torn lines, then writes those of
     /// `wanted` that are missing after the last one in the log. A log that has none of them, and
     /// whose last value is not the start of one, stays as it is.
     ///
@@ -168,17 +168,15 @@ impl Repo {
         let path = self.log_path(name);
         let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
         let hex = self.null().as_slice().len() * 2;
-        let mut complete = bytes[..complete_len(&bytes, hex)].to_vec();
-        // A hole in the middle: one disk block was lost, but later ones were written.
-        if complete.contains(&0) {
-            let lines = complete.split_inclusive(|b| *b == b'\n').filter(|line| is_line(line, hex));
-            complete = lines.flatten().copied().collect();
-            fs::write_atomic_same_mode(&path, &complete)
-                .map_err(|error| failed("repair the log", &path, &error))?;
-        } else if complete.len() < bytes.len() {
-            let cut = File::open(&path, OpenMode::Existing)
-                .and_then(|file| file.truncate(complete.len() as u64));
-            cut.map_err(|error| failed("repair the log", &path, &error))?;
+        let complete = without_torn(&bytes, hex);
+        if complete != bytes {
+            let repaired = if bytes.starts_with(&complete) {
+                File::open(&path, OpenMode::Existing)
+                    .and_then(|file| file.truncate(complete.len() as u64))
+            } else {
+                fs::write_atomic_same_mode(&path, &complete)
+            };
+            repaired.map_err(|error| failed("repair the log", &path, &error))?;
         }
         let text = String::from_utf8_lossy(&complete);
         let missing = missing_lines(&text, wanted);
@@ -263,17 +261,28 @@ fn is_line(line: &[u8], hex: usize) -> bool {
     line.ends_with(b"\n") && !line.contains(&0) && ids.count() == 2
 }
 
+/// A log without the lines that a power failure tore: those with zeros, where a block was lost, and
+/// its end. Git appends to a torn end, and then the line that follows it in the same line is whole.
+fn without_torn(bytes: &[u8], hex: usize) -> Vec<u8> {
+    let end = complete_len(bytes, hex);
+    let (mut complete, mut at) = (Vec::new(), 0);
+    for line in bytes.split_inclusive(|b| *b == b'\n') {
+        let is_torn = line.contains(&0) || at >= end;
+        let after_zeros = line.iter().rposition(|b| *b == 0).map_or(0, |zero| zero + 1);
+        let rests = || (after_zeros..line.len()).rev().map(|start| &line[start..]);
+        let whole = if is_torn { rests().find(|rest| is_line(rest, hex)) } else { Some(line) };
+        complete.extend_from_slice(whole.unwrap_or_default());
+        at += line.len();
+    }
+    complete
+}
+
 /// The length of a log without the torn or zero bytes that a power failure left at its end.
 fn complete_len(bytes: &[u8], hex: usize) -> usize {
     let mut end = bytes.len();
     while end > 0 {
         let start = bytes[..end - 1].iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
-        let line = &bytes[start..end];
-        let ids = line
-            .split(|b| *b == b' ')
-            .take(2)
-            .filter(|id| id.len() == hex && id.iter().all(u8::is_ascii_hexdigit));
-        if line.ends_with(b"\n") && !line.contains(&0) && ids.count() == 2 {
+        if is_line(&bytes[start..end], hex) {
             break;
         }
         end = start;
@@ -338,6 +347,19 @@ mod tests {
             );
         }
         assert_eq!((complete_len(b"", 40), complete_len(b"\0\0", 40)), (0, 0));
+    }
+
+    #[test]
+    fn a_line_that_was_appended_to_a_torn_one_stays() {
+        let line = |id: &str| format!("{0} {0} A <a@b> 1 +0000\twhy\n", id.repeat(40));
+        let (first, last) = (line("0"), line("1"));
+        for torn in ["", "\0\0\0", "00", "000 111 A", &first[..41], &first[..60], &first[5..20]] {
+            let log = format!("{first}{torn}{last}");
+            let complete = without_torn(log.as_bytes(), 40);
+            assert_eq!(String::from_utf8(complete).unwrap(), format!("{first}{last}"), "{torn:?}");
+        }
+        let hole = format!("{first}\0\0{}{last}", &first[20..]);
+        assert_eq!(without_torn(hole.as_bytes(), 40), format!("{first}{last}").as_bytes());
     }
 
     use super::*;
