@@ -253,7 +253,8 @@ impl Parsed<'_> {
         self.covering(at, &[self.language.strings, self.language.comments])
     }
 
-    /// The start of the outermost node of these kinds that contains byte `at`.
+    /// The start of the outermost node of these kinds that contains byte `at`. A here-document
+    /// starts with the end of the line above: no sign of its own precedes its text.
     fn covering(&self, at: usize, kinds: &[&[&str]]) -> Option<usize> {
         let mut cursor = self.tree.walk();
         while cursor.goto_first_child_for_byte(at).is_some() {
@@ -262,7 +263,8 @@ impl Parsed<'_> {
                 return None;
             }
             if kinds.iter().any(|kinds| kinds.contains(&node.kind())) {
-                return Some(node.start_byte());
+                let above = usize::from(node.kind() == "heredoc_body");
+                return Some(node.start_byte() - above);
             }
         }
         None
