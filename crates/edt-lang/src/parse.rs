@@ -241,6 +241,16 @@ impl Parsed<'_> {
         self.prose_from(at).is_some()
     }
 
+    /// Whether the text has comments and nothing else.
+    #[must_use]
+    pub fn is_only_comments(&self) -> bool {
+        let root = self.tree.root_node();
+        let comments = self.language.comments;
+        let is_comment = |kind| comments.contains(&kind) || kind == "hash_bang_line";
+        root.named_child_count() > 0
+            && root.named_children(&mut root.walk()).all(|node| is_comment(node.kind()))
+    }
+
     /// Whether byte `at` is in a string or raw text that is not a comment.
     #[must_use]
     pub fn is_text(&self, at: usize) -> bool {

@@ -137,7 +137,7 @@ fn hollowed(
 }
 
 /// A line without the marks of a comment around it.
-fn without_marks(line: &[u8]) -> &[u8] {
+pub(super) fn without_marks(line: &[u8]) -> &[u8] {
     let is_mark = |byte: &u8| byte.is_ascii_whitespace() || b"/*#".contains(byte);
     let from = line.iter().position(|byte| !is_mark(byte)).unwrap_or(line.len());
     line[from..].trim_ascii()

@@ -97,7 +97,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<Invisible> {
         // A tool that makes a file brings no terminal's escapes and no mark into one that has none.
         let is_made = |at: usize, c: char| {
             let mark = row == 0 && at == 0 && c == '\u{feff}';
-            minified && (subject.before.is_none() || !c.is_control() && !mark)
+            minified && (subject.before.is_none() || !matches!(c, '\u{1b}' | '\u{9b}') && !mark)
         };
         let mut brought = { text.char_indices() }
             .filter(|&(at, c)| writing.is_unexpected(at, c))
