@@ -122,14 +122,17 @@ fn is_empty(text: &[u8]) -> bool {
 
 /// Whether the file loses its code and keeps only comments. Code that is commented out is not lost.
 fn loses_code(subject: &Subject<'_>) -> bool {
-    let lost = subject.lost_lines();
+    if !matches!(subject.new_tree(), Some(Ok(tree)) if tree.is_only_comments())
+        || !matches!(subject.old_tree(), Some(Ok(tree)) if !tree.is_only_comments())
+    {
+        return false;
+    }
     let comments: HashSet<&[u8]> =
         subject.lines().texts().1.iter().map(|line| without_marks(line)).collect();
+    let lost = subject.lost_lines();
     let gone = lost.iter().filter(|(line, _)| !comments.contains(without_marks(line)));
     let gone: i64 = gone.map(|(_, times)| times).sum();
     usize::try_from(gone).is_ok_and(|gone| gone >= MIN_CODE)
-        && matches!(subject.new_tree(), Some(Ok(tree)) if tree.is_only_comments())
-        && matches!(subject.old_tree(), Some(Ok(tree)) if !tree.is_only_comments())
 }
 
 fn replaced(subject: &Subject<'_>) -> Option<Loss> {
