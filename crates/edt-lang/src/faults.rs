@@ -94,6 +94,10 @@ impl Parsed<'_> {
         }
         let holes = self.holes().map(|comma| fault(comma, comma.parent(), Some(HOLE)));
         faults.extend(holes);
+        let misplaced = self.misplaced(expired).into_iter();
+        faults.extend(misplaced.map(|(node, problem)| {
+            fault(node, node.parent(), Some(SyntaxFaultKind::Rule(problem)))
+        }));
         Ok(faults)
     }
 

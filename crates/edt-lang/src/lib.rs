@@ -11,6 +11,7 @@ mod checkers;
 pub mod faults;
 #[allow(dead_code, reason = "a build without a language does not use its part")]
 mod idioms;
+mod misplaced;
 pub mod outline;
 pub mod parse;
 pub mod preprocessor;

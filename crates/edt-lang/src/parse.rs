@@ -241,6 +241,16 @@ impl Parsed<'_> {
         self.prose_from(at).is_some()
     }
 
+    /// Whether the text has comments and nothing else.
+    #[must_use]
+    pub fn is_only_comments(&self) -> bool {
+        let root = self.tree.root_node();
+        let comments = self.language.comments;
+        let is_comment = |kind| comments.contains(&kind) || kind == "hash_bang_line";
+        root.named_child_count() > 0
+            && root.named_children(&mut root.walk()).all(|node| is_comment(node.kind()))
+    }
+
     /// Whether byte `at` is in a string or raw text that is not a comment.
     #[must_use]
     pub fn is_text(&self, at: usize) -> bool {
@@ -253,7 +263,8 @@ impl Parsed<'_> {
         self.covering(at, &[self.language.strings, self.language.comments])
     }
 
-    /// The start of the outermost node of these kinds that contains byte `at`.
+    /// The start of the outermost node of these kinds that contains byte `at`. A here-document
+    /// starts with the end of the line above: no sign of its own precedes its text.
     fn covering(&self, at: usize, kinds: &[&[&str]]) -> Option<usize> {
         let mut cursor = self.tree.walk();
         while cursor.goto_first_child_for_byte(at).is_some() {
@@ -262,7 +273,8 @@ impl Parsed<'_> {
                 return None;
             }
             if kinds.iter().any(|kinds| kinds.contains(&node.kind())) {
-                return Some(node.start_byte());
+                let above = usize::from(node.kind() == "heredoc_body");
+                return Some(node.start_byte() - above);
             }
         }
         None

@@ -282,6 +282,14 @@ mod tests {
         assert!(found_in("a.html", "<p>b</p>\n", plain).is_some());
     }
 
+    #[test]
+    fn a_here_document_may_begin_with_a_plus_sign() {
+        let text = "cat > a <<EOF\n+b-c\nd\nEOF\ne\n";
+        assert_eq!(found_in("a.sh", &text.replace("+b-c\n", ""), text), None);
+        let outside = "+b-c\ncat > a <<EOF\nd\nEOF\ne\n";
+        assert!(found_in("a.sh", &outside.replace("+b-c\n", ""), outside).is_some());
+    }
+
     fn found_in(path: &str, before: &str, after: &str) -> Option<Leftover> {
         let path = edt_types::RepoPath::parse(path.as_bytes()).unwrap();
         let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));

@@ -297,6 +297,45 @@ mod tests {
     }
 
     #[test]
+    fn a_command_of_a_shell_may_be_repeated() {
+        for line in ["cd ..", "json_select ..", "read -r line", "printf '\\n\\n'", "sleep 0.25"] {
+            let once = format!("f() {{\n  {line}\n}}\n");
+            assert_eq!(
+                found("a.sh", &once, &once.replace(line, &format!("{line}\n  {line}"))),
+                None
+            );
+        }
+        let once = "f() {\n  readonly a=1\n}\n";
+        let twice = once.replace("1\n", "1\n  readonly a=1\n");
+        assert!(found("a.sh", once, &twice).is_some());
+    }
+
+    #[test]
+    fn equal_elements_of_markup_may_occur_three_times() {
+        let cells = ["first", "second", "third", "fourth"]
+            .map(|n| format!("<td>The {n} cell of this long row</td>\n"));
+        let row = format!("<tr>\n{}</tr>\n", cells.concat());
+        let table = |rows: usize| format!("<table>\n{}</table>\n", row.repeat(rows));
+        let added = |text: &str| found("a.html", "<p>a</p>\n", text);
+        assert!(added(&table(2)).is_some());
+        for rows in 3..6 {
+            assert_eq!(added(&table(rows)), None, "{rows}");
+        }
+        assert_eq!(added(&(table(1) + &table(2))), None, "one is apart");
+        let lines = "| the first cell of all | the second cell of all |\n| the third cell | x |\n| the fourth cell of all | the fifth cell |\n";
+        assert!(found("a.md", "a\n", &lines.repeat(2)).is_some());
+        assert_eq!(found("a.md", "a\n", &lines.repeat(3)), None);
+    }
+
+    #[test]
+    fn a_test_may_repeat_a_check_with_an_order_to_the_compiler() {
+        let check = "// @ts-expect-error It fails.\ncheck.error(() => server.decorate('a', 'b', theFunction));\n";
+        assert_eq!(found("test/a.ts", "a();\n", &format!("a();\n{check}{check}")), None);
+        let check = check.replace("@ts-expect-error It", "It");
+        assert!(found("test/a.ts", "a();\n", &format!("a();\n{check}{check}")).is_some());
+    }
+
+    #[test]
     fn a_value_of_a_list_and_an_import_occur_once() {
         let list = |values: &str| format!("a = [\n{values}]\n");
         let value = "  \"Programming Language :: Python\",\n";

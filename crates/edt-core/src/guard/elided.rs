@@ -92,6 +92,7 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
         let dots = placeholder == Placeholder::Dots;
         if dots
             && (is_statement(subject, row)
+                || is_end_of_an_excerpt(subject, row)
                 || is_within_comment(subject, row)
                 || is_in_new_text(subject, row))
         {
@@ -112,6 +113,24 @@ fn is_statement(subject: &Subject<'_>, row: usize) -> bool {
     let fills_body =
         |tree: &Parsed<'_>| !tree.has_error() && !tree.is_prose(at) && tree.is_only_statement(at);
     matches!(subject.new_tree(), Some(Ok(tree)) if fills_body(tree))
+}
+
+/// Whether the dots are the first or last line of a fence in prose, and dots are at its other end,
+/// too: then the fence is an excerpt.
+fn is_end_of_an_excerpt(subject: &Subject<'_>, row: usize) -> bool {
+    let lines = subject.lines().texts().1;
+    let has = |row: Option<usize>, sign: &[u8]| {
+        row.and_then(|row| lines.get(row)).is_some_and(|line| line.trim_ascii().starts_with(sign))
+    };
+    let fence = |row: &usize| has(Some(*row), b"```");
+    let end = if fence(&(row + 1)) {
+        (0..row).rev().find(fence).map(|fence| fence + 1)
+    } else if has(row.checked_sub(1), b"```") {
+        (row + 1..lines.len()).find(fence).map(|fence| fence - 1)
+    } else {
+        None
+    };
+    subject.language().is_none() && end != Some(row) && has(end, b"...")
 }
 
 /// Whether the line continues an example of Python: `... ` below `>>> `, and says nothing about the
@@ -470,6 +489,21 @@ mod tests {
         for line in ["// greet [options] [arguments...]", "//     ^--- same as above"] {
             assert!(!found("a.go", code, &format!("package a\n{line}\n")), "{line}");
         }
+    }
+
+    #[test]
+    fn an_excerpt_in_markdown_has_dots_at_both_ends() {
+        let found = |after: &str| {
+            let path = edt_types::RepoPath::parse(b"a.md").unwrap();
+            let before = "a\nb\nc\nd\ne\n";
+            let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
+            let limit = std::time::Duration::from_secs(5);
+            detect(&Subject::new(&path, None, before, after, Vec::new(), limit)).is_some()
+        };
+        assert!(!found("x\n```\n...\ny = 1\n...\n```\n"));
+        assert!(found("x\n```\ny = 1\n...\n```\n"));
+        assert!(found("x\n```\n...\n```\n"));
+        assert!(found("x\n...\ny = 1\n...\n"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::check::{Guard, GuardContext, GuardOutput};
+use super::invisible::is_minified;
 use super::subject::Subject;
 use edt_lang::Stop;
 use edt_lang::bodies::{Body, Does};
@@ -38,7 +39,8 @@ impl Guard for HollowBody {
     fn rule(&self) -> &'static str {
         "A function with three lines or more would have a body that does nothing: empty, comments \
          only, `pass`, or a statement that says that it is not implemented. Lines that move \
-         elsewhere in the transaction are not lost."
+         elsewhere in the transaction are not lost. Functions that a program has minified may \
+         lose theirs."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
@@ -78,11 +80,15 @@ pub fn detect(subject: &Subject<'_>) -> Option<Hollow> {
     if stubs.is_empty() {
         return None;
     }
+    let rows = subject.lines().texts().1.len();
+    let is_bundle = (0..rows).any(|row| is_minified(subject, row));
+    let is_made =
+        |stub: &Body| is_minified(subject, stub.begins) || is_bundle && stub.name.len() <= 2;
     let Some(Ok(old)) = subject.old_tree() else { return None };
     let (before, after) = (old.bodies(None, &stop), new.bodies(None, &stop));
     let lost = subject.lost_lines();
     stubs.into_iter().take_while(|_| !subject.is_over()).find_map(|stub| {
-        let first = earlier(subject, &stub, &before, &after)?;
+        let first = earlier(subject, &stub, &before, &after).filter(|_| !is_made(&stub))?;
         let works = matches!(first.does, Does::Something(tokens) if tokens >= MIN_TOKENS);
         works.then(|| hollowed(subject, &stub, first, &lost)).flatten()
     })
@@ -131,7 +137,7 @@ fn hollowed(
 }
 
 /// A line without the marks of a comment around it.
-fn without_marks(line: &[u8]) -> &[u8] {
+pub(super) fn without_marks(line: &[u8]) -> &[u8] {
     let is_mark = |byte: &u8| byte.is_ascii_whitespace() || b"/*#".contains(byte);
     let from = line.iter().position(|byte| !is_mark(byte)).unwrap_or(line.len());
     line[from..].trim_ascii()
@@ -225,6 +231,21 @@ mod tests {
         assert_eq!(found("a.py", stub, "def f(a):\n    pass\n"), None);
         let moved = PYTHON.replace("def f", "def ff") + "\ndef f(a):\n    pass\n";
         assert_eq!(found("a.py", PYTHON, &moved), None);
+    }
+
+    #[test]
+    fn a_bundle_may_have_stubs() {
+        let long = format!("var u = \"{}\";\n", "b".repeat(1000));
+        let text = |name: &str, body: &str| format!("function {name}(a) {{{body}}}\n");
+        let body = "\n  var b = c(a, 1);\n  d(b, 2, 3);\n  e(b, 4, 5);\n  return b;\n";
+        let made = |name: &str, more: &str| {
+            found("a.js", &text(name, body), &(text(name, "") + more)).map(|(name, _)| name)
+        };
+        assert_eq!(made("f", ""), Some("f".to_owned()));
+        assert_eq!(made("f", &long), None);
+        assert_eq!(made("longer", &long), Some("longer".to_owned()));
+        let minified = text("longer", "").replace('\n', "") + &long;
+        assert_eq!(found("a.js", &text("longer", body), &minified), None);
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Invisible {
     pub character: char,
     /// How many there are in all.
     pub count: usize,
+    /// Whether it may hide something: not in a line that a program made, and not as an entire string.
+    pub hides: bool,
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -46,7 +48,8 @@ impl Guard for InvisibleCharacters {
         "Added lines have an invisible character that the file did not have: a control character, \
          a bidirectional control, a tag, a filler or one of no width. Emoji, and scripts that need \
          such characters, may have them. Control characters and a byte-order mark of a new file are a \
-         warning, and so is every such character in a line that a program made."
+         warning, and so is every such character in a line that a program made, and one without width \
+         that is an entire string."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
@@ -54,8 +57,8 @@ impl Guard for InvisibleCharacters {
         match &found {
             // A new file may have them on purpose. A file that had none gets them by mistake.
             Some(first)
-                if file.before.is_none()
-                    && (file.text().is_some_and(is_harmless) || is_minified(file, first.row)) =>
+                if !first.hides
+                    || file.before.is_none() && file.text().is_some_and(is_harmless) =>
             {
                 let message = explain(file, first).summary;
                 vec![GuardOutput::Noted { word: self.name(), message }]
@@ -65,8 +68,17 @@ impl Guard for InvisibleCharacters {
     }
 }
 
+/// Whether the character at `at` is an entire string and has no width, `content: "…"`: it splits no
+/// name, and nothing is hidden by it.
+fn is_entire_string(line: &str, at: usize, c: char) -> bool {
+    let quote = line[..at].chars().next_back().filter(|c| matches!(c, '"' | '\'' | '`'));
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}')
+        && quote.is_some()
+        && line[at + c.len_utf8()..].chars().next() == quote
+}
+
 /// Whether no human and no model writes such a line.
-fn is_minified(file: &Subject<'_>, row: usize) -> bool {
+pub(super) fn is_minified(file: &Subject<'_>, row: usize) -> bool {
     file.lines().texts().1.get(row).is_some_and(|line| line.len() > LONG_LINE)
 }
 
@@ -81,16 +93,29 @@ pub fn detect(subject: &Subject<'_>) -> Option<Invisible> {
     for (row, line) in subject.fresh_lines() {
         let Ok(text) = std::str::from_utf8(line) else { continue };
         let writing = Writing::of(text);
+        let minified = is_minified(subject, row);
+        // A tool that makes a file brings no terminal's escapes and no mark into one that has none.
+        let is_made = |at: usize, c: char| {
+            let mark = row == 0 && at == 0 && c == '\u{feff}';
+            minified && (subject.before.is_none() || !matches!(c, '\u{1b}' | '\u{9b}') && !mark)
+        };
         let mut brought = { text.char_indices() }
             .filter(|&(at, c)| writing.is_unexpected(at, c))
-            .map(|(_, c)| c)
-            .filter(|c| !known.get_or_init(|| invisible_in(subject.old_text())).contains(c));
-        let Some(character) = brought.next() else { continue };
-        if old_lines.get_or_init(|| lines_before(subject)).contains(inner(line)) {
+            .filter(|(_, c)| !known.get_or_init(|| invisible_in(subject.old_text())).contains(c))
+            .map(|(at, c)| (c, !is_made(at, c) && !is_entire_string(text, at, c)))
+            .peekable();
+        if brought.peek().is_none()
+            || old_lines.get_or_init(|| lines_before(subject)).contains(inner(line))
+        {
             continue;
         }
-        let first = Invisible { row, character, count: 0 };
-        found.get_or_insert(first).count += 1 + brought.count();
+        for (character, hides) in brought {
+            let count = found.as_ref().map_or(0, |found| found.count);
+            if found.as_ref().is_none_or(|found| hides && !found.hides) {
+                found = Some(Invisible { row, character, count, hides });
+            }
+            found.iter_mut().for_each(|found| found.count += 1);
+        }
     }
     found
 }
@@ -228,20 +253,22 @@ mod tests {
         assert_eq!(found(Some("a\u{200b}\n"), "a\u{200b}\nb\u{200c}\n"), Some((1, '\u{200c}', 1)));
     }
 
+    fn refuses_in(path: &str, before: Option<&str>, text: &str) -> Option<bool> {
+        let policy = crate::policy::Policy::of(None, None).unwrap();
+        let path = RepoPath::parse(path.as_bytes()).unwrap();
+        let (before, after) = (before.map(str::as_bytes), Some(text.as_bytes()));
+        let file = Subject::new(&path, None, before, after, Vec::new(), policy.time_limit);
+        let context = GuardContext { policy: &policy, site: None };
+        match InvisibleCharacters.check(&file, &context).remove(0) {
+            GuardOutput::Found { .. } => Some(true),
+            GuardOutput::Noted { .. } => Some(false),
+            _ => None,
+        }
+    }
+
     #[test]
     fn a_new_file_may_have_controls_and_a_byte_order_mark_with_a_warning() {
-        use crate::policy::Policy;
-        let (path, policy) = (RepoPath::parse(b"a").unwrap(), Policy::of(None, None).unwrap());
-        let refuses = |before: Option<&str>, text: &str| {
-            let (before, after) = (before.map(str::as_bytes), Some(text.as_bytes()));
-            let file = Subject::new(&path, None, before, after, Vec::new(), policy.time_limit);
-            let context = GuardContext { policy: &policy, site: None };
-            match InvisibleCharacters.check(&file, &context).remove(0) {
-                GuardOutput::Found { .. } => Some(true),
-                GuardOutput::Noted { .. } => Some(false),
-                _ => None,
-            }
-        };
+        let refuses = |before: Option<&str>, text: &str| refuses_in("a", before, text);
         for text in ["\u{feff}a\n", "a\u{1b}[0m\n", "\u{feff}a\u{8}\n"] {
             assert_eq!(refuses(None, text), Some(false), "{text:?}");
             assert_eq!(refuses(Some("a\n"), text), Some(true), "{text:?}");
@@ -250,6 +277,30 @@ mod tests {
             assert_eq!(refuses(None, text), Some(true), "{text:?}");
         }
         assert_eq!(refuses(None, "a\n"), None);
+    }
+
+    #[test]
+    fn what_a_program_made_and_a_value_of_no_width_are_a_warning() {
+        let long = format!("a=\"\u{180e}\";{}\n", "b();".repeat(300));
+        for (path, text) in [
+            ("a.js", long.as_str()),
+            ("a.css", "a { content: \"\u{200b}\"; }\n"),
+            ("a.js", "a.replace('\u{feff}', '')\n"),
+        ] {
+            assert_eq!(refuses_in(path, Some("x\n"), text), Some(false), "{text:?}");
+        }
+        for text in [
+            &format!("\u{feff}{}", long.replace('\u{180e}', "")),
+            &long.replace('\u{180e}', "\u{1b}[0m"),
+            &format!("{long}a\u{200b}b\n"),
+            &format!("a\u{200b}b\n{long}"),
+            "a { content: \"a\u{200b}\"; }\n",
+            "a = \"\u{202e}\"\n",
+            "a = \"\u{e0041}\"\n",
+            "a\u{200b} = \"\u{200b}\"\n",
+        ] {
+            assert_eq!(refuses_in("a.js", Some("x\n"), text), Some(true), "{text:?}");
+        }
     }
 
     #[test]

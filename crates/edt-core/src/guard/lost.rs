@@ -2,12 +2,13 @@
 //! not lose an import of what it still uses.
 
 use super::check::{Guard, GuardContext, GuardOutput};
+use super::hollow::without_marks;
 use super::imports;
 use super::subject::{Subject, count};
 use edt_types::text::{counted, line_count};
 use edt_types::{Code, Finding};
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The guard `lost_content`.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct LostContent;
 pub enum Loss {
     /// Everything.
     Everything,
+    /// All code. Comments stay.
+    Code,
     /// Nearly all of its lines. Others take their place, as if they belonged to another file.
     Replaced {
         /// Lines before and how many of them are kept.
@@ -39,6 +42,8 @@ pub enum Loss {
 
 /// A file of one line may become empty: a list that loses its last entry. A longer line is more.
 const MIN_BYTES: usize = 80;
+/// Fewer lines of code may become a comment.
+const MIN_CODE: usize = 5;
 /// A smaller file is rewritten as often as it is confused with another.
 const MIN_LINES: usize = 20;
 /// Of the old lines, at most this part is kept in a file that was replaced.
@@ -54,7 +59,8 @@ impl Guard for LostContent {
     }
 
     fn rule(&self) -> &'static str {
-        "A file of two lines, or of 80 bytes, would be empty. Warnings: of 20 lines or more, less than 5 % \
+        "A file of two lines, or of 80 bytes, would be empty. Code would lose five lines or more and have \
+         only comments, unless these are the lines. Warnings: of 20 lines or more, less than 5 % \
          would be kept; code would lose its last items, 15 % of its lines or more; code would \
          lose an import and still use its name. What moves to another file of the same \
          transaction is not lost."
@@ -67,7 +73,9 @@ impl Guard for LostContent {
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
         match file.within_limit(|| detect(file)) {
-            Ok(Some(Loss::Everything)) => GuardOutput::of(self.name(), Some(explain(file))),
+            Ok(Some(loss @ (Loss::Everything | Loss::Code))) => {
+                GuardOutput::of(self.name(), Some(explain(file, &loss)))
+            }
             Ok(Some(loss)) => {
                 vec![GuardOutput::Noted { word: self.name(), message: warn(file, &loss) }]
             }
@@ -98,7 +106,11 @@ pub fn detect(subject: &Subject<'_>) -> Option<Loss> {
     }
     let old = subject.lines().texts().0.len();
     // Blank lines are never lost, so only half of all lines may be in the difference.
-    let loss = if removed * 2 >= old { replaced(subject) } else { None };
+    let loss = if removed * 2 >= old {
+        loses_code(subject).then_some(Loss::Code).or_else(|| replaced(subject))
+    } else {
+        None
+    };
     loss.or_else(|| tail(subject))
         .or_else(|| imports::lost(subject).map(|name| Loss::Import { name }))
 }
@@ -106,6 +118,21 @@ pub fn detect(subject: &Subject<'_>) -> Option<Loss> {
 fn is_empty(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     text.iter().all(u8::is_ascii_whitespace)
+}
+
+/// Whether the file loses its code and keeps only comments. Code that is commented out is not lost.
+fn loses_code(subject: &Subject<'_>) -> bool {
+    if !matches!(subject.new_tree(), Some(Ok(tree)) if tree.is_only_comments())
+        || !matches!(subject.old_tree(), Some(Ok(tree)) if !tree.is_only_comments())
+    {
+        return false;
+    }
+    let comments: HashSet<&[u8]> =
+        subject.lines().texts().1.iter().map(|line| without_marks(line)).collect();
+    let lost = subject.lost_lines();
+    let gone = lost.iter().filter(|(line, _)| !comments.contains(without_marks(line)));
+    let gone: i64 = gone.map(|(_, times)| times).sum();
+    usize::try_from(gone).is_ok_and(|gone| gone >= MIN_CODE)
 }
 
 fn replaced(subject: &Subject<'_>) -> Option<Loss> {
@@ -153,7 +180,7 @@ fn last_filled(lines: &[&[u8]]) -> usize {
 fn warn(subject: &Subject<'_>, loss: &Loss) -> String {
     let path = subject.path;
     match loss {
-        Loss::Everything => explain(subject).summary,
+        Loss::Everything | Loss::Code => explain(subject, loss).summary,
         Loss::Replaced { lines: (before, kept) } => format!(
             "{path} would keep {kept} of {}. Was the content meant for another file?",
             counted(*before, "line")
@@ -169,16 +196,17 @@ fn warn(subject: &Subject<'_>, loss: &Loss) -> String {
     }
 }
 
-fn explain(subject: &Subject<'_>) -> Finding {
+fn explain(subject: &Subject<'_>, loss: &Loss) -> Finding {
+    let state = if *loss == Loss::Code { "have only comments" } else { "be empty" };
     let path = subject.path;
     let before = subject.old_text();
     Finding::new(
         Code::LostContent,
-        format!("{path} has {} and would be empty.", counted(line_count(before), "line")),
+        format!("{path} has {} and would {state}.", counted(line_count(before), "line")),
         "Send the complete content, or remove the file with mode \"delete\".",
     )
     .nothing_changed()
-    .or_override("If it really should be empty, repeat with allow: [\"lost_content\"].")
+    .or_override(format!("If it really should {state}, repeat with allow: [\"lost_content\"]."))
     .at(path)
     .with("bytes_before", before.len())
     .with("bytes_after", subject.after.unwrap_or_default().len())
@@ -210,6 +238,40 @@ mod tests {
             assert_eq!(found("a.txt", "\n\n", after), None, "{after:?}");
         }
         assert_eq!(found("a.txt", "x\ny\n", "y\n"), None);
+    }
+
+    #[test]
+    fn code_may_not_be_cut_to_its_comments() {
+        for (path, comment) in [
+            ("a.py", "# A.\n"),
+            ("a.sh", "#!/bin/sh\n# A.\n"),
+            ("a.rs", "//! A.\n"),
+            ("a.js", "#!/usr/bin/env node\n/* A. */\n"),
+            ("a.css", "/* A. */\n"),
+            ("a.yml", "# A.\n"),
+            ("a.toml", "# A.\n"),
+            ("Makefile", "# A.\n"),
+            ("a.c", "// A.\n"),
+            ("a.html", "<!-- A. -->\n"),
+        ] {
+            let code = |lines: i32, mark: &str| -> String {
+                let line = |n| match path {
+                    "a.css" => format!("{mark}.a{n} {{ b: c{n} }}\n"),
+                    "a.yml" => format!("{mark}a{n}: b{n}\n"),
+                    "a.rs" => format!("{mark}fn a{n}() {{}}\n"),
+                    "a.c" => format!("{mark}int a{n};\n"),
+                    "a.html" => format!("{mark}<p>a{n}</p>\n"),
+                    _ => format!("{mark}a{n} = {n}\n"),
+                };
+                comment.to_owned() + &(0..lines).map(line).collect::<String>()
+            };
+            assert_eq!(found(path, &code(5, ""), comment), Some(Loss::Code), "{path}");
+            assert_eq!(found(path, &code(4, ""), comment), None, "{path}");
+            assert_eq!(found(path, comment, comment), None, "{path}");
+            if ["a.py", "a.sh", "a.yml"].contains(&path) {
+                assert_eq!(found(path, &code(5, ""), &code(5, "# ")), None, "{path}");
+            }
+        }
     }
 
     #[test]
@@ -250,6 +312,8 @@ mod tests {
         let path = RepoPath::parse(b"a.txt").unwrap();
         let limit = Duration::from_secs(1);
         let file = Subject::new(&path, None, Some(b"x\ny\n"), Some(b""), Vec::new(), limit);
-        assert_eq!(explain(&file).summary, "a.txt has 2 lines and would be empty.");
+        let of = |loss| explain(&file, &loss).summary;
+        assert_eq!(of(Loss::Everything), "a.txt has 2 lines and would be empty.");
+        assert_eq!(of(Loss::Code), "a.txt has 2 lines and would have only comments.");
     }
 }

@@ -142,7 +142,7 @@ impl<'s> Window<'s> {
                     if !self.is_suspicious(pair, subject, tree, test) {
                         continue;
                     }
-                    if !self.existed_before(pair, subject) {
+                    if !self.is_expected(pair, subject) {
                         return Some((
                             self.span(pair.first, length),
                             self.span(pair.second, length),
@@ -209,7 +209,9 @@ impl<'s> Window<'s> {
             if recipe || tree.is_prose(at) && !tree.is_text(at) {
                 return false;
             }
-            let idle = is_idempotent(line) && !(test && sets_a_member(line));
+            let shell = subject.language().is_some_and(|language| language.name == "bash");
+            let idle =
+                is_idempotent(line) && !(test && sets_a_member(line)) && !(shell && advances(line));
             let call = weight >= MIN_WEIGHT.call && !test && is_unlikely_to_repeat(line);
             return (idle || call) && starts(first) && starts(second);
         }
@@ -242,14 +244,18 @@ impl<'s> Window<'s> {
     }
 
     /// Whether a run of a test only calls and asserts: a test may repeat both to check a state.
+    /// The orders of TypeScript in comments do not count.
     fn calls_and_asserts(&self, pair: Pair) -> bool {
         let run = pair.second..pair.second + pair.length;
-        let lines = || run.clone().map(|at| self.lines[self.rows[at]]);
+        let is_order = |line: &&[u8]| line.trim_ascii_start().starts_with(b"// @ts-");
+        let lines =
+            || run.clone().map(|at| self.lines[self.rows[at]]).filter(|line| !is_order(line));
         lines().all(is_call) && lines().any(|line| !is_unlikely_to_repeat(line))
     }
 
-    /// Whether the old text had the run twice in a row. Blank lines are ignored.
-    fn existed_before(&self, pair: Pair, subject: &'s Subject<'_>) -> bool {
+    /// Whether the old text had the run twice in a row, or, in markup and prose, the new one has each
+    /// of its lines three times: rows, cells and paragraphs repeat. Blank lines are ignored.
+    fn is_expected(&self, pair: Pair, subject: &'s Subject<'_>) -> bool {
         let copy: Vec<&[u8]> = self.rows[pair.second..pair.second + pair.length]
             .iter()
             .map(|row| self.lines[*row].trim_ascii_end())
@@ -258,9 +264,14 @@ impl<'s> Window<'s> {
             let old = subject.lines().texts().0.iter().copied();
             old.map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty()).collect()
         });
+        let often = |line: &&[u8]| {
+            self.lines.iter().filter(|other| other.trim_ascii_end() == *line).nth(2).is_some()
+        };
         old_lines
             .windows(pair.length * 2)
             .any(|window| window[..pair.length] == copy && window[pair.length..] == copy)
+            || subject.language().is_none_or(|language| language.markup && !language.exact)
+                && copy.iter().all(often)
     }
 
     fn span(&self, at: usize, length: usize) -> Range<usize> {
@@ -317,6 +328,21 @@ fn is_call(line: &[u8]) -> bool {
     let path = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:>!*&-@$?\"'".contains(byte);
     let end = line.iter().position(|byte| !path(byte)).unwrap_or(line.len());
     end == line.len() || matches!(line[end], b'(' | b'[' | b';' | b',' | b'{' | b'}')
+}
+
+/// Whether a command of a shell has another effect each time: it moves, reads, waits, or prints
+/// empty lines.
+fn advances(line: &[u8]) -> bool {
+    const COMMANDS: [&[u8]; 7] = [b"cd", b"popd", b"pushd", b"read", b"shift", b"sleep", b"tput"];
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    words.next().is_some_and(|word| COMMANDS.contains(&word))
+        || words.any(|word| word == b"..")
+        || line.trim_ascii().strip_prefix(b"printf ").is_some_and(|text| {
+            text.split(|byte| *byte == b'\\').all(|part| {
+                let part = part.strip_prefix(b"n").unwrap_or(part);
+                !part.iter().any(u8::is_ascii_alphanumeric)
+            })
+        })
 }
 
 /// Whether a line assigns to a member, which may call a setter.

@@ -6,7 +6,7 @@ pub(super) fn begins_test(language: &str, line: &[u8]) -> bool {
         "python" => &["def test", "async def test"],
         "go" => &["func Test", "func Fuzz"],
         "rust" => &["#[test]", "#[rstest", "#[test_case", "#[wasm_bindgen_test"],
-        "javascript" | "typescript" | "tsx" => {
+        _ if is_ecma(language) => {
             &["it(", "test(", "it.", "test.", "xit(", "fit(", "specify(", "Deno.test("]
         }
         "java" => &["@Test", "@ParameterizedTest", "public void test"],
@@ -20,12 +20,52 @@ pub(super) fn begins_test(language: &str, line: &[u8]) -> bool {
         let end = name.iter().position(|byte| b"(]".contains(byte)).unwrap_or_default();
         name[..end].ends_with(b"::test")
     };
-    if language == "rust" && is_scoped() {
+    if language == "rust" && is_scoped() || is_ecma(language) && is_member_test(line) {
         return true;
     }
     let word = line.strip_prefix(b"@Test").and_then(<[u8]>::first);
     !word.is_some_and(u8::is_ascii_alphanumeric)
         && begins.iter().any(|word| line.starts_with(word.as_bytes()))
+}
+
+fn is_ecma(language: &str) -> bool {
+    matches!(language, "javascript" | "typescript" | "tsx")
+}
+
+/// Whether a line begins a test of a framework by its name: `QUnit.test("a"`, `await t.test("a"`.
+fn is_member_test(line: &[u8]) -> bool {
+    let call = line.strip_prefix(b"await ").unwrap_or(line);
+    let name = call.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let title = call[name..].strip_prefix(b".test(").and_then(<[u8]>::first);
+    name > 0 && title.is_some_and(|byte| QUOTES.contains(byte))
+}
+
+const QUOTES: [u8; 3] = *b"'\"`";
+
+/// The first string of a line of code.
+pub(super) fn title(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii_start();
+    let comment = [&b"//"[..], b"/*", b"*", b"#"].iter().any(|mark| line.starts_with(mark));
+    let open = line.iter().position(|byte| QUOTES.contains(byte)).filter(|_| !comment)?;
+    let inside = &line[open + 1..];
+    Some(&inside[..inside.iter().position(|byte| *byte == line[open])?])
+}
+
+/// Whether a line begins a test whose title is computed, as in a loop: `it("a " + b, …)`.
+fn has_computed_title(language: &str, line: &[u8]) -> bool {
+    if !is_ecma(language) || !begins_test(language, line) {
+        return false;
+    }
+    let open = memchr::memchr(b'(', line).map_or(line.len(), |open| open + 1);
+    let rest = &line[open..];
+    let has = |sign: &[u8]| memchr::memmem::find(rest, sign).is_some();
+    match (rest.first(), title(rest)) {
+        (Some(b'`'), _) => has(b"${"),
+        (Some(b'\'' | b'"'), Some(title)) => {
+            rest[title.len() + 2..].trim_ascii_start().starts_with(b"+")
+        }
+        (first, _) => first.is_some_and(u8::is_ascii_alphabetic) && has(b","),
+    }
 }
 
 /// How many tests the lines begin. A test of `JUnit` has an annotation, a name, or both.
@@ -53,6 +93,7 @@ pub(super) fn repeats_test(language: &str, line: &[u8]) -> bool {
         _ => &[],
     };
     signs.iter().any(|sign| memchr::memmem::find(line, sign.as_bytes()).is_some())
+        || has_computed_title(language, line)
 }
 
 /// Where a line skips a test.
@@ -161,6 +202,8 @@ mod tests {
             ("go", "func TestA(t *testing.T) {\n"),
             ("rust", "    #[test]\n"),
             ("javascript", "  it('works', () => {\n"),
+            ("javascript", "QUnit.test(\"works\", function(assert) {\n"),
+            ("typescript", "  await t.test('works', async (t) => {\n"),
             ("java", "  @Test\n"),
             ("java", "  @Test(expected = A.class)\n"),
             ("java", "  @Test public void a() {\n"),
@@ -171,6 +214,8 @@ mod tests {
         for (language, line) in [
             ("python", "# def test_a(self):\n"),
             ("java", "  @TestOnly\n"),
+            ("javascript", "  /a/.test('works');\n"),
+            ("javascript", "if (pattern.test('works')) {\n"),
             ("go", "func TestHelper\n"),
             ("json", "test(\n"),
         ] {

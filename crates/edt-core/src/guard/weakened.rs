@@ -3,7 +3,7 @@
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
 use super::test_lines::{
-    Skip, asserts, asserts_nothing, begins_test, number_of_tests, repeats_test, skips,
+    Skip, asserts, asserts_nothing, begins_test, number_of_tests, repeats_test, skips, title,
 };
 use edt_types::text::visible;
 use edt_types::{Code, Finding};
@@ -106,8 +106,12 @@ pub fn detect(subject: &Subject<'_>) -> Option<Weakening> {
         let (before, after) = (number_of_tests(language, old), number_of_tests(language, new));
         if before >= MIN_TESTS && after * 2 <= before {
             let lost = subject.lost_lines();
-            let gone: i64 =
-                lost.iter().filter(|(line, _)| is_test(line)).map(|(_, times)| times).sum();
+            // A test whose title stays is made in another way.
+            let kept: HashSet<&[u8]> =
+                subject.fresh_lines().filter_map(|(_, line)| title(line)).collect();
+            let stays = |line: &&[u8]| title(line).is_some_and(|title| kept.contains(title));
+            let gone = lost.iter().filter(|(line, _)| is_test(line) && !stays(line));
+            let gone: i64 = gone.map(|(_, times)| times).sum();
             if usize::try_from(gone).unwrap_or_default() * 2 >= before {
                 let tests = (before, after);
                 return Some(match reason(subject, language) {
@@ -316,6 +320,24 @@ mod tests {
             let found = found("a.test.ts", &script("it"), &script(name));
             assert_eq!(found.is_some(), name == "it.skip", "{name}");
             assert!(!matches!(found, Some(Weakening::Removed { .. })), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_test_may_be_made_in_another_way() {
+        let one = |made: &str, n| format!("{made}\"does {n}\", () => {{\n  f({n});\n}});\n");
+        let all = |made: &str| (0..5).map(|n| one(made, n)).collect::<String>();
+        let found = |after: &str| found("a.test.js", &all("it("), after);
+        for made in ["QUnit.test(", "check(f, "] {
+            assert_eq!(found(&all(made)), None, "{made}");
+        }
+        for made in ["// it(", "#("] {
+            assert!(matches!(found(&all(made)), Some(Weakening::Removed { .. })), "{made}");
+        }
+        for made in ["it('does ' + n, ", "test(`does ${n}`, ", "it(n, "] {
+            let looped = format!("for (const n of all) {{\n  {made}() => f(n));\n}}\n");
+            let reduced = Weakening::Reduced { tests: (5, 1), reason: Reason::Table };
+            assert_eq!(found(&looped), Some(reduced), "{made}");
         }
     }
 

@@ -1,6 +1,8 @@
 //! Idioms of C and C++: macros, and types where the grammars expect values.
 
-use super::c_words::{formats, hints, registers, sections, wrapped_strings};
+use super::c_words::{
+    definitions, formats, hints, registers, sections, strings_of_macros, wrapped_strings,
+};
 use super::{LONGEST, blank_out, blanks, closing, is_word, name_over, word_length};
 
 /// Words that begin a type, wherever they are.
@@ -38,18 +40,22 @@ const TYPE_WORDS: [&[u8]; 15] = [
 /// * `signals:` and `slots` of Qt, formats such as `PRIi64` behind a string, the `...` of
 ///   `using A::operator()...;`, the hint of `if unlikely(a)`, and the register of
 ///   `register int a asm ("a0");`. They become blank.
-/// * strings in a macro behind others in it, `L("a") L("b")`. They become blank.
+/// * strings in a macro behind others in it, `L("a") L("b")`, and macros that make a string before
+///   another one, `xstr(A) "b"`. They become blank.
+/// * definitions by a macro, `static A_B(c, d)`, alone on their line. They become blank.
 pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut text = text.to_vec();
     directives(&mut text, expired)?;
     instantiations(&mut text, expired)?;
     let text = &text[..];
     let mut out = attributes(text, expired)?;
+    definitions(text, &mut out, expired)?;
     qualifiers(text, &mut out, expired)?;
     type_arguments(text, &mut out, expired)?;
     default_arguments(text, &mut out, expired)?;
     members(text, &mut out, expired)?;
     wrapped_strings(text, &mut out, expired)?;
+    strings_of_macros(text, &mut out, expired)?;
     sections(text, &mut out, expired)?;
     formats(text, &mut out, expired)?;
     hints(text, &mut out, expired)?;
@@ -106,10 +112,17 @@ pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>>
         if expired() {
             return None;
         }
-        // `new const T*[n]`
+        // `new const T*[n]`, `new(std::nothrow) T*[n]`
         let type_part = |byte: &&u8| is_word(**byte) || matches!(**byte, b':' | b' ' | b'*');
         let start = at - text[..at].iter().rev().take(LONGEST).take_while(type_part).count();
-        if text[start..at].trim_ascii_start().starts_with(b"new ")
+        let before = &text[..start];
+        let placed = before.ends_with(b")")
+            && memchr::memrchr(b'(', before).is_some_and(|open| {
+                let word = before[..open].trim_ascii_end().strip_suffix(b"new");
+                word.is_some_and(|before| before.last().is_none_or(|byte| !is_word(*byte)))
+            });
+        if placed
+            || text[start..at].trim_ascii_start().starts_with(b"new ")
             || memchr::memmem::find(&text[start..at], b" new ").is_some()
         {
             out[at] = b' ';
@@ -182,8 +195,8 @@ fn instantiations(text: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
 /// Blanks a macro in small letters at the start of a line, before a word that begins a type:
 /// `local int x;`.
 fn qualifiers(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
-    const NO_QUALIFIER: [&[u8]; 8] =
-        [b"operator", b"new", b"delete", b"return", b"case", b"else", b"goto", b"typedef"];
+    const NO_QUALIFIER: [&[u8]; 9] =
+        [b"operator", b"new", b"delete", b"return", b"case", b"else", b"goto", b"typedef", b"asm"];
     let mut start = 0;
     for line in text.split_inclusive(|&byte| byte == b'\n') {
         if expired() {
@@ -221,7 +234,6 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
         at = start + word;
         let inside = start > 0 && is_word(text[start - 1]);
         let reserved = text[start..].starts_with(b"__");
-        let builtin = reserved && text.get(at) == Some(&b'(');
         // `int f OF((int a));`
         let prototype = word == 2 && text[at..].trim_ascii_start().starts_with(b"((");
         let capitals =
@@ -229,7 +241,7 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
         if inside || !(capitals || reserved) {
             continue;
         }
-        let end = arguments_end(text, at);
+        let end = arguments_end(text, start, at);
         let rest = &text[end..];
         let blank = blanks(rest);
         let next = rest.get(blank);
@@ -246,6 +258,7 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
         let operand =
             text[..start].trim_ascii_end().last().is_some_and(|byte| b"?=|&+".contains(byte));
         let alone = first && !operand && next.is_none_or(|&byte| byte == b'\n');
+        let builtin = reserved && end > at;
         // `A::~A() NOEXCEPT = default;`
         let defaulted =
             text[..start].trim_ascii_end().ends_with(b")") && is_defaulted(&rest[blank..]);
@@ -344,7 +357,8 @@ fn type_arguments(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Op
             return None;
         }
         let called = text[..at].last().is_some_and(|byte| is_word(*byte));
-        if text[at] == b'(' && !called {
+        // The arguments of an attribute are blank already.
+        if text[at] == b'(' && !called || out[at] == b' ' {
             continue;
         }
         let start = at + 1 + blanks(&text[at + 1..]);
@@ -424,7 +438,7 @@ fn members(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()
             return None;
         }
         let before = &text[..star];
-        let name = text.get(star + 1).is_some_and(|&byte| is_word(byte));
+        let name = text.get(star + 1).is_some_and(|&byte| is_word(byte) || byte == b'(');
         if before.ends_with(b"::") {
             let start = qualified_start(before);
             out[start..star].fill(b' ');
@@ -455,10 +469,13 @@ fn qualified_start(text: &[u8]) -> usize {
     at
 }
 
-/// Where the arguments that begin at `at` end, if any do.
-fn arguments_end(text: &[u8], at: usize) -> usize {
-    match text.get(at) {
-        Some(b'(') => closing(text, at).map_or(at, |end| end + 1),
+/// Where the arguments of the word from `start` to `at` end, if it has any. Those of an attribute may
+/// be apart: `int a __attribute__ ((unused));`.
+fn arguments_end(text: &[u8], start: usize, at: usize) -> usize {
+    let apart = text[start..].starts_with(b"__attribute");
+    let open = at + if apart { blanks(&text[at..]) } else { 0 };
+    match text.get(open) {
+        Some(b'(') => closing(text, open).map_or(at, |end| end + 1),
         _ => at,
     }
 }

@@ -1,7 +1,7 @@
 //! Words of C and C++ that a macro or a library defines: around strings, behind them, and in the
 //! sections of a class.
 
-use super::{blank_out, closing, is_word, word_length};
+use super::{blank_out, blanks, closing, is_word, word_length};
 
 /// Blanks `signals:` and `slots` of Qt.
 pub(super) fn sections(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
@@ -15,6 +15,32 @@ pub(super) fn sections(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) 
             let before = text[line..at].trim_ascii();
             if before.is_empty() || [&b"public"[..], b"private", b"protected"].contains(&before) {
                 blank_out(&mut out[at..at + blank]);
+            }
+        }
+    }
+    Some(())
+}
+
+/// Blanks definitions by a macro, `static A_B(c, struct d)`, that are alone on their line. A block
+/// below belongs to a function.
+pub(super) fn definitions(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    for sign in [&b"\nstatic "[..], b"\ninline "] {
+        for at in memchr::memmem::find_iter(text, sign) {
+            if expired() {
+                return None;
+            }
+            let rest = &text[at + sign.len()..];
+            let rest = rest.strip_prefix(b"inline ").unwrap_or(rest);
+            let name = word_length(rest);
+            let open = text.len() - rest.len() + name;
+            let small = rest[..name].iter().any(u8::is_ascii_lowercase);
+            if name == 0 || small || text.get(open) != Some(&b'(') {
+                continue;
+            }
+            let Some(end) = closing(text, open) else { continue };
+            let below = &text[end + 1..];
+            if below[blanks(below)..].starts_with(b"\n") && !below.trim_ascii().starts_with(b"{") {
+                blank_out(&mut out[at..=end]);
             }
         }
     }
@@ -57,14 +83,18 @@ pub(super) fn hints(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> 
 
 /// Blanks the register that a variable names, `register int a asm ("a0") = 1;`.
 pub(super) fn registers(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
-    for at in memchr::memmem::find_iter(text, b" asm (\"") {
+    for at in memchr::memmem::find_iter(text, b" asm") {
         if expired() {
             return None;
         }
         let line = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
-        let open = at + b" asm ".len();
+        let open = at + b" asm".len() + blanks(&text[at + b" asm".len()..]);
+        if text.get(open) != Some(&b'(') {
+            continue;
+        }
         let Some(end) = closing(text, open) else { continue };
-        let is_name = text[open + 2..end].strip_suffix(b"\"").is_some_and(|name| {
+        let string = text[open + 1..end].strip_prefix(b"\"");
+        let is_name = string.and_then(|string| string.strip_suffix(b"\"")).is_some_and(|name| {
             let name = name.strip_prefix(b"%").unwrap_or(name);
             !name.is_empty() && name.iter().all(|byte| is_word(*byte))
         });
@@ -73,6 +103,31 @@ pub(super) fn registers(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool)
             && matches!(text[end + 1..].trim_ascii_start().first(), Some(b'=' | b';'))
         {
             blank_out(&mut out[at..=end]);
+        }
+    }
+    Some(())
+}
+
+/// Blanks macros that make a string of their argument and precede another string: `xstr(A) "b"`.
+/// The name of one in small letters ends with `str`, and its argument is in capitals: a call may
+/// have lost its comma.
+pub(super) fn strings_of_macros(
+    text: &[u8],
+    out: &mut [u8],
+    expired: &dyn Fn() -> bool,
+) -> Option<()> {
+    for quote in memchr::memchr_iter(b'"', text) {
+        if expired() {
+            return None;
+        }
+        let Some(call) = text[..quote].trim_ascii_end().strip_suffix(b")") else { continue };
+        let argument = call.iter().rev().take_while(|byte| is_word(**byte)).count();
+        let (call, argument) = call.split_at(call.len() - argument);
+        let Some(before) = call.strip_suffix(b"(") else { continue };
+        let name = before.iter().rev().take_while(|byte| is_word(**byte)).count();
+        let start = before.len() - name;
+        if before.ends_with(b"str") && !argument.iter().any(u8::is_ascii_lowercase) {
+            blank_out(&mut out[start..=call.len() + argument.len()]);
         }
     }
     Some(())

@@ -114,7 +114,9 @@ mod tests {
         let text = "a = ${b} <in T> class=\"c\", } X_Y z; 1e+9\n, ] for a do b | c /* d */ \
                     \"\\\" //\n <\n X(struct a *) decltype(a,\nb) ->operator+ (new T*[3]) export \
                     type * as if A_B (c) int A::*d = &A::d; EV_CPP(extern \"C\" {) <out Y, > \
-                    try! safe fn\nexec a\ntype A[B=c, D=[e]]\n{f=\"\\x41\",\n'g'.h={}, } <?xml a ?> <![CDATA[\nb]]> coproc a {\nimport defer * as b f<<S>(a)\n in(a): b /* c";
+                    try! safe fn\nexec a\ntype A[B=c, D=[e]]\n{f=\"\\x41\",\n'g'.h={}, } <?xml a ?> <![CDATA[\nb]]> coproc a {\n! { \\> a=`\nb` \">\" c\nimport \
+                    defer * as b f<<S>(a)\n in(a): b /* c \
+                    __attribute__ ((a)) x->*( .*(\nstatic A_B(c)\nregister a asm(\"b\") new(a) T*[ xstr(A) \"b\"";
         let lines = |text: &[u8]| memchr::memchr_iter(b'\n', text).collect::<Vec<_>>();
         for (from, to) in
             (0..text.len()).flat_map(|from| (from..=text.len()).map(move |to| (from, to)))

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{LONGEST, blanks, closing, word_length};
+use super::{LONGEST, blank_out, blanks, closing, word_length};
 
 /// Words that are not the name of a command.
 const KEYWORDS: [&[u8]; 14] = [
@@ -14,7 +14,9 @@ const KEYWORDS: [&[u8]; 14] = [
 /// * expansions, `${…}` and `$((…))`, by names, and extended patterns, such as `!(a|b)`, by words.
 /// * `for NAME do` by `for NAME;do`.
 /// * the sign `<<<`, behind whose word further arguments may follow, by blanks.
-/// * escaped parentheses of `test` by blanks.
+/// * escaped parentheses of `test`, and the `!` before a group, by blanks.
+/// * `\>`, `">"` and their like between operands of `test` by another comparison.
+/// * the backticks of an assignment whose command begins below, by blanks.
 /// * `coproc`, with the name of the coprocess, by blanks.
 /// * the bars of pipelines by blanks: many of them in nested conditions exceed what the parser
 ///   follows.
@@ -65,6 +67,19 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
             out[at..at + 2].fill(b' ');
         }
     }
+    for sign in [&b" \\> "[..], b" \\< ", b" \">\" ", b" \"<\" ", b" '>' ", b" '<' "] {
+        for at in memchr::memmem::find_iter(text, sign) {
+            blank_out(&mut out[at + 1..at + sign.len()]);
+            out[at + 1..at + 3].copy_from_slice(b"!=");
+        }
+    }
+    for at in memchr::memmem::find_iter(text, b"! {") {
+        let alone = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
+        if alone(text[..at].last()) && alone(text.get(at + 3)) {
+            out[at] = b' ';
+        }
+    }
+    substitutions(text, &mut out, expired)?;
     for at in memchr::memmem::find_iter(text, b"<<< ") {
         out[at..at + 3].fill(b' ');
     }
@@ -85,6 +100,25 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
         start += line.len();
     }
     Some(out)
+}
+
+/// Blanks the backticks of an assignment whose first one ends its line.
+fn substitutions(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    for sign in [&b"=`\n"[..], b"=\"`\n"] {
+        for at in memchr::memmem::find_iter(text, sign) {
+            if expired() {
+                return None;
+            }
+            let open = at + sign.len() - 2;
+            let inside = &text[open + 1..text.len().min(open + LONGEST)];
+            let mut ticks = memchr::memchr_iter(b'`', inside);
+            if let Some(end) = ticks.find(|&tick| !inside[..tick].ends_with(b"\\")) {
+                out[open] = b' ';
+                out[open + 1 + end] = b' ';
+            }
+        }
+    }
+    Some(())
 }
 
 /// Where the expansion `${` whose content begins at `at` ends: braces alone do not nest in it.
@@ -207,6 +241,23 @@ mod tests {
     #[test]
     fn escaped_parentheses_become_blank() {
         assert_eq!(rewritten(expansions, "[ a -a \\( b \\) ]\n"), "[ a -a    b    ]\n");
+    }
+
+    #[test]
+    fn comparisons_and_the_sign_of_a_group_are_rewritten() {
+        let text = "! { a; } && [ b \\> c ] || [ d \">\" e ] || [ f '<' g ]\n";
+        let plain = "  { a; } && [ b != c ] || [ d !=  e ] || [ f !=  g ]\n";
+        assert_eq!(rewritten(expansions, text), plain);
+        for other in ["a! { b; }\n", "!{ a; }\n", "! {a; }\n", "echo \\>a \">\"\n"] {
+            assert_eq!(rewritten(expansions, other), other);
+        }
+    }
+
+    #[test]
+    fn backticks_over_lines_become_blank() {
+        let text = "# don`t\na=`b`\nc=`\n  d \\` |\n  e`\nf `\n  g`\n";
+        let blank = "# don`t\na=`b`\nc= \n  d \\` |\n  e \nf `\n  g`\n";
+        assert_eq!(rewritten(expansions, text), blank);
     }
 
     #[test]

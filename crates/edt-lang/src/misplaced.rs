@@ -1,0 +1,110 @@
+//! What a grammar allows anywhere and its language only in some places.
+
+use tree_sitter::Node;
+
+use super::parse::Parsed;
+use super::visit::visit;
+
+/// A node at a wrong place, and what is wrong, as a noun phrase.
+type Misplaced<'t> = (Node<'t>, &'static str);
+
+impl Parsed<'_> {
+    /// Every such node, in text order; those found so far when the time is over.
+    pub(super) fn misplaced(&self, expired: &dyn Fn() -> bool) -> Vec<Misplaced<'_>> {
+        match self.language().name {
+            "go" => self.without_package().into_iter().collect(),
+            "java" => self.late_imports(expired),
+            "python" => self.outside_functions(expired),
+            "rust" => self.lone_doc_comments(expired),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What a Go file begins with in place of its package.
+    fn without_package(&self) -> Option<Misplaced<'_>> {
+        let root = self.tree.root_node();
+        let comments = self.language().comments;
+        let first =
+            root.named_children(&mut root.walk()).find(|one| !comments.contains(&one.kind()));
+        let is_wrong = |node: &Node<'_>| node.kind() != "package_clause" && !node.is_error();
+        let found = first.map_or_else(|| root.named_child(0), |first| Some(first).filter(is_wrong));
+        found.map(|node| (node, "a file without its package clause"))
+    }
+
+    /// The imports of Java in a body or behind a type.
+    fn late_imports(&self, expired: &dyn Fn() -> bool) -> Vec<Misplaced<'_>> {
+        const IMPORT: &str = "import_declaration";
+        let root = self.tree.root_node();
+        let mut found = Vec::new();
+        for at in memchr::memmem::find_iter(self.text, b"import ") {
+            let line = memchr::memrchr(b'\n', &self.text[..at]).map_or(0, |end| end + 1);
+            if expired() || !self.text[line..at].trim_ascii().is_empty() {
+                continue;
+            }
+            let word = root.descendant_for_byte_range(at, at + 1);
+            let import = word.and_then(|word| word.parent()).filter(|node| node.kind() == IMPORT);
+            let Some(import) = import else { continue };
+            let above = import.prev_named_sibling().map_or("", |node| node.kind());
+            // An error above may have ended the type too early.
+            let behind = above.ends_with("_declaration")
+                && ![IMPORT, "package_declaration"].contains(&above);
+            if import.parent().is_some_and(|node| !node.is_error() && node != root) || behind {
+                found.push((import, "an import that is not above the types"));
+            }
+        }
+        found
+    }
+
+    /// The `return`, `yield` and `await` of Python outside functions. Cells of a notebook may wait.
+    fn outside_functions(&self, expired: &dyn Fn() -> bool) -> Vec<Misplaced<'_>> {
+        let has = |sign: &[u8]| memchr::memmem::find(self.text, sign).is_some();
+        let cells = has(b"# %%") || has(b"# In[") || has(b"get_ipython");
+        let mut found = Vec::new();
+        visit(&mut self.tree.walk(), |node, _| {
+            match node.kind() {
+                "return_statement" => found.push((node, "`return` outside a function")),
+                "yield" if node.is_named() => found.push((node, "`yield` outside a function")),
+                "await" if node.is_named() && !cells => {
+                    found.push((node, "`await` outside a function"));
+                }
+                _ => {}
+            }
+            !matches!(node.kind(), "function_definition" | "lambda" | "ERROR" | "string")
+                && !expired()
+        });
+        found
+    }
+
+    /// The last doc comments of Rust with nothing below them.
+    fn lone_doc_comments(&self, expired: &dyn Fn() -> bool) -> Vec<Misplaced<'_>> {
+        let root = self.tree.root_node();
+        let mut found = Vec::new();
+        for at in memchr::memmem::find_iter(self.text, b"///") {
+            if expired() {
+                break;
+            }
+            let line = memchr::memrchr(b'\n', &self.text[..at]).map_or(0, |end| end + 1);
+            let end =
+                memchr::memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |end| at + end);
+            let below = self.text[end..].trim_ascii_start();
+            if !self.text[line..at].trim_ascii().is_empty()
+                || !(below.is_empty() || below[0] == b'}')
+            {
+                continue;
+            }
+            // `////` begins no doc comment.
+            let mark = root.named_descendant_for_byte_range(at + 2, at + 3);
+            let comment = mark.filter(|mark| mark.kind() == "outer_doc_comment_marker");
+            let comment = comment.and_then(|mark| mark.parent());
+            let holder = comment.and_then(|comment| comment.parent());
+            // A macro may take it.
+            if let Some(comment) = comment
+                && holder
+                    .is_some_and(|node| !node.is_error() && !node.kind().contains("token_tree"))
+            {
+                found.push((comment, "a doc comment with nothing below it"));
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,6 @@
+class Import {
+    void open() {
+        close();
+        import java.util.List;
+    }
+}

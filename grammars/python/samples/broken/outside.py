@@ -1,0 +1,7 @@
+def area(width):
+    return width * 2
+
+
+class Box:
+    size = 1
+    return size

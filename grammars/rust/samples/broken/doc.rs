@@ -1,0 +1,7 @@
+struct Box;
+
+impl Box {
+    fn size(&self) {}
+
+    /// The area of the box.
+}
