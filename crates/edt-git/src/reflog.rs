@@ -353,7 +353,7 @@ mod tests {
     fn a_line_that_was_appended_to_a_torn_one_stays() {
         let line = |id: &str| format!("{0} {0} A <a@b> 1 +0000\twhy\n", id.repeat(40));
         let (first, last) = (line("0"), line("1"));
-        for torn in ["", "\0\0\0", "00", "000 111 A", &first[..41], &first[..60], &first[5..20]] {
+        for torn in ["", "\0\0\0", "00", "000 111 A", &first[..39], &first[..60], &first[5..20]] {
             let log = format!("{first}{torn}{last}");
             let complete = without_torn(log.as_bytes(), 40);
             assert_eq!(String::from_utf8(complete).unwrap(), format!("{first}{last}"), "{torn:?}");

@@ -120,7 +120,8 @@ fn is_empty(text: &[u8]) -> bool {
     text.iter().all(u8::is_ascii_whitespace)
 }
 
-/// Whether the file loses its code and keeps only comments. Code that is commented out is not lost.
+/// Whether the file loses its code and keeps only comments. Code that is commented out is not lost,
+/// and where most of it is, some may go.
 fn loses_code(subject: &Subject<'_>) -> bool {
     if !matches!(subject.new_tree(), Some(Ok(tree)) if tree.is_only_comments())
         || !matches!(subject.old_tree(), Some(Ok(tree)) if !tree.is_only_comments())
@@ -132,7 +133,8 @@ fn loses_code(subject: &Subject<'_>) -> bool {
     let lost = subject.lost_lines();
     let gone = lost.iter().filter(|(line, _)| !comments.contains(without_marks(line)));
     let gone: i64 = gone.map(|(_, times)| times).sum();
-    usize::try_from(gone).is_ok_and(|gone| gone >= MIN_CODE)
+    let all: i64 = lost.values().sum();
+    gone * 2 > all && usize::try_from(gone).is_ok_and(|gone| gone >= MIN_CODE)
 }
 
 fn replaced(subject: &Subject<'_>) -> Option<Loss> {
@@ -270,6 +272,8 @@ mod tests {
             assert_eq!(found(path, comment, comment), None, "{path}");
             if ["a.py", "a.sh", "a.yml"].contains(&path) {
                 assert_eq!(found(path, &code(5, ""), &code(5, "# ")), None, "{path}");
+                assert_eq!(found(path, &code(16, ""), &code(8, "# ")), None, "{path}");
+                assert_eq!(found(path, &code(16, ""), &code(7, "# ")), Some(Loss::Code), "{path}");
             }
         }
     }

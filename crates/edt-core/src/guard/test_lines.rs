@@ -24,7 +24,14 @@ pub(super) fn begins_test(language: &str, line: &[u8]) -> bool {
         return true;
     }
     let word = line.strip_prefix(b"@Test").and_then(<[u8]>::first);
-    !word.is_some_and(u8::is_ascii_alphanumeric)
+    // `test.only(`, and not `test.count += 1`
+    let member = line.strip_prefix(b"it.").or_else(|| line.strip_prefix(b"test."));
+    let is_called = member.is_none_or(|member| {
+        let name = member.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'.');
+        matches!(member.get(name.count()), Some(b'(' | b'`' | b'<'))
+    });
+    is_called
+        && !word.is_some_and(u8::is_ascii_alphanumeric)
         && begins.iter().any(|word| line.starts_with(word.as_bytes()))
 }
 
@@ -203,6 +210,8 @@ mod tests {
             ("rust", "    #[test]\n"),
             ("javascript", "  it('works', () => {\n"),
             ("javascript", "QUnit.test(\"works\", function(assert) {\n"),
+            ("javascript", "  test.only('works', () => {\n"),
+            ("typescript", "  it.each<A>([\n"),
             ("typescript", "  await t.test('works', async (t) => {\n"),
             ("java", "  @Test\n"),
             ("java", "  @Test(expected = A.class)\n"),
@@ -215,6 +224,7 @@ mod tests {
             ("python", "# def test_a(self):\n"),
             ("java", "  @TestOnly\n"),
             ("javascript", "  /a/.test('works');\n"),
+            ("javascript", "  test.count += 1;\n"),
             ("javascript", "if (pattern.test('works')) {\n"),
             ("go", "func TestHelper\n"),
             ("json", "test(\n"),
