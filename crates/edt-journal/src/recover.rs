@@ -298,8 +298,8 @@ fn roll_back(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Resul
             Some(Rollback::FromBlob) => {
                 permanent_as_none(restore_from_blob(repo, &stage, file))?.is_some()
             }
-            Some(Rollback::Left(aside)) => {
-                kept.extend(aside);
+            Some(Rollback::Left(displaced)) => {
+                kept.extend(displaced);
                 false
             }
             None => false,
