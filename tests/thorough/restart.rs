@@ -435,24 +435,29 @@ fn a_deletion_of_which_both_names_were_kept_is_completed() {
     cut.workspace.is_sound();
 }
 
-/// Of an exchange it may keep that the old file went, and not that the new one came.
+/// Of an exchange it may keep that the old file went, and not that the new one came. Or it loses
+/// both.
 #[test]
 fn a_file_of_which_half_an_exchange_was_kept_is_restored() {
-    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
-    workspace.edt(&["begin", "s"]).landed();
-    let (file, kept) = (workspace.root.join("a.txt"), workspace.root.join(".git/kept"));
-    fs::hard_link(&file, &kept).unwrap();
-    workspace.overwrite("a.txt", "two\n");
-    // More than the resolution of the time of a directory.
-    std::thread::sleep(std::time::Duration::from_millis(20));
-    fs::rename(kept, staged(&workspace, "a.txt")).unwrap();
-    fs::remove_file(file).unwrap();
-    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
-    cut.restart();
-    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
-    assert_eq!(cut.workspace.text("a.txt"), "two\n");
-    assert_eq!(cut.workspace.status(), "");
-    cut.workspace.is_sound();
+    for keeps_old in [true, false] {
+        let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+        workspace.edt(&["begin", "s"]).landed();
+        let (file, kept) = (workspace.root.join("a.txt"), workspace.root.join(".git/kept"));
+        fs::hard_link(&file, &kept).unwrap();
+        workspace.overwrite("a.txt", "two\n");
+        // More than the resolution of the time of a directory.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        if keeps_old {
+            fs::rename(kept, staged(&workspace, "a.txt")).unwrap();
+        }
+        fs::remove_file(file).unwrap();
+        let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+        cut.restart();
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert_eq!(cut.workspace.text("a.txt"), "two\n", "{keeps_old}");
+        assert_eq!(cut.workspace.status(), "", "{keeps_old}");
+        cut.workspace.is_sound();
+    }
 }
 
 /// HEAD is on the target, which has what the session created.

@@ -1,10 +1,12 @@
 //! What transactions read and wrote at a path: whether a file there is edt's own after a power failure.
 
-use super::files::StagingArea;
+use super::files::{StagedState, StagingArea};
 use super::private;
 use super::record::{ChangeRecord, FileRecord};
 use edt_git::{Oid, Repo};
-use edt_io::disk::Stat;
+use edt_io::disk::{Parent, Stat};
+use edt_io::failed;
+use edt_types::{RepoPath, Result};
 
 /// What edt read and wrote at a path.
 #[derive(Default)]
@@ -78,6 +80,39 @@ impl PathHistory {
 fn is_torn_form(bytes: &[u8], complete: &[u8]) -> bool {
     bytes.len() <= complete.len()
         && bytes.iter().zip(complete).all(|(found, wrote)| found == wrote || *found == 0)
+}
+
+/// Whether only the old file's half of an exchange is there: btrfs may keep it alone after a power
+/// failure, if it knows the old inode and not the new one.
+pub(super) fn is_half_exchanged(stage: &StagingArea<'_>, file: &FileRecord) -> bool {
+    let old = file.old.as_ref().map(|(.., old)| old.inode());
+    old.is_some() && stage.staged_stat(file).map(|staged| staged.inode()) == old
+}
+
+/// Whether the missing `file` was on disk and someone removed it: its directory changed after
+/// `changed_until`, when the transaction had staged it. File systems keep the changes of a directory
+/// in order, so the file came before.
+pub(super) fn was_removed(
+    repo: &Repo,
+    stage: &StagingArea<'_>,
+    file: &FileRecord,
+    changed_until: (i64, u32),
+) -> Result<bool> {
+    // A rename moves the file from one name to the other: it has not happened.
+    // Another file of the same transaction may have changed the directory since.
+    if stage.staged(file)? == StagedState::New || stage.is_own(file) {
+        return Ok(false);
+    }
+    let wrap = |error: std::io::Error| failed("read", repo.root_path(), &error);
+    let path = RepoPath::from_tree(&file.path);
+    let mut above = path.split().0;
+    loop {
+        if let Parent::Open(dir) = repo.root().beneath(above).map_err(wrap)? {
+            let stat = dir.stat(b".").map_err(wrap)?;
+            return Ok(stat.is_some_and(|stat| stat.mtime > changed_until));
+        }
+        above = &above[..above.iter().rposition(|&byte| byte == b'/').unwrap_or(0)];
+    }
 }
 
 /// Gives the recorded files the numbers that their devices have now. A device may have another

@@ -14,7 +14,9 @@ use std::time::{Duration, UNIX_EPOCH};
 use super::files::{StagedState, StagingArea, TargetState};
 use super::index;
 use super::log::Journal;
-use super::path_history::{MAX_SWAP_SECONDS, PathHistory, renumber_devices};
+use super::path_history::{
+    MAX_SWAP_SECONDS, PathHistory, is_half_exchanged, renumber_devices, was_removed,
+};
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::private::{self, PrivateRecord};
 use super::record::{ChangeRecord, EntryRecord, FileRecord, Id, Record};
@@ -87,7 +89,8 @@ pub(super) fn recover_all(
     {
         named.push(Some(branch.name.clone()));
     }
-    let restored = restore_files(repo, &stage, &named, &committed, &changes, &rolled_back)?;
+    let found_here = Here { named: &named, was_cut };
+    let restored = restore_files(repo, &stage, found_here, &committed, &changes, &rolled_back)?;
     if let Some(last @ (record, branch, _)) = follows {
         // The pointer of a session whose beginning was synced may have been deleted since.
         let point = branch.point.clone().filter(|_| !is_synced(last, closed));
@@ -243,12 +246,21 @@ impl Target<'_> {
     }
 }
 
+/// What the recovery found in this worktree.
+#[derive(Clone, Copy)]
+struct Here<'r> {
+    /// Its branches.
+    named: &'r [Option<String>],
+    /// Whether something may be lost.
+    was_cut: bool,
+}
+
 /// Restores each path to its last recorded content if the present content is edt's. Reports the
-/// paths that were restored and those that could not be. `named`: the branches of this worktree.
+/// paths that were restored and those that could not be.
 fn restore_files(
     repo: &Repo,
     stage: &StagingArea<'_>,
-    named: &[Option<String>],
+    here: Here<'_>,
     committed: &[&Recorded],
     changes: &[Recorded],
     rolled_back: &[Recorded],
@@ -294,10 +306,19 @@ fn restore_files(
     // Before any file is restored, because that changes the directories.
     let mut removed: HashSet<&[u8]> = HashSet::new();
     for (path, target) in &targets {
-        if stage.stat(target.file).is_none()
-            && permanent_as_none(was_removed(repo, stage, target.file, target.changed_until))?
-                == Some(true)
-        {
+        if stage.stat(target.file).is_some() {
+            continue;
+        }
+        // Half an exchange changed the directory itself.
+        let was_exchanged = here.was_cut && target.file.old.is_some() && target.file.new.is_some();
+        let (seconds, nanoseconds) = target.changed_until;
+        let allowance = if was_exchanged || is_half_exchanged(stage, target.file) {
+            MAX_SWAP_SECONDS
+        } else {
+            0
+        };
+        let until = (seconds + allowance, nanoseconds);
+        if permanent_as_none(was_removed(repo, stage, target.file, until))? == Some(true) {
             removed.insert(path);
         }
     }
@@ -305,7 +326,7 @@ fn restore_files(
         if removed.contains(path) {
             continue;
         }
-        match permanent_as_none(restore_file(repo, stage, target, &histories[path], named))? {
+        match permanent_as_none(restore_file(repo, stage, target, &histories[path], here))? {
             Some(true) => restored.files.push(RepoPath::from_tree(path)),
             Some(false) => {}
             None => restored.left.push(RepoPath::from_tree(path)),
@@ -382,7 +403,7 @@ fn restore_file(
     stage: &StagingArea<'_>,
     target: &Target<'_>,
     history: &PathHistory,
-    named: &[Option<String>],
+    Here { named, was_cut }: Here<'_>,
 ) -> Result<bool> {
     let mut file = FileRecord { new: target.new.clone(), ..target.file.clone() };
     let path = RepoPath::from_tree(&file.path);
@@ -396,7 +417,8 @@ fn restore_file(
         Err(error) => return Err(failed("read", repo.root_path(), &error).into()),
     };
     let is_edt_content = match &here {
-        None => history.nothing || is_half_exchanged(stage, &file),
+        // btrfs may lose both names of an exchange, and so the file.
+        None => history.nothing || was_cut || is_half_exchanged(stage, &file),
         Some(here) => history.holds(repo, stage, &file, here),
     };
     if !is_edt_content
@@ -415,42 +437,6 @@ fn restore_file(
     }
     install(repo, stage, &file)?;
     Ok(true)
-}
-
-/// Whether only the old file's half of an exchange is there: btrfs may keep it alone after a power
-/// failure, if it knows the old inode and not the new one.
-fn is_half_exchanged(stage: &StagingArea<'_>, file: &FileRecord) -> bool {
-    let old = file.old.as_ref().map(|(.., old)| old.inode());
-    old.is_some() && stage.staged_stat(file).map(|staged| staged.inode()) == old
-}
-
-/// Whether the missing `file` was on disk and someone removed it: its directory changed after
-/// `changed_until`, when the transaction had staged it. File systems keep the changes of a directory
-/// in order, so the file came before.
-fn was_removed(
-    repo: &Repo,
-    stage: &StagingArea<'_>,
-    file: &FileRecord,
-    changed_until: (i64, u32),
-) -> Result<bool> {
-    // A rename moves the file from one name to the other: it has not happened.
-    // Another file of the same transaction may have changed the directory since.
-    if stage.staged(file)? == StagedState::New || stage.is_own(file) {
-        return Ok(false);
-    }
-    // Half an exchange changed the directory itself.
-    let allowance = if is_half_exchanged(stage, file) { MAX_SWAP_SECONDS } else { 0 };
-    let changed_until = (changed_until.0 + allowance, changed_until.1);
-    let wrap = |error: std::io::Error| failed("read", repo.root_path(), &error);
-    let path = RepoPath::from_tree(&file.path);
-    let mut above = path.split().0;
-    loop {
-        if let Parent::Open(dir) = repo.root().beneath(above).map_err(wrap)? {
-            let stat = dir.stat(b".").map_err(wrap)?;
-            return Ok(stat.is_some_and(|stat| stat.mtime > changed_until));
-        }
-        above = &above[..above.iter().rposition(|&byte| byte == b'/').unwrap_or(0)];
-    }
 }
 
 /// Whether the branch has the same content for `path` as the commit `recorded_by`: no later commit
