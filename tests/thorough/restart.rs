@@ -1434,22 +1434,22 @@ fn gc_first_after_a_power_cut_that_lost_a_created_file() {
     let branch = workspace.root.join(".git").join(BRANCH);
     let kept = workspace.root.join(".git/kept");
     fs::hard_link(&branch, &kept).unwrap();
-    let root = File::open(&workspace.root).unwrap();
-    let before = root.metadata().unwrap().modified().unwrap();
     workspace.edt(&["apply", "n/n.txt", "--mode", "create", "--content", "new\n"]).landed();
     let tip = workspace.rev("HEAD");
     fs::rename(kept, branch).unwrap();
     fs::remove_dir_all(workspace.root.join("n")).unwrap();
-    root.set_modified(before).unwrap();
     let log = workspace.root.join(".git/logs").join(BRANCH);
     let lines = fs::read_to_string(&log).unwrap();
     fs::write(&log, lines.split_inclusive('\n').take(2).collect::<String>()).unwrap();
-    restart_orderly(&workspace);
-    workspace.git(&["gc", "--quiet"]);
-    assert_eq!(workspace.edt(&["status"]).exit, 0);
-    assert_eq!(workspace.rev("HEAD"), tip);
-    assert_eq!((workspace.text("n/n.txt").as_str(), workspace.status().as_str()), ("new\n", ""));
-    workspace.is_sound();
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    // It makes the directory older than what was staged.
+    cut.restart_with_header(true);
+    cut.workspace.git(&["gc", "--quiet"]);
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.rev("HEAD"), tip);
+    assert_eq!(cut.workspace.text("n/n.txt"), "new\n");
+    assert_eq!(cut.workspace.status(), "");
+    cut.workspace.is_sound();
 }
 
 /// The edit had begun a session. The user's bytes are in no commit.
@@ -1479,4 +1479,34 @@ fn the_users_bytes_return_after_a_power_cut_that_lost_a_rollback() {
         assert_eq!(text, "the user's only copy\n", "{format} {act:?} {:#}", answer.json);
         workspace.is_sound();
     }
+}
+
+/// Recovery needs no value of the branch that HEAD left.
+#[test]
+fn a_torn_branch_that_head_left_blocks_no_call() {
+    let workspace = TestRepo::with(FILES);
+    workspace.overwrite("a.txt", "two\n");
+    workspace.write(".git/refs/heads/main", "");
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.text("a.txt"), "two\n");
+}
+
+/// A clock was wrong when the user committed.
+#[test]
+fn head_moves_after_a_kill_although_the_users_commit_is_of_a_later_time() {
+    if !has_strace() {
+        return;
+    }
+    let workspace = TestRepo::with(FILES);
+    let mut commit = workspace.command("git");
+    commit.args(["commit", "--quiet", "--allow-empty", "--message=later"]);
+    assert!(commit.env("GIT_COMMITTER_DATE", "2040-01-01T00:00:00Z").status().unwrap().success());
+    let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
+    kill_at_nth(&workspace, "rename", 2, &edit);
+    assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
+    assert_eq!(workspace.edt(&["status"]).exit, 0);
+    assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/main-1\n");
+    assert_eq!((workspace.text("a.txt").as_str(), workspace.status().as_str()), ("two\n", ""));
 }

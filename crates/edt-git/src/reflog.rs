@@ -227,7 +227,10 @@ fn missing_lines<'w, 'a>(text: &str, wanted: &'w [ReflogLine<'a>]) -> &'w [Reflo
     let last = text.lines().last().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
     let last = Oid::from_hex(last.as_bytes()).ok();
     let next = match wanted.iter().rposition(is_there) {
-        Some(at) => Some(at + 1),
+        // A user's line may follow the lost ones: written after it, they would be out of order.
+        Some(at) => {
+            Some(at + 1).filter(|at| wanted.get(*at).is_none_or(|line| Some(line.0) == last))
+        }
         None => wanted.iter().position(|(from, ..)| Some(*from) == last),
     };
     next.map_or(&[][..], |next| &wanted[next..])

@@ -103,13 +103,22 @@ pub(super) fn was_removed(
     if stage.staged(file)? == StagedState::New || stage.is_own(file) {
         return Ok(false);
     }
+    Ok(directory_changed(repo, file)?.0 > changed_until)
+}
+
+/// When the directory of `file`, or the nearest one above that exists, was changed: the `mtime` and
+/// the `ctime`.
+pub(super) fn directory_changed(
+    repo: &Repo,
+    file: &FileRecord,
+) -> Result<((i64, u32), (i64, u32))> {
     let wrap = |error: std::io::Error| failed("read", repo.root_path(), &error);
     let path = RepoPath::from_tree(&file.path);
     let mut above = path.split().0;
     loop {
         if let Parent::Open(dir) = repo.root().beneath(above).map_err(wrap)? {
             let stat = dir.stat(b".").map_err(wrap)?;
-            return Ok(stat.is_some_and(|stat| stat.mtime > changed_until));
+            return Ok(stat.map_or(Default::default(), |stat| (stat.mtime, stat.ctime)));
         }
         above = &above[..above.iter().rposition(|&byte| byte == b'/').unwrap_or(0)];
     }

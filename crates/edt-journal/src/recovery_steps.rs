@@ -9,7 +9,7 @@ use super::record::{ChangeRecord, FileRecord};
 use edt_git::reflog::{LoggedMove, ReflogWrite};
 use edt_git::{FileId, InHead, Oid, Repo, Tracked};
 use edt_io::disk::Perms;
-use edt_io::is_denied;
+use edt_io::{clock, is_denied};
 use edt_types::text::Shown as _;
 use edt_types::{Recovered, RepoPath, Result};
 use std::path::PathBuf;
@@ -83,8 +83,13 @@ pub(super) fn is_head_unmoved(
     branch: &BranchUpdate,
     journal: &Journal,
 ) -> Result<bool> {
-    let by_user =
-        |last: LoggedMove| last.from != last.to && !last.by_edt && last.time > record.time;
+    // A line from before the record may have a later time, if a clock was wrong.
+    let by_user = |last: LoggedMove| {
+        last.from != last.to
+            && last.to != branch.start()
+            && !last.by_edt
+            && (record.time + 1..=clock::seconds()).contains(&last.time)
+    };
     if repo.last_move("HEAD").is_some_and(by_user) {
         return Ok(false);
     }

@@ -12,10 +12,11 @@ use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::files::{StagedState, StagingArea, TargetState};
-use super::index;
+use super::index::{self, IndexView};
 use super::log::Journal;
 use super::path_history::{
-    MAX_SWAP_SECONDS, PathHistory, is_half_exchanged, renumber_devices, was_removed,
+    MAX_SWAP_SECONDS, PathHistory, directory_changed, is_half_exchanged, renumber_devices,
+    was_removed,
 };
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::private::{self, PrivateRecord};
@@ -26,7 +27,8 @@ use super::recovery_steps::{
 };
 use super::restart_index::{self, OtherLosses};
 use super::restart_refs::{
-    create_missing, drop_created, in_branches, repair_refs, restore_branches, successor,
+    create_missing, drop_created, in_branches, must_follow, repair_refs, restore_branches,
+    successor,
 };
 use edt_git::index::IndexState;
 use edt_git::objects::ObjectCheck;
@@ -121,7 +123,7 @@ pub(super) fn recover_all(
 }
 
 /// Whether a path or the index has what only a power failure leaves: a file that a finished
-/// transaction replaced, a torn one, or none although nobody removed it.
+/// transaction replaced, a torn one, or none where one was created and its directory is older.
 fn is_a_move_lost(repo: &Repo, stage: &StagingArea<'_>, changes: &[Recorded]) -> Result<bool> {
     let is_file = |file: &FileRecord| {
         let mut history = PathHistory::default();
@@ -133,10 +135,14 @@ fn is_a_move_lost(repo: &Repo, stage: &StagingArea<'_>, changes: &[Recorded]) ->
     }
     let all = changes.iter().flat_map(|(record, ..)| &record.files);
     let last: BTreeMap<&[u8], &FileRecord> = all.map(|file| (&*file.path, file)).collect();
-    for file in last.into_values().filter(|file| file.new.is_some()) {
+    let created = last.into_values().filter(|file| {
+        file.old.is_none() && file.new.is_some() && !file.beside && stage.stat(file).is_none()
+    });
+    for file in created {
+        // The time of a directory can be set, but not when that was done.
         if let Some(staged) = file.staged
-            && stage.stat(file).is_none()
-            && permanent_as_none(was_removed(repo, stage, file, staged.ctime))? == Some(false)
+            && permanent_as_none(directory_changed(repo, file))?
+                .is_some_and(|(mtime, ctime)| mtime.max(ctime) <= staged.ctime)
         {
             return Ok(true);
         }
@@ -220,6 +226,12 @@ struct Target<'r> {
 }
 
 impl Target<'_> {
+    /// Whether the missing file may be one of which both names were lost in an exchange. On another
+    /// file system, which may not be mounted, there was none.
+    fn is_lost_exchange(&self) -> bool {
+        self.file.old.is_some() && self.file.new.is_some() && !self.file.beside
+    }
+
     /// Whether no later commit of its branch has other content.
     fn is_in_its_tip(&self, repo: &Repo, path: &RepoPath) -> Result<bool> {
         self.lives_in.map_or(Ok(true), |name| is_in_tip(repo, name, self.recorded_by, path))
@@ -276,7 +288,9 @@ fn restore_files(
             (&branch.name, Some(branch.new))
         } else {
             let left = branch.head_from.as_ref();
-            (left.unwrap_or(&branch.name), commit_before(repo, record, branch)?)
+            // A torn ref must not block every later call.
+            let before = permanent_as_none(commit_before(repo, record, branch))?.flatten();
+            (left.unwrap_or(&branch.name), before)
         };
         let lives_in = if recorded_by.is_some() && name.starts_with("refs/") {
             Some(successor(repo, changes, name)?)
@@ -310,7 +324,7 @@ fn restore_files(
             continue;
         }
         // Half an exchange changed the directory itself.
-        let was_exchanged = here.was_cut && target.file.old.is_some() && target.file.new.is_some();
+        let was_exchanged = here.was_cut && target.is_lost_exchange();
         let (seconds, nanoseconds) = target.changed_until;
         let allowance = if was_exchanged || is_half_exchanged(stage, target.file) {
             MAX_SWAP_SECONDS
@@ -335,7 +349,6 @@ fn restore_files(
     let both =
         changes.iter().map(|one| (one, true)).chain(rolled_back.iter().map(|one| (one, false)));
     for ((record, branch, _), finished) in both {
-        let before = commit_before(repo, record, branch)?.and_then(|id| repo.tree_of(id).ok());
         for file in &record.files {
             // Where nothing is staged, nothing is cleaned up, because an empty directory may be the
             // user's.
@@ -343,8 +356,12 @@ fn restore_files(
                 continue;
             }
             // The old file of a transaction that was rolled back may be the user's only copy.
-            let has_old = |tree| has_file(repo, tree, file, file.old_file());
-            let discarded = if finished || before.is_some_and(has_old) {
+            let has_old = || {
+                let before = commit_before(repo, record, branch).ok().flatten();
+                let tree = before.and_then(|commit| repo.tree_of(commit).ok());
+                tree.is_some_and(|tree| has_file(repo, tree, file, file.old_file()))
+            };
+            let discarded = if finished || has_old() {
                 stage.discard_known(file)
             } else {
                 stage.discard_new(file)
@@ -372,9 +389,9 @@ struct RestoredFiles {
     kept: Vec<PathBuf>,
 }
 
-/// Whether the branch that HEAD was to leave has another content at the path of `target` by now than
-/// the index had: the user changed the branch since. Its value then is in the record only if the
-/// branch was to be deleted.
+/// Whether the branch that HEAD was to leave, and the index, have another content at the path of
+/// `target` by now than the index had: the user changed the branch since. Its value then is in the
+/// record only if the branch was to be deleted.
 fn is_left_otherwise(
     repo: &Repo,
     record: &ChangeRecord,
@@ -385,12 +402,18 @@ fn is_left_otherwise(
     if record.drop.iter().any(|(name, _)| name == left) {
         return false;
     }
-    let entries = record.entries.iter().filter_map(EntryRecord::entry);
-    let seen = { entries }.find(|entry| entry.path.as_bytes() == &*target.file.path);
-    let seen = match seen.map(|entry| entry.seen) {
-        Some(IndexState::File(file)) => Some(file),
-        Some(IndexState::Nothing | IndexState::IntentToAdd) => None,
-        _ => return false,
+    let mut entries = record.entries.iter().filter_map(EntryRecord::entry);
+    let Some(entry) = entries.find(|entry| entry.path.as_bytes() == &*target.file.path) else {
+        return false;
+    };
+    let index = IndexView::read(repo).and_then(|view| view.staged(repo, &entry.path));
+    if target.lives_in.is_none() || index.is_ok_and(|now| now == entry.seen) {
+        return false;
+    }
+    let seen = match entry.seen {
+        IndexState::File(file) => Some(file),
+        IndexState::Nothing | IndexState::IntentToAdd => None,
+        IndexState::Other | IndexState::Unmerged => return false,
     };
     let Ok(tree) = repo.tree_of(target.recorded_by) else { return false };
     ![seen, target.file.old_file()].into_iter().any(|was| has_file(repo, tree, target.file, was))
@@ -418,7 +441,11 @@ fn restore_file(
     };
     let is_edt_content = match &here {
         // btrfs may lose both names of an exchange, and so the file.
-        None => history.nothing || was_cut || is_half_exchanged(stage, &file),
+        None => {
+            history.nothing
+                || was_cut && target.is_lost_exchange()
+                || is_half_exchanged(stage, &file)
+        }
         Some(here) => history.holds(repo, stage, &file, here),
     };
     if !is_edt_content
@@ -450,15 +477,6 @@ fn is_in_tip(repo: &Repo, branch: &str, recorded_by: Oid, path: &RepoPath) -> Re
 /// (`new_session`).
 pub(super) fn is_synced((_, branch, number): &Recorded, closed: u64) -> bool {
     matches!(branch.from, BranchOrigin::Created(_)) && *number < closed
-}
-
-/// Whether the transaction moves more than the branch. Unless it created its branch, such a
-/// transaction was never answered, because the answer waits for a checkpoint.
-fn must_follow(record: &ChangeRecord, branch: &BranchUpdate) -> bool {
-    branch.must_be_synced()
-        || branch.point.is_some()
-        || !record.replace.is_empty()
-        || !record.drop.is_empty()
 }
 
 /// Ends torn last lines of reflogs, and appends the missing lines.

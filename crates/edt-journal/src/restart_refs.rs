@@ -60,8 +60,7 @@ pub(super) fn create_missing(
             && *number >= closed
         {
             // Without a header, which has it, no transaction is known to be closed.
-            let is_last = changes.last().is_some_and(|(.., last)| last == number);
-            if (closed > 0 || is_last) && has_session(repo, name)? {
+            if closed > 0 && has_session(repo, name)? {
                 drop_created(repo, recorded, changes)?;
             }
             continue;
@@ -177,6 +176,15 @@ fn is_wanted(repo: &Repo, (record, branch, _): &Recorded, journal: &Journal) -> 
     }
     let Some((_, landed)) = landed(record) else { return Ok(true) };
     Ok(!left.starts_with("refs/") || repo.ref_value(left)? == Some(landed))
+}
+
+/// Whether the transaction moves more than the branch. Unless it created its branch, such a
+/// transaction was never answered, because the answer waits for a checkpoint.
+pub(super) fn must_follow(record: &ChangeRecord, branch: &BranchUpdate) -> bool {
+    branch.must_be_synced()
+        || branch.point.is_some()
+        || !record.replace.is_empty()
+        || !record.drop.is_empty()
 }
 
 /// Whether the log of the branch `name` shows no move by someone else away from a recorded value.
