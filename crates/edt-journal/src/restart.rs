@@ -217,7 +217,7 @@ struct Target<'r> {
     file: &'r FileRecord,
     new: Option<(Id, bool)>,
     /// The branch of the commit, or the one that has its content since it was deleted. `None` if
-    /// HEAD was detached.
+    /// HEAD was detached or unborn, or the branch is gone.
     lives_in: Option<&'r str>,
     /// The commit that has the content.
     recorded_by: Oid,
