@@ -1401,8 +1401,7 @@ fn no_ref_is_made_of_a_killed_begin_whose_commit_is_gone() {
 }
 
 /// The cut lost the move of HEAD, which was not answered. The user went on in the session before.
-#[test]
-fn head_stays_on_a_branch_on_which_the_user_committed_after_a_power_cut() {
+fn after_a_lost_move_of_head() -> Cut {
     let workspace = TestRepo::with(FILES);
     workspace.edt(&["begin", "s"]).landed();
     workspace.overwrite("a.txt", "two\n");
@@ -1412,18 +1411,55 @@ fn head_stays_on_a_branch_on_which_the_user_committed_after_a_power_cut() {
     fs::rename(kept, head).unwrap();
     let mut log = File::options().append(true).open(workspace.root.join(".git/logs/HEAD")).unwrap();
     std::io::Write::write_all(&mut log, &[0; 100]).unwrap();
-    // A log has whole seconds.
-    std::thread::sleep(std::time::Duration::from_millis(1100));
     workspace.write("b.txt", "the user's\n");
     workspace.git(&["commit", "--quiet", "--all", "--message=the user's"]);
     let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
     cut.restart();
+    cut
+}
+
+#[test]
+fn head_stays_on_a_branch_on_which_the_user_committed_after_a_power_cut() {
+    let cut = after_a_lost_move_of_head();
     assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
     assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/s\n");
     assert_eq!(cut.workspace.git(&["diff", "--cached", "--stat"]), "");
     assert_eq!(cut.workspace.text("b.txt"), "the user's\n");
     assert_eq!(cut.workspace.git(&["reflog", "-1", "--format=%gs"]), "commit: the user's\n");
     cut.workspace.is_sound();
+}
+
+#[test]
+fn head_stays_on_a_branch_on_which_the_user_committed_and_went_back() {
+    let cut = after_a_lost_move_of_head();
+    cut.workspace.git(&["reset", "--quiet", "--soft", "HEAD~1"]);
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/s\n");
+    assert_eq!(cut.workspace.git(&["diff", "--cached", "--name-only"]), "a.txt\nb.txt\n");
+    cut.workspace.is_sound();
+}
+
+/// The files were exchanged, and HEAD had not moved.
+#[test]
+fn what_the_user_committed_after_a_killed_move_of_head_is_not_rolled_back() {
+    if !has_strace() {
+        return;
+    }
+    for (call, n, args) in [("linkat", 4, &["abandon"][..]), ("rename", 1, &["switch", "--leave"])]
+    {
+        let workspace = TestRepo::with(FILES);
+        workspace.edt(&["begin", "s"]).landed();
+        workspace.overwrite("a.txt", "two\n");
+        kill_at_nth(&workspace, call, n, args);
+        remove_locks(&workspace);
+        assert_eq!(workspace.text("a.txt"), "one\n");
+        assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/s\n");
+        workspace.git(&["commit", "--quiet", "--all", "--message=the user's"]);
+        assert_eq!(workspace.edt(&["status"]).json["recovered"]["action"], "rolled_back");
+        let after = (workspace.text("a.txt"), workspace.status());
+        assert_eq!(after, ("one\n".to_owned(), String::new()), "{args:?}");
+        workspace.is_sound();
+    }
 }
 
 /// The header of the journal was written back, and the file and the move of the branch were not.
@@ -1458,10 +1494,15 @@ fn the_users_bytes_return_after_a_power_cut_that_lost_a_rollback() {
     if !has_strace() {
         return;
     }
-    let acts: [&[&str]; 2] = [&["status"], &["checkout", "--quiet", "--detach"]];
-    for (format, act) in FORMATS.into_iter().flat_map(|it| acts.map(|act| (it, act))) {
+    let renamed: &[&str] = &["branch", "--move", "main", "trunk"];
+    let acts: [[&[&str]; 2]; 3] = [
+        [&["status"], &["status"]],
+        [&["checkout", "--quiet", "--detach"], &["status"]],
+        [&["status"], renamed],
+    ];
+    for (format, [before, after]) in FORMATS.into_iter().flat_map(|it| acts.map(|act| (it, act))) {
         let workspace = TestRepo::made(&[format], FILES);
-        workspace.git(act);
+        workspace.git(before);
         workspace.write("a.txt", "the user's only copy\n");
         let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
         let n = if format == FORMATS[0] { 7 } else { 5 };
@@ -1473,10 +1514,15 @@ fn the_users_bytes_return_after_a_power_cut_that_lost_a_rollback() {
         assert_eq!(workspace.edt(&["status"]).json["recovered"]["action"], "rolled_back");
         assert_eq!(workspace.text("a.txt"), "the user's only copy\n");
         kept.iter().zip(&places).for_each(|(from, to)| fs::rename(from, to).unwrap());
+        workspace.git(after);
         restart_orderly(&workspace);
         let answer = workspace.edt(&["status"]);
         let text = workspace.text("a.txt");
-        assert_eq!(text, "the user's only copy\n", "{format} {act:?} {:#}", answer.json);
+        assert_eq!(
+            text, "the user's only copy\n",
+            "{format} {before:?} {after:?} {:#}",
+            answer.json
+        );
         workspace.is_sound();
     }
 }

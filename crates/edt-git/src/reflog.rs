@@ -36,6 +36,20 @@ pub struct LoggedMove {
     pub time: i64,
 }
 
+impl LoggedMove {
+    /// `None` if it is no line of a log.
+    fn parse(line: &[u8]) -> Option<LoggedMove> {
+        let mut ids = line.split(|b| *b == b' ').map(Oid::from_hex);
+        let (from, to) = (ids.next()?.ok()?, ids.next()?.ok()?);
+        let tab = memchr::memchr(b'\t', line).unwrap_or(line.len());
+        let (head, message) = line.split_at(tab);
+        let time =
+            head.rsplit(|b| *b == b' ').nth(1).and_then(|time| std::str::from_utf8(time).ok());
+        let time = time.and_then(|time| time.parse().ok()).unwrap_or(0);
+        Some(LoggedMove { from, to, by_edt: message.starts_with(b"\tedt "), time })
+    }
+}
+
 /// Open logs, with their paths.
 #[derive(Debug, Default)]
 pub struct Reflogs(Vec<(PathBuf, File)>);
@@ -195,15 +209,25 @@ impl Repo {
     pub fn last_move(&self, name: &str) -> Option<LoggedMove> {
         let bytes = self.log_text(name)?;
         let complete = &bytes[..complete_len(&bytes, self.null().as_slice().len() * 2)];
-        let line = complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?;
-        let mut ids = line.split(|b| *b == b' ').map(Oid::from_hex);
-        let (from, to) = (ids.next()?.ok()?, ids.next()?.ok()?);
-        let tab = memchr::memchr(b'\t', line).unwrap_or(line.len());
-        let (head, message) = line.split_at(tab);
-        let time =
-            head.rsplit(|b| *b == b' ').nth(1).and_then(|time| std::str::from_utf8(time).ok());
-        let time = time.and_then(|time| time.parse().ok()).unwrap_or(0);
-        Some(LoggedMove { from, to, by_edt: message.starts_with(b"\tedt "), time })
+        LoggedMove::parse(complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?)
+    }
+
+    /// The length of the log of `name`, in bytes; 0 if it has none that can be read.
+    #[must_use]
+    pub fn log_len(&self, name: &str) -> u64 {
+        if self.has_tables() {
+            return self.log_text(name).map_or(0, |text| text.len() as u64);
+        }
+        std::fs::metadata(self.log_path(name)).map_or(0, |log| log.len())
+    }
+
+    /// Whether the log of `name` has a move by a user after its first `len` bytes.
+    #[must_use]
+    pub fn has_user_move_after(&self, name: &str, len: u64) -> bool {
+        let text = self.log_text(name).unwrap_or_default();
+        let later = usize::try_from(len).ok().and_then(|len| text.get(len..)).unwrap_or_default();
+        let moves = later.split(|b| *b == b'\n').filter_map(LoggedMove::parse);
+        moves.into_iter().any(|one| one.from != one.to && !one.by_edt)
     }
 
     /// The log of `name`; `None` if it has none that can be read.

@@ -33,6 +33,17 @@ impl Repo {
         Ok(None)
     }
 
+    /// The commit that HEAD names if its target is `target`: a full branch name or a commit id.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the branch exists and cannot be read.
+    pub fn commit_at(&self, target: &str) -> Result<Option<Oid>> {
+        match Oid::from_hex(target.as_bytes()) {
+            Ok(oid) => Ok(Some(oid)),
+            Err(_) => self.ref_value(target),
+        }
+    }
+
     /// The ref that a change of `name` changes: `name`, or the last one of the symbolic refs that it
     /// begins, whether that exists or not.
     ///

@@ -6,12 +6,12 @@ use super::entry::{DiskState, EntryMove};
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::private::PrivateRecord;
 use edt_git::index::IndexState;
-use edt_git::{FileId, FileMode, InHead, Loose, Oid};
+use edt_git::{FileId, FileMode, InHead, Loose, Oid, Repo};
 use edt_io::disk::Stat;
-use edt_types::RepoPath;
+use edt_types::{RepoPath, Result};
 
 /// Version of this format. A journal with another version is quarantined.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Record {
@@ -70,13 +70,35 @@ pub struct BranchRecord {
     pub log: String,
     /// Whether HEAD is on the branch afterwards, so that the index and HEAD's log follow.
     pub in_head: bool,
-    /// What HEAD names before it moves to the branch: a branch, or a commit id if detached. `None`
-    /// if HEAD does not move.
-    pub head_from: Option<String>,
-    /// The stat of the file HEAD before it moves.
-    pub head_stat: Option<Stat>,
+    /// What HEAD leaves, if it moves to the branch.
+    pub left: Option<LeftRecord>,
     /// Another symbolic ref to point to the branch.
     pub point: Option<String>,
+}
+
+/// What HEAD leaves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LeftRecord {
+    /// A full branch name, or a commit id if HEAD is detached.
+    pub name: String,
+    /// The commit; `None` if the branch is unborn.
+    pub tip: Option<Id>,
+    /// The stat of the file HEAD.
+    pub stat: Option<Stat>,
+    /// The length of HEAD's log, in bytes. Later lines show what the user did since.
+    pub logged: u64,
+}
+
+impl LeftRecord {
+    /// What `from`, the target of HEAD, is now.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the branch cannot be read.
+    pub fn of(repo: &Repo, from: &str) -> Result<LeftRecord> {
+        let tip = repo.commit_at(from)?.map(Id::from);
+        let (name, stat) = (from.to_owned(), repo.head_stat());
+        Ok(LeftRecord { name, tip, stat, logged: repo.log_len("HEAD") })
+    }
 }
 
 /// See [`BranchOrigin`].
@@ -112,7 +134,7 @@ impl BranchRecord {
             new: self.new.oid()?,
             log: self.log.clone(),
             head: if self.in_head { InHead::Yes } else { InHead::No },
-            head_from: self.head_from.clone(),
+            head_from: self.left.as_ref().map(|left| left.name.clone()),
             point: self.point.clone(),
         })
     }
@@ -282,8 +304,7 @@ mod tests {
             stat: None,
             log: "edt: x".to_owned(),
             in_head: false,
-            head_from: Some("refs/heads/main".to_owned()),
-            head_stat: None,
+            left: None,
             point: None,
         }
     }

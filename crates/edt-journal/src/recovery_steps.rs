@@ -5,11 +5,11 @@ use super::log::Journal;
 use super::pointers::{BranchUpdate, HeldPointers};
 use super::private;
 use super::publish::recover_refs;
-use super::record::{ChangeRecord, FileRecord};
-use edt_git::reflog::{LoggedMove, ReflogWrite};
+use super::record::{ChangeRecord, FileRecord, Id};
+use edt_git::reflog::ReflogWrite;
 use edt_git::{FileId, InHead, Oid, Repo, Tracked};
 use edt_io::disk::Perms;
-use edt_io::{clock, is_denied};
+use edt_io::{is_denied, permanent_as_none};
 use edt_types::text::Shown as _;
 use edt_types::{Recovered, RepoPath, Result};
 use std::path::PathBuf;
@@ -74,30 +74,30 @@ pub(super) fn follow_refs(
     recover_refs(repo, record, journal.pointer())
 }
 
-/// Whether HEAD still is the file that the transaction found, and no user has moved its branch since,
+/// Whether HEAD still is the file that the transaction found, and the user has not moved its branch since,
 /// as `git commit` does. A user who switched made another file. In a copy of the repository every file
-/// is another one.
+/// is another one. A power cut may have lost the last moves of the branch, and lines of the log.
 pub(super) fn is_head_unmoved(
     repo: &Repo,
     record: &ChangeRecord,
     branch: &BranchUpdate,
     journal: &Journal,
 ) -> Result<bool> {
-    // A line from before the record may have a later time, if a clock was wrong.
-    let by_user = |last: LoggedMove| {
-        last.from != last.to
-            && last.to != branch.start()
-            && !last.by_edt
-            && (record.time + 1..=clock::seconds()).contains(&last.time)
+    let Some(left) = &record.branch.left else { return Ok(false) };
+    let is_same_file = if record.journal == journal.inode()? {
+        repo.head_stat().zip(left.stat).is_some_and(|(is, was)| is.same_content_as(&was))
+    } else {
+        repo.head_target()?.as_ref() == Some(&left.name)
     };
-    if repo.last_move("HEAD").is_some_and(by_user) {
+    if !is_same_file || repo.has_user_move_after("HEAD", left.logged) {
         return Ok(false);
     }
-    if record.journal != journal.inode()? {
-        return Ok(branch.head_from.is_some() && repo.head_target()? == branch.head_from);
-    }
-    let (is, was) = (repo.head_stat(), record.branch.head_stat);
-    Ok(is.zip(was).is_some_and(|(is, was)| is.same_content_as(&was)))
+    let now = permanent_as_none(repo.commit_at(&left.name))?.flatten();
+    let was = left.tip.as_ref().and_then(Id::oid);
+    Ok(now.is_none_or(|now| {
+        let is_lost = |was| repo.is_ancestor(now, was).unwrap_or(false);
+        now == branch.new || was.is_some_and(|was| now == was || is_lost(was))
+    }))
 }
 
 /// Passes over a log that this user may not write: it must not block every later call.
@@ -122,23 +122,21 @@ pub(super) fn is_in_head(
 }
 
 /// The commit whose content the files had before the transaction: that of the branch, or of what
-/// HEAD leaves. `None` if that is an unborn branch, or one that was renamed or deleted since.
+/// HEAD leaves. `None` if that is an unborn branch.
 pub(super) fn commit_before(
     repo: &Repo,
     record: &ChangeRecord,
     branch: &BranchUpdate,
 ) -> Result<Option<Oid>> {
-    let Some(left) = &branch.head_from else {
+    let Some(left) = &record.branch.left else {
         // The first commit of an unborn branch begins at itself.
         let is_first = branch.head == InHead::Yes && branch.old().is_none();
         return Ok((!is_first).then(|| branch.start()));
     };
-    let dropped = record.drop.iter().find(|(name, _)| name == left);
-    match dropped.and_then(|(_, tip)| tip.oid()) {
-        None if left.starts_with("refs/") => repo.ref_value(left),
-        None => Ok(Oid::from_hex(left.as_bytes()).ok()),
-        tip => Ok(tip),
-    }
+    let was = left.tip.as_ref().and_then(Id::oid);
+    // A power cut may have lost the user's last commit.
+    let Some(was) = was.filter(|was| repo.tree_of(*was).is_err()) else { return Ok(was) };
+    Ok(permanent_as_none(repo.commit_at(&left.name))?.flatten().or(Some(was)))
 }
 
 /// Whether the tree has exactly `wanted` at the path of `file`.

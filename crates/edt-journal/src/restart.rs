@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::files::{StagedState, StagingArea, TargetState};
-use super::index::{self, IndexView};
+use super::index;
 use super::log::Journal;
 use super::path_history::{
     MAX_SWAP_SECONDS, PathHistory, directory_changed, is_half_exchanged, renumber_devices,
@@ -20,7 +20,7 @@ use super::path_history::{
 };
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::private::{self, PrivateRecord};
-use super::record::{ChangeRecord, EntryRecord, FileRecord, Id, Record};
+use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{
     add_kept, commit_before, follow_refs, has_file, install, is_head_unmoved, is_in_head, report,
     unless_denied,
@@ -30,7 +30,6 @@ use super::restart_refs::{
     create_missing, drop_created, in_branches, must_follow, repair_refs, restore_branches,
     successor,
 };
-use edt_git::index::IndexState;
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, Tracked, objects};
 use edt_io::disk::Parent;
@@ -283,20 +282,15 @@ fn restore_files(
     // The last record of a path decides. A rolled back one requires the old content.
     let mut targets: BTreeMap<&[u8], Target<'_>> = BTreeMap::new();
     for ((record, branch, _), committed) in all {
-        // A move of HEAD that was rolled back requires what the branch has that HEAD was to leave.
+        // A move of HEAD that was rolled back requires what the branch had that HEAD was to leave.
         let (name, recorded_by) = if committed {
             (&branch.name, Some(branch.new))
         } else {
             let left = branch.head_from.as_ref();
-            // A torn ref must not block every later call.
-            let before = permanent_as_none(commit_before(repo, record, branch))?.flatten();
-            (left.unwrap_or(&branch.name), before)
+            (left.unwrap_or(&branch.name), commit_before(repo, record, branch)?)
         };
-        let lives_in = if recorded_by.is_some() && name.starts_with("refs/") {
-            Some(successor(repo, changes, name)?)
-        } else {
-            None
-        };
+        // A torn ref must not block every later call.
+        let lives_in = permanent_as_none(successor(repo, changes, name))?.flatten();
         let recorded_by = recorded_by.unwrap_or_else(|| repo.empty_tree());
         for file in &record.files {
             let old = || file.old.as_ref().map(|(id, executable, _)| (id.clone(), *executable));
@@ -304,9 +298,7 @@ fn restore_files(
             let changed_until =
                 file.staged.map_or((record.time + MAX_SWAP_SECONDS, 0), |staged| staged.ctime);
             let target = Target { file, new, lives_in, recorded_by, changed_until };
-            if committed || !is_left_otherwise(repo, record, branch, &target) {
-                targets.insert(&file.path, target);
-            }
+            targets.insert(&file.path, target);
         }
     }
     let (mut histories, mut restored): (HashMap<&[u8], PathHistory>, RestoredFiles) =
@@ -387,36 +379,6 @@ struct RestoredFiles {
     left: Vec<RepoPath>,
     /// The names under which displaced files of a user were preserved.
     kept: Vec<PathBuf>,
-}
-
-/// Whether the branch that HEAD was to leave, and the index, have another content at the path of
-/// `target` by now than the index had: the user changed the branch since. Its value then is in the
-/// record only if the branch was to be deleted.
-fn is_left_otherwise(
-    repo: &Repo,
-    record: &ChangeRecord,
-    branch: &BranchUpdate,
-    target: &Target<'_>,
-) -> bool {
-    let Some(left) = &branch.head_from else { return false };
-    if record.drop.iter().any(|(name, _)| name == left) {
-        return false;
-    }
-    let mut entries = record.entries.iter().filter_map(EntryRecord::entry);
-    let Some(entry) = entries.find(|entry| entry.path.as_bytes() == &*target.file.path) else {
-        return false;
-    };
-    let index = IndexView::read(repo).and_then(|view| view.staged(repo, &entry.path));
-    if target.lives_in.is_none() || index.is_ok_and(|now| now == entry.seen) {
-        return false;
-    }
-    let seen = match entry.seen {
-        IndexState::File(file) => Some(file),
-        IndexState::Nothing | IndexState::IntentToAdd => None,
-        IndexState::Other | IndexState::Unmerged => return false,
-    };
-    let Ok(tree) = repo.tree_of(target.recorded_by) else { return false };
-    ![seen, target.file.old_file()].into_iter().any(|was| has_file(repo, tree, target.file, was))
 }
 
 /// Restores one path, if one of the branches `named` has its content: a user may be on another branch

@@ -224,16 +224,16 @@ fn deletion<'c>(changes: &'c [Recorded], name: &str) -> Option<(&'c Recorded, &'
 }
 
 /// The branch that has what was in the branch `name`: itself, or that of the transaction which
-/// deleted it.
+/// deleted it. `None` if there is none.
 pub(super) fn successor<'c>(
     repo: &Repo,
     changes: &'c [Recorded],
     name: &'c str,
-) -> Result<&'c str> {
-    if repo.ref_value(name)?.is_some() {
-        return Ok(name);
+) -> Result<Option<&'c str>> {
+    if name.starts_with("refs/") && repo.ref_value(name)?.is_some() {
+        return Ok(Some(name));
     }
-    Ok(deletion(changes, name).map_or(name, |((_, branch, _), _)| &branch.name))
+    Ok(deletion(changes, name).map(|((_, branch, _), _)| &*branch.name))
 }
 
 /// The transactions whose commit is in their branch, or was when a transaction deleted it, and the

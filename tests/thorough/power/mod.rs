@@ -188,7 +188,8 @@ pub(crate) fn forgive(journal: &mut [u8]) {
                 });
             }
             let branch = &mut change.branch;
-            branch.stat.iter_mut().chain(&mut branch.head_stat).for_each(|stat| stat.dev ^= 1);
+            let head = branch.left.iter_mut().flat_map(|left| &mut left.stat);
+            branch.stat.iter_mut().chain(head).for_each(|stat| stat.dev ^= 1);
         }
         let payload = postcard::to_stdvec(&record).unwrap();
         assert_eq!(payload.len(), len);
