@@ -279,13 +279,25 @@ fn missing_part<'l>(line: &'l [u8], torn: &[u8], header_end: usize) -> Option<&'
     (same && torn.len() < line.len()).then(|| &line[torn.len()..])
 }
 
-/// Whether it is a complete line of a log.
+/// Whether it is a complete line of a log, as Git requires it: two ids, a committer, a time and a
+/// zone.
 fn is_line(line: &[u8], hex: usize) -> bool {
-    let ids = line
-        .split(|b| *b == b' ')
-        .take(2)
-        .filter(|id| id.len() == hex && id.iter().all(u8::is_ascii_hexdigit));
-    line.ends_with(b"\n") && !line.contains(&0) && ids.count() == 2
+    let mut ids = line.splitn(3, |b| *b == b' ');
+    let has_ids = ids.by_ref().take(2).filter(|id| is_hex(id, hex)).count() == 2;
+    let committer = ids.next().unwrap_or_default();
+    let after_mail =
+        committer.splitn(2, |b| *b == b'>').nth(1).and_then(|it| it.strip_prefix(b" "));
+    let mut words = after_mail.unwrap_or_default().splitn(2, |b| *b == b' ');
+    let time = words.next().unwrap_or_default();
+    let has_zone = words.next().is_some_and(|zone| {
+        matches!(zone, [b'+' | b'-', digits @ ..] if digits.iter().take_while(|b| b.is_ascii_digit()).count() >= 4)
+    });
+    let has_time = !time.is_empty() && time.iter().all(u8::is_ascii_digit);
+    has_ids && has_time && has_zone && line.ends_with(b"\n") && !line.contains(&0)
+}
+
+fn is_hex(id: &[u8], len: usize) -> bool {
+    id.len() == len && id.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// A log without the lines that a power failure tore: those with zeros, where a block was lost, and
@@ -295,11 +307,18 @@ fn without_torn(bytes: &[u8], hex: usize) -> Vec<u8> {
     let (mut complete, mut at) = (Vec::new(), 0);
     for line in bytes.split_inclusive(|b| *b == b'\n') {
         let is_torn = line.contains(&0) || at >= end;
-        let after_zeros = line.iter().rposition(|b| *b == 0).map_or(0, |zero| zero + 1);
-        let rests = || (after_zeros..line.len()).rev().map(|start| &line[start..]);
-        let whole = if is_torn { rests().find(|rest| is_line(rest, hex)) } else { Some(line) };
-        complete.extend_from_slice(whole.unwrap_or_default());
         at += line.len();
+        let has_later_id = || line.split(|b| *b == b' ').skip(2).any(|word| is_hex(word, hex));
+        let is_whole = |start: &usize| is_line(&line[*start..], hex);
+        let whole =
+            if is_torn || has_later_id() { (0..line.len()).rev().find(is_whole) } else { Some(0) };
+        let Some(start) = whole.or((!is_torn).then_some(0)) else { continue };
+        // Of the torn line only the end of its message may be lost.
+        let before = [&line[..start], b"\n"].concat();
+        if is_line(&before, hex) {
+            complete.extend(before);
+        }
+        complete.extend_from_slice(&line[start..]);
     }
     complete
 }
@@ -380,11 +399,27 @@ mod tests {
     fn a_line_that_was_appended_to_a_torn_one_stays() {
         let line = |id: &str| format!("{0} {0} A <a@b> 1 +0000\twhy\n", id.repeat(40));
         let (first, last) = (line("0"), line("1"));
-        for torn in ["", "\0\0\0", "00", "000 111 A", &first[..39], &first[..60], &first[5..20]] {
+        for torn in [
+            "",
+            "\0\0\0",
+            "00",
+            "000 111 A",
+            &first[..39],
+            &first[..60],
+            &first[..85],
+            &first[5..20],
+        ] {
             let log = format!("{first}{torn}{last}");
             let complete = without_torn(log.as_bytes(), 40);
             assert_eq!(String::from_utf8(complete).unwrap(), format!("{first}{last}"), "{torn:?}");
         }
+        let unfinished = format!("{first}{}{last}", first.trim_end());
+        assert_eq!(
+            without_torn(unfinished.as_bytes(), 40),
+            format!("{first}{first}{last}").as_bytes()
+        );
+        let named = first.replace("why", &"1".repeat(40));
+        assert_eq!(without_torn(named.as_bytes(), 40), named.as_bytes());
         let hole = format!("{first}\0\0{}{last}", &first[20..]);
         assert_eq!(without_torn(hole.as_bytes(), 40), format!("{first}{last}").as_bytes());
     }
