@@ -579,6 +579,22 @@ fn what_the_user_staged_stays_after_an_orderly_restart() {
 }
 
 #[test]
+fn an_older_directory_that_the_user_put_back_stays_after_an_orderly_restart() {
+    let workspace = TestRepo::with(&[("d/a.txt", b"one\n")]);
+    fs::rename(workspace.root.join("d"), workspace.root.join("older")).unwrap();
+    workspace.git(&["checkout", "--quiet", "--", "d"]);
+    workspace.edt(&["apply", "d/n.txt", "--mode", "create", "--content", "x\n"]).landed();
+    fs::remove_dir_all(workspace.root.join("d")).unwrap();
+    // More than the resolution of the time of a directory.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    fs::rename(workspace.root.join("older"), workspace.root.join("d")).unwrap();
+    let status = workspace.status();
+    restart_orderly(&workspace);
+    assert_eq!(workspace.edt(&["status"]).exit, 0);
+    assert_eq!((workspace.status(), workspace.exists("d/n.txt")), (status, false));
+}
+
+#[test]
 fn an_entry_that_the_user_put_back_stays_after_a_restart() {
     let cut = Cut::after_two_edits();
     cut.workspace.git(&["reset", "--quiet", "HEAD~1", "--", "a.txt"]);
@@ -1495,15 +1511,18 @@ fn the_users_bytes_return_after_a_power_cut_that_lost_a_rollback() {
         return;
     }
     let renamed: &[&str] = &["branch", "--move", "main", "trunk"];
-    let acts: [[&[&str]; 2]; 3] = [
+    let acts: [[&[&str]; 2]; 4] = [
         [&["status"], &["status"]],
+        [&["add", "a.txt"], &["status"]],
         [&["checkout", "--quiet", "--detach"], &["status"]],
         [&["status"], renamed],
     ];
     for (format, [before, after]) in FORMATS.into_iter().flat_map(|it| acts.map(|act| (it, act))) {
         let workspace = TestRepo::made(&[format], FILES);
+        workspace.write("a.txt", "staged\n");
         workspace.git(before);
         workspace.write("a.txt", "the user's only copy\n");
+        let status = workspace.status();
         let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
         let n = if format == FORMATS[0] { 7 } else { 5 };
         kill_at_nth(&workspace, "linkat", n, &edit);
@@ -1523,6 +1542,7 @@ fn the_users_bytes_return_after_a_power_cut_that_lost_a_rollback() {
             "{format} {before:?} {after:?} {:#}",
             answer.json
         );
+        assert_eq!(workspace.status(), status, "{format} {before:?} {after:?}");
         workspace.is_sound();
     }
 }

@@ -402,9 +402,10 @@ fn restore_file(
         Err(error) => return Err(failed("read", repo.root_path(), &error).into()),
     };
     let is_edt_content = match &here {
-        // btrfs may lose both names of an exchange, and so the file.
+        // btrfs may lose both names of an exchange, and so the file. What is lost on another file
+        // system is no sign of a cut.
         None => {
-            history.nothing
+            history.nothing && (was_cut || file.beside)
                 || was_cut && target.is_lost_exchange()
                 || is_half_exchanged(stage, &file)
         }
