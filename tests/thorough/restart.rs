@@ -1311,6 +1311,28 @@ fn what_the_user_committed_after_a_killed_edit_is_not_rolled_back_and_nothing_is
     assert_eq!(fs::read_to_string(workspace.root.join(kept)).unwrap(), "the user's only copy\n");
 }
 
+/// HEAD is not on the session.
+#[test]
+fn a_file_that_the_user_committed_on_another_branch_after_a_killed_edit_stays() {
+    if !has_strace() {
+        return;
+    }
+    let workspace = TestRepo::with(FILES);
+    workspace.edt(&["begin", "s", "--no-switch"]).landed();
+    workspace.edt(&["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"]).landed();
+    let edits = r#"{"edits": [{"path": "n.txt", "mode": "create", "content": "new\n"},
+        {"path": "a.txt", "mode": "overwrite", "content": "one\n"}]}"#;
+    workspace.write("../edits", edits);
+    kill_at(&workspace, "rename", &["apply", "--request", "../edits"]);
+    assert_eq!(workspace.text("n.txt"), "new\n");
+    remove_locks(&workspace);
+    workspace.git(&["add", "n.txt"]);
+    workspace.git(&["commit", "--quiet", "--message=the user's"]);
+    assert_eq!(workspace.edt(&["status"]).json["recovered"]["action"], "rolled_back");
+    let after = (workspace.text("n.txt"), workspace.text("a.txt"));
+    assert_eq!(after, ("new\n".to_owned(), "two\n".to_owned()));
+}
+
 /// The user's Git took nothing of a killed edit. Its file is put back, wherever HEAD is.
 #[test]
 fn a_killed_edit_that_the_user_did_not_commit_is_rolled_back() {

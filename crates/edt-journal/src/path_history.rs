@@ -133,8 +133,8 @@ pub(super) fn renumber_devices(repo: &Repo, stage: &StagingArea<'_>, record: &mu
         }
     };
     device(&mut record.branch.stat, repo.ref_stat(&record.branch.name));
-    if let Some(left) = &mut record.branch.left {
-        device(&mut left.stat, repo.head_stat());
+    if let Some(head) = &mut record.branch.head {
+        device(&mut head.stat, repo.head_stat());
     }
     for file in &mut record.files {
         let (here, staged) = (stage.stat(file), stage.staged_stat(file));

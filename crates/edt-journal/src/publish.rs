@@ -8,7 +8,7 @@ use super::log::Journal;
 use super::new_session;
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::private::{self, PrivateRecord};
-use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, LeftRecord, Record};
+use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, HeadRecord, Id, Record};
 use super::rollback::Rollback;
 use edt_git::objects::{LARGE, ObjectCheck};
 use edt_git::reflog::ReflogWrite;
@@ -83,8 +83,7 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
         journal.require_durability(Durability::Journal);
     }
     journal.make_room()?;
-    let left = change.branch.head_from.as_deref();
-    let left = left.map(|left| LeftRecord::of(repo, left)).transpose()?;
+    let head = HeadRecord::of(repo, &change)?;
     let stage = StagingArea::open(repo)?;
     let tx = format!("{:x}-{}", process_id(), change.branch.new.to_hex_with_len(8));
     let mut staged = Staged { stage: &stage, records: Vec::new() };
@@ -110,7 +109,7 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
         index,
         ..record_of(repo, &change, &staged.records, entries)
     };
-    record.branch.left = left;
+    record.branch.head = head;
     let recorded = sync_large(repo, &change.objects)
         .and_then(|()| keep_private(repo, &change))
         .and_then(|()| journal.append(&Record::ChangeSet(Box::new(record))));
@@ -416,7 +415,7 @@ fn record_of(
             stat: repo.ref_stat(&branch.name),
             log: branch.log.clone(),
             in_head: branch.head == InHead::Yes,
-            left: None,
+            head: None,
             point: branch.point.clone(),
         },
         create: refs(&change.create),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::entry::{DiskState, EntryMove};
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::private::PrivateRecord;
+use super::publish::ChangeSet;
 use edt_git::index::IndexState;
 use edt_git::{FileId, FileMode, InHead, Loose, Oid, Repo};
 use edt_io::disk::Stat;
@@ -70,15 +71,17 @@ pub struct BranchRecord {
     pub log: String,
     /// Whether HEAD is on the branch afterwards, so that the index and HEAD's log follow.
     pub in_head: bool,
-    /// What HEAD leaves, if it moves to the branch.
-    pub left: Option<LeftRecord>,
+    /// What HEAD names before the transaction, if that is not the branch.
+    pub head: Option<HeadRecord>,
     /// Another symbolic ref to point to the branch.
     pub point: Option<String>,
 }
 
-/// What HEAD leaves.
+/// What HEAD names before a transaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LeftRecord {
+pub struct HeadRecord {
+    /// Whether the transaction moves HEAD away from it.
+    pub is_left: bool,
     /// A full branch name, or a commit id if HEAD is detached.
     pub name: String,
     /// The commit; `None` if the branch is unborn.
@@ -89,15 +92,24 @@ pub struct LeftRecord {
     pub logged: u64,
 }
 
-impl LeftRecord {
-    /// What `from`, the target of HEAD, is now.
+impl HeadRecord {
+    /// What HEAD names before `change`; `None` if it is on the branch, or if nothing depends on it.
     ///
     /// # Errors
-    /// `IO_ERROR` if the branch cannot be read.
-    pub fn of(repo: &Repo, from: &str) -> Result<LeftRecord> {
-        let tip = repo.commit_at(from)?.map(Id::from);
-        let (name, stat) = (from.to_owned(), repo.head_stat());
-        Ok(LeftRecord { name, tip, stat, logged: repo.log_len("HEAD") })
+    /// `IO_ERROR` if HEAD or its branch cannot be read.
+    pub fn of(repo: &Repo, change: &ChangeSet) -> Result<Option<HeadRecord>> {
+        let branch = &change.branch;
+        let is_left = branch.head_from.is_some();
+        let name = match &branch.head_from {
+            None if branch.head == InHead::No && !change.files.is_empty() => repo.head_target()?,
+            from => from.clone(),
+        };
+        let record = name.map(|name| -> Result<HeadRecord> {
+            let tip = repo.commit_at(&name)?.map(Id::from);
+            let (stat, logged) = (repo.head_stat(), repo.log_len("HEAD"));
+            Ok(HeadRecord { is_left, name, tip, stat, logged })
+        });
+        record.transpose()
     }
 }
 
@@ -120,6 +132,12 @@ impl std::convert::From<BranchOrigin> for OriginRecord {
 }
 
 impl BranchRecord {
+    /// What HEAD leaves, if it moves to the branch.
+    #[must_use]
+    pub fn left(&self) -> Option<&HeadRecord> {
+        self.head.as_ref().filter(|head| head.is_left)
+    }
+
     /// The branch; `None` if the record has an invalid id.
     #[must_use]
     pub fn branch(&self) -> Option<BranchUpdate> {
@@ -134,7 +152,7 @@ impl BranchRecord {
             new: self.new.oid()?,
             log: self.log.clone(),
             head: if self.in_head { InHead::Yes } else { InHead::No },
-            head_from: self.left.as_ref().map(|left| left.name.clone()),
+            head_from: self.left().map(|left| left.name.clone()),
             point: self.point.clone(),
         })
     }
@@ -304,7 +322,7 @@ mod tests {
             stat: None,
             log: "edt: x".to_owned(),
             in_head: false,
-            left: None,
+            head: None,
             point: None,
         }
     }

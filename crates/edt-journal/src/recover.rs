@@ -273,7 +273,7 @@ fn leave(repo: &Repo, record: &ChangeRecord) -> Result<Recovered> {
 /// refs never moved.
 fn roll_back(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Result<Recovered> {
     let stage = StagingArea::open(repo)?;
-    let trees = if branch.head == InHead::Yes { Trees::of(repo, record, branch)? } else { None };
+    let trees = Trees::of(repo, record, branch)?;
     let (mut files, mut left, mut kept) = (Vec::new(), Vec::new(), Vec::new());
     let mut were_committed = false;
     for file in record.files.iter().rev() {
@@ -328,6 +328,9 @@ fn roll_back(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Resul
 /// The trees that show whether the user has committed what a transaction was to write.
 struct Trees {
     head: Oid,
+    /// That of HEAD before the transaction.
+    head_before: Oid,
+    /// That of the branch, or of what HEAD was to leave, before the transaction.
     before: Oid,
     after: Oid,
 }
@@ -336,15 +339,20 @@ impl Trees {
     /// `None` if one of them cannot be read: the user may have pruned the commit.
     fn of(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Result<Option<Trees>> {
         let head = repo.head_tree()?;
-        let before = commit_before(repo, record, branch)?.and_then(|id| repo.tree_of(id).ok());
-        let after = repo.tree_of(branch.new).ok();
-        Ok(before.zip(after).map(|(before, after)| Trees { head, before, after }))
+        let tree = |id: Option<Oid>| id.and_then(|id| repo.tree_of(id).ok());
+        let (before, after) = (tree(commit_before(repo, record, branch)?), tree(Some(branch.new)));
+        let head_before = match &record.branch.head {
+            Some(head) if branch.head == InHead::No => tree(head.tip.as_ref().and_then(Id::oid)),
+            _ => before,
+        };
+        let trees = before.zip(after).zip(head_before);
+        Ok(trees.map(|((before, after), head_before)| Trees { head, head_before, before, after }))
     }
 
     /// Whether HEAD has the new content of `file`, and had not before.
     fn have_new(&self, repo: &Repo, file: &FileRecord, path: &RepoPath) -> bool {
         let at = |tree: Oid| repo.tracked(tree, path).ok();
-        let Some((head, before)) = at(self.head).zip(at(self.before)) else { return false };
+        let Some((head, before)) = at(self.head).zip(at(self.head_before)) else { return false };
         // The commit has the content without the user's lines, and in Git's form.
         let is_new = match file.new_file() {
             Some(new) => head == Tracked::File(new) || at(self.after).as_ref() == Some(&head),

@@ -83,7 +83,7 @@ pub(super) fn is_head_unmoved(
     branch: &BranchUpdate,
     journal: &Journal,
 ) -> Result<bool> {
-    let Some(left) = &record.branch.left else { return Ok(false) };
+    let Some(left) = record.branch.left() else { return Ok(false) };
     let is_same_file = if record.journal == journal.inode()? {
         repo.head_stat().zip(left.stat).is_some_and(|(is, was)| is.same_content_as(&was))
     } else {
@@ -128,7 +128,7 @@ pub(super) fn commit_before(
     record: &ChangeRecord,
     branch: &BranchUpdate,
 ) -> Result<Option<Oid>> {
-    let Some(left) = &record.branch.left else {
+    let Some(left) = record.branch.left() else {
         // The first commit of an unborn branch begins at itself.
         let is_first = branch.head == InHead::Yes && branch.old().is_none();
         return Ok((!is_first).then(|| branch.start()));

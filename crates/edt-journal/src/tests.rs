@@ -19,7 +19,7 @@ use super::index::IndexView;
 use super::log::Journal;
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::publish::ChangeSet;
-use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, LeftRecord, Record};
+use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, HeadRecord, Id, Record};
 use super::recover::open_recovered;
 
 pub(crate) const POINTER: &str = "refs/worktree/edt-session";
@@ -165,7 +165,7 @@ impl Scratch {
                 stat: repo.ref_stat(&branch.name),
                 log: branch.log.clone(),
                 in_head: branch.head == InHead::Yes,
-                left: branch.head_from.as_deref().map(|from| LeftRecord::of(repo, from).unwrap()),
+                head: HeadRecord::of(repo, change).unwrap(),
                 point: branch.point.clone(),
             },
             create: ids(&change.create),
@@ -227,7 +227,7 @@ pub(crate) fn record_of_files(files: Vec<FileRecord>) -> Record {
             stat: None,
             log: String::new(),
             in_head: false,
-            left: None,
+            head: None,
             point: None,
         },
         create: Vec::new(),

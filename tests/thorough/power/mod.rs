@@ -188,7 +188,7 @@ pub(crate) fn forgive(journal: &mut [u8]) {
                 });
             }
             let branch = &mut change.branch;
-            let head = branch.left.iter_mut().flat_map(|left| &mut left.stat);
+            let head = branch.head.iter_mut().flat_map(|head| &mut head.stat);
             branch.stat.iter_mut().chain(head).for_each(|stat| stat.dev ^= 1);
         }
         let payload = postcard::to_stdvec(&record).unwrap();
