@@ -571,6 +571,7 @@ mod tests {
         // The directory is as it was before the file was staged.
         let root = std::fs::File::open(scratch.root()).unwrap();
         root.set_modified(std::time::UNIX_EPOCH).unwrap();
+        scratch.lose_header();
         assert_eq!(restarted(&scratch).unwrap().files, ["b.txt"]);
         assert_eq!(scratch.text("b.txt").as_deref(), Some("b\n"));
     }
