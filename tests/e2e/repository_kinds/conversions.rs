@@ -54,18 +54,19 @@ fn autocrlf_input_puts_lf_everywhere() {
 
 #[test]
 fn text_and_eol_attributes() {
-    for attributes in [
+    let attributes = [
         "*.txt text eol=crlf\n",
         "*.txt text\n",
         "* text=auto eol=crlf\n",
         "*.txt text eol=lf\n",
         "* text=auto\n",
         "*.txt crlf\n",
-    ] {
-        eprintln!("{attributes}");
-        let workspace = made(&[], attributes, &[("d/a.txt", b"one\ntwo\n")]);
-        complete_session(&workspace, "d/a.txt", "two");
-        let workspace = made(&[("core.eol", "crlf")], attributes, &[("d/a.txt", b"one\ntwo\n")]);
+    ];
+    let settings: [&[(&str, &str)]; 2] = [&[], &[("core.eol", "crlf")]];
+    let all = attributes.iter().flat_map(|one| settings.map(|settings| (settings, one)));
+    for (settings, attributes) in edt_testkit::share(all.collect(), 1, 4) {
+        eprintln!("{settings:?} {attributes}");
+        let workspace = made(settings, attributes, &[("d/a.txt", b"one\ntwo\n")]);
         complete_session(&workspace, "d/a.txt", "two");
     }
     let workspace =
@@ -228,7 +229,7 @@ fn a_utf_16_file_is_edited_as_text() {
 
 #[test]
 fn other_encodings_and_line_ends_together() {
-    for (attributes, disk) in [
+    let all = vec![
         ("working-tree-encoding=UTF-16LE-BOM eol=crlf text", utf16("eins\r\nzwei\r\n")),
         (
             "working-tree-encoding=UTF-16BE",
@@ -240,7 +241,8 @@ fn other_encodings_and_line_ends_together() {
         ),
         ("working-tree-encoding=ISO-8859-1", b"einsj\xe9\nzwei\n".to_vec()),
         ("working-tree-encoding=UTF-8", "eins\u{e9}\nzwei\n".into()),
-    ] {
+    ];
+    for (attributes, disk) in edt_testkit::share(all, 1, 3) {
         eprintln!("{attributes}");
         let workspace = TestRepo::with(&[
             (".gitattributes", format!("*.txt {attributes}\n").as_bytes()),
