@@ -1598,3 +1598,196 @@ fn head_moves_after_a_kill_although_the_users_commit_is_of_a_later_time() {
     assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/main-1\n");
     assert_eq!((workspace.text("a.txt").as_str(), workspace.status().as_str()), ("two\n", ""));
 }
+
+/// The calls were killed before they changed anything.
+#[test]
+fn a_killed_move_of_head_takes_no_file_that_the_user_untracked() {
+    if !has_strace() {
+        return;
+    }
+    let calls: [&[&str]; 2] = [&["switch", "--leave"], &["abandon"]];
+    for (args, intact) in calls.into_iter().flat_map(|args| [false, true].map(|it| (args, it))) {
+        let workspace = TestRepo::with(FILES);
+        workspace.edt(&["begin", "s"]).landed();
+        workspace.write("notes.txt", "typed by the user\n");
+        workspace.edt(&["checkpoint"]).landed();
+        kill(&workspace, args);
+        remove_locks(&workspace);
+        workspace.git(&["rm", "--quiet", "--cached", "notes.txt"]);
+        workspace.git(&["commit", "--quiet", "--message=not tracked"]);
+        let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+        cut.restart_with_header(intact);
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert_eq!(cut.workspace.status(), "?? notes.txt\n", "{args:?} {intact}");
+        assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/s\n");
+    }
+}
+
+#[test]
+fn a_branch_that_the_user_went_back_to_is_not_deleted() {
+    if !has_strace() {
+        return;
+    }
+    for (format, intact) in FORMATS.into_iter().flat_map(|it| [false, true].map(|one| (it, one))) {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.edt(&["begin", "s"]).landed();
+        workspace.overwrite("a.txt", "two\n");
+        kill(&workspace, &["abandon"]);
+        remove_locks(&workspace);
+        workspace.git(&["switch", "--quiet", "main"]);
+        workspace.git(&["switch", "--quiet", "edt/s"]);
+        let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+        cut.restart_with_header(intact);
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert_eq!(cut.workspace.git(&["branch", "--list", "edt/s"]), "* edt/s\n");
+        assert_eq!(cut.workspace.status(), "", "{format} {intact}");
+        cut.workspace.is_sound();
+    }
+}
+
+#[test]
+fn a_branch_that_another_worktree_checked_out_is_not_deleted() {
+    if !has_strace() {
+        return;
+    }
+    for ends in [&["abandon"][..], &["gc", "--older-than", "0"]] {
+        let workspace = TestRepo::with(FILES);
+        workspace.edt(&["begin", "s"]).landed();
+        workspace.overwrite("a.txt", "two\n");
+        if ends[0] == "gc" {
+            workspace.edt(&["land", "-m", "landed"]).landed();
+            std::thread::sleep(std::time::Duration::from_millis(2100));
+            kill(&workspace, ends);
+        } else {
+            kill_at_nth(&workspace, "rename", 2, ends);
+            remove_locks(&workspace);
+            workspace.git(&["switch", "--quiet", "--force", "main"]);
+        }
+        remove_locks(&workspace);
+        let place = workspace.root.with_file_name("w");
+        workspace.git(&["worktree", "add", "--quiet", place.to_str().unwrap(), "edt/s"]);
+        assert_eq!(workspace.edt(&["status"]).exit, 0);
+        let log = workspace.at(&place).git(&["log", "-1", "--format=%d"]);
+        assert!(log.contains("edt/s"), "{ends:?}: {log}");
+        workspace.is_sound();
+    }
+}
+
+/// The user moved the branch back after a kill, and the log does not say so.
+#[test]
+fn head_stays_after_a_kill_although_the_log_of_the_users_move_is_gone() {
+    if !has_strace() {
+        return;
+    }
+    for format in FORMATS {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.git(&["commit", "--quiet", "--allow-empty", "--message=the user's"]);
+        let n = if format == FORMATS[0] { 2 } else { 1 };
+        kill_at_nth(&workspace, "rename", n, &["begin", "s"]);
+        remove_locks(&workspace);
+        assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
+        workspace.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+        workspace.git(&["reflog", "expire", "--expire=now", "--all"]);
+        assert_eq!(workspace.edt(&["status"]).exit, 0);
+        assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n", "{format}");
+        assert_eq!(workspace.status(), "", "{format}");
+    }
+}
+
+/// The cut lost the move of HEAD, and the last lines of its log.
+#[test]
+fn head_stays_where_the_user_moved_the_branch_although_lines_of_the_log_are_lost() {
+    let workspace = TestRepo::with(FILES);
+    workspace.edt(&["begin", "s"]).landed();
+    for text in ["two\n", "three\n", "four\n"] {
+        workspace.overwrite("a.txt", text);
+    }
+    let (head, kept) = (workspace.root.join(".git/HEAD"), workspace.root.join(".git/kept"));
+    fs::hard_link(&head, &kept).unwrap();
+    assert_eq!(workspace.edt(&["begin", "t"]).exit, 0);
+    fs::rename(kept, head).unwrap();
+    let log = workspace.root.join(".git/logs/HEAD");
+    let lines = fs::read_to_string(&log).unwrap();
+    let all: Vec<&str> = lines.split_inclusive('\n').collect();
+    fs::write(&log, all[..all.len() - 3].concat()).unwrap();
+    // A log has whole seconds.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    workspace.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/s\n");
+    assert_eq!(cut.workspace.status(), "");
+}
+
+/// Everything was done but the closing of the journal.
+#[test]
+fn a_session_whose_killed_first_edit_the_user_amended_goes_on() {
+    if !has_strace() {
+        return;
+    }
+    let acts: [&[&str]; 2] = [
+        &["commit", "--quiet", "--amend", "-m", "mine"],
+        &["reset", "--quiet", "--hard", "HEAD~1"],
+    ];
+    for (format, act) in FORMATS.into_iter().flat_map(|format| acts.map(|act| (format, act))) {
+        let workspace = TestRepo::made(&[format], FILES);
+        let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
+        let is_done = |n: &u32| {
+            let mut command = workspace.command("strace");
+            let inject = format!("inject=unlinkat:signal=KILL:when={n}");
+            command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=unlinkat", "-e", &inject]);
+            command.arg(EDT).args(edit).output().unwrap();
+            workspace.git(&["rev-parse", "--abbrev-ref", "HEAD"]) == "edt/main-1\n"
+        };
+        assert!((1..9).find(is_done).is_some(), "{format}");
+        remove_locks(&workspace);
+        workspace.git(act);
+        let tip = workspace.rev("HEAD");
+        assert_eq!(workspace.edt(&["status"]).exit, 0);
+        assert_eq!((workspace.rev("HEAD"), workspace.status()), (tip, String::new()), "{format}");
+        workspace.overwrite("b.txt", "more\n");
+        assert_eq!(workspace.edt(&["abandon"]).exit, 0, "{format} {act:?}");
+        workspace.is_sound();
+    }
+}
+
+/// The session was made and HEAD had not moved. Then the user or another worktree moved `main`.
+#[test]
+fn an_edit_that_head_does_not_follow_leaves_the_users_file() {
+    if !has_strace() {
+        return;
+    }
+    let workspace = || {
+        let workspace = TestRepo::with(FILES);
+        workspace.write("a.txt", "the user's only copy\n");
+        let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "agent\n"];
+        kill_at_nth(&workspace, "rename", 2, &edit);
+        remove_locks(&workspace);
+        assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
+        assert_eq!(workspace.text("a.txt"), "agent\n");
+        workspace
+    };
+    let by_user = workspace();
+    by_user.git(&["commit", "--quiet", "--allow-empty", "--message=the user's"]);
+    assert_eq!(by_user.edt(&["status"]).exit, 0);
+    assert_eq!(by_user.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
+    assert_eq!(by_user.text("a.txt"), "the user's only copy\n");
+    assert_eq!(by_user.git(&["show", "edt/main-1:a.txt"]), "agent\n");
+    assert_eq!(by_user.git(&["reflog", "-1", "--format=%gs"]), "commit: the user's\n");
+    by_user.is_sound();
+
+    let elsewhere = workspace();
+    let place = elsewhere.root.with_file_name("w");
+    elsewhere.git(&["worktree", "add", "--quiet", "-b", "other", place.to_str().unwrap()]);
+    let linked = elsewhere.at(&place);
+    linked.git(&["commit", "--quiet", "--allow-empty", "--message=other"]);
+    linked.git(&["update-ref", "refs/heads/main", "HEAD"]);
+    assert_eq!(elsewhere.edt(&["status"]).exit, 0);
+    assert_eq!(elsewhere.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/main-1\n");
+    assert_eq!(
+        (elsewhere.text("a.txt"), elsewhere.status()),
+        ("agent\n".to_owned(), String::new())
+    );
+    elsewhere.is_sound();
+}

@@ -6,7 +6,7 @@ use super::identity::Role;
 use super::reftable::{NewLogEntry, stored};
 use super::repo::Repo;
 use edt_io::file::{File, OpenMode};
-use edt_io::{failed, fs};
+use edt_io::{clock, failed, fs};
 use edt_types::Result;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,15 @@ pub struct LoggedMove {
     pub time: i64,
 }
 
+/// What distinguishes a move from the others of its log: the two values and the time.
+pub type MoveId = (Oid, Oid, i64);
+
 impl LoggedMove {
+    #[must_use]
+    pub fn id(&self) -> MoveId {
+        (self.from, self.to, self.time)
+    }
+
     /// `None` if it is no line of a log.
     fn parse(line: &[u8]) -> Option<LoggedMove> {
         let mut ids = line.split(|b| *b == b' ').map(Oid::from_hex);
@@ -212,22 +220,26 @@ impl Repo {
         LoggedMove::parse(complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?)
     }
 
-    /// The length of the log of `name`, in bytes; 0 if it has none that can be read.
+    /// Whether a user moved `name` since its log ended with `last`, at `time` in seconds since 1970.
+    /// `None` if the log does not say so: there is none, or it has lost that line.
     #[must_use]
-    pub fn log_len(&self, name: &str) -> u64 {
-        if self.has_tables() {
-            return self.log_text(name).map_or(0, |text| text.len() as u64);
-        }
-        std::fs::metadata(self.log_path(name)).map_or(0, |log| log.len())
-    }
-
-    /// Whether the log of `name` has a move by a user after its first `len` bytes.
-    #[must_use]
-    pub fn has_user_move_after(&self, name: &str, len: u64) -> bool {
+    pub fn was_moved_by_user(&self, name: &str, last: Option<MoveId>, time: i64) -> Option<bool> {
         let text = self.log_text(name).unwrap_or_default();
-        let later = usize::try_from(len).ok().and_then(|len| text.get(len..)).unwrap_or_default();
-        let moves = later.split(|b| *b == b'\n').filter_map(LoggedMove::parse);
-        moves.into_iter().any(|one| one.from != one.to && !one.by_edt)
+        let is_users = |one: &LoggedMove| one.from != one.to && !one.by_edt;
+        let mut later = text.rsplit(|b| *b == b'\n').filter_map(LoggedMove::parse);
+        let mut moves = Vec::new();
+        let found = later.find(|one| {
+            moves.push(*one);
+            Some(one.id()) == last
+        });
+        if found.is_some() {
+            moves.pop();
+        } else if last.is_some() || !self.creates_logs() {
+            // A line from before may have a later time, if a clock was wrong.
+            let is_later = |one: &LoggedMove| (time + 1..=clock::seconds()).contains(&one.time);
+            return moves.first().is_some_and(|one| is_users(one) && is_later(one)).then_some(true);
+        }
+        Some(moves.iter().any(is_users))
     }
 
     /// The log of `name`; `None` if it has none that can be read.
@@ -312,11 +324,18 @@ fn without_torn(bytes: &[u8], hex: usize) -> Vec<u8> {
         let is_whole = |start: &usize| is_line(&line[*start..], hex);
         let whole =
             if is_torn || has_later_id() { (0..line.len()).rev().find(is_whole) } else { Some(0) };
-        let Some(start) = whole.or((!is_torn).then_some(0)) else { continue };
-        // Of the torn line only the end of its message may be lost.
+        let Some(mut start) = whole.or((!is_torn).then_some(0)) else { continue };
+        // Of the torn line only the end of its message may be lost. A message may quote a line.
         let before = [&line[..start], b"\n"].concat();
         if is_line(&before, hex) {
-            complete.extend(before);
+            let goes_on = LoggedMove::parse(&before)
+                .zip(LoggedMove::parse(&line[start..]))
+                .is_some_and(|(torn, next)| torn.to == next.from);
+            if goes_on {
+                complete.extend(before);
+            } else {
+                start = 0;
+            }
         }
         complete.extend_from_slice(&line[start..]);
     }
@@ -413,11 +432,17 @@ mod tests {
             let complete = without_torn(log.as_bytes(), 40);
             assert_eq!(String::from_utf8(complete).unwrap(), format!("{first}{last}"), "{torn:?}");
         }
-        let unfinished = format!("{first}{}{last}", first.trim_end());
+        let next = last.replacen(&"1".repeat(40), &"0".repeat(40), 1);
+        let unfinished = format!("{first}{}{next}", first.trim_end());
         assert_eq!(
             without_torn(unfinished.as_bytes(), 40),
-            format!("{first}{first}{last}").as_bytes()
+            format!("{first}{first}{next}").as_bytes()
         );
+        let quoted = first.replace("why\n", &last);
+        assert_eq!(without_torn(quoted.as_bytes(), 40), quoted.as_bytes());
+        let in_the_middle = format!("{first}000 11{last}{first}");
+        let parts = format!("{first}{last}{first}");
+        assert_eq!(without_torn(in_the_middle.as_bytes(), 40), parts.as_bytes());
         let named = first.replace("why", &"1".repeat(40));
         assert_eq!(without_torn(named.as_bytes(), 40), named.as_bytes());
         let hole = format!("{first}\0\0{}{last}", &first[20..]);

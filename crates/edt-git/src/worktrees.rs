@@ -73,6 +73,19 @@ impl Repo {
         self.worktrees_with(pointer, |is_current| !is_current)
     }
 
+    /// Whether HEAD of a worktree names the branch `name`, or a rebase or bisection there will.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if HEAD of this worktree cannot be read.
+    pub fn is_checked_out(&self, name: &str) -> Result<bool> {
+        let is_at = |one: &Worktree| {
+            let head = one.head.as_deref();
+            head.is_some_and(|head| self.referent(head).is_ok_and(|referent| referent == name))
+                || one.is_rebasing_or_bisecting(name)
+        };
+        Ok(self.head_is_on(name)? || self.worktrees("HEAD").iter().any(is_at))
+    }
+
     fn worktrees_with(&self, pointer: &str, wanted: impl Fn(bool) -> bool) -> Vec<Worktree> {
         let linked = std::fs::read_dir(self.common_dir().join("worktrees"));
         let mut linked: Vec<PathBuf> =

@@ -317,10 +317,10 @@ pub(super) fn recover_refs(repo: &Repo, record: &ChangeRecord, pointer: &str) ->
     for (name, id) in &record.drop {
         match (repo.ref_value(name)?, id.oid()) {
             (None, _) => repo.delete_symbolic_ref(pointer, name)?,
-            (Some(current), Some(from)) if current == from => {
+            (Some(current), Some(from)) if current == from && !repo.is_checked_out(name)? => {
                 drop_ref(repo, name, from, pointer)?;
             }
-            // Someone moved the ref since and needs it.
+            // Someone moved the ref since, or switched to it, and needs it.
             _ => {}
         }
     }

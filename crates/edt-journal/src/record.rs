@@ -7,6 +7,7 @@ use super::pointers::{BranchOrigin, BranchUpdate};
 use super::private::PrivateRecord;
 use super::publish::ChangeSet;
 use edt_git::index::IndexState;
+use edt_git::reflog::MoveId;
 use edt_git::{FileId, FileMode, InHead, Loose, Oid, Repo};
 use edt_io::disk::Stat;
 use edt_types::{RepoPath, Result};
@@ -88,11 +89,19 @@ pub struct HeadRecord {
     pub tip: Option<Id>,
     /// The stat of the file HEAD.
     pub stat: Option<Stat>,
-    /// The length of HEAD's log, in bytes. Later lines show what the user did since.
-    pub logged: u64,
+    /// The last line of HEAD's log: its values and its time. Later ones show what the user did
+    /// since.
+    pub logged: Option<(Id, Id, i64)>,
 }
 
 impl HeadRecord {
+    /// The last line of HEAD's log.
+    #[must_use]
+    pub fn last_move(&self) -> Option<MoveId> {
+        let (from, to, time) = self.logged.as_ref()?;
+        Some((from.oid()?, to.oid()?, *time))
+    }
+
     /// What HEAD names before `change`; `None` if it is on the branch, or if nothing depends on it.
     ///
     /// # Errors
@@ -106,7 +115,8 @@ impl HeadRecord {
         };
         let record = name.map(|name| -> Result<HeadRecord> {
             let tip = repo.commit_at(&name)?.map(Id::from);
-            let (stat, logged) = (repo.head_stat(), repo.log_len("HEAD"));
+            let logged = repo.last_move("HEAD").map(|it| (it.from.into(), it.to.into(), it.time));
+            let stat = repo.head_stat();
             Ok(HeadRecord { is_left, name, tip, stat, logged })
         });
         record.transpose()

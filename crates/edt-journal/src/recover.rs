@@ -11,7 +11,7 @@ use super::log::{Journal, Pending};
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{
-    add_kept, commit_before, follow_refs, has_file, install, is_in_head, report,
+    add_kept, commit_before, follow_refs, follows_head, has_file, install, is_in_head, report,
 };
 use super::rollback::Rollback;
 use super::{beside, lost, private, restart, restart_index};
@@ -21,6 +21,7 @@ use edt_io::permanent_as_none;
 use edt_io::signals::HeldSignals;
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Recovered, RepoPath, Result};
+use std::path::PathBuf;
 
 /// Opens the journal and recovers what it has pending. `pointer`: see [`Journal::pointer`].
 ///
@@ -98,29 +99,31 @@ fn recover_one(
         }
         (None, _) => false,
         (Some(current), _) if current == branch.new => true,
+        // The user may have amended or removed the first commit since.
+        (Some(_), BranchOrigin::Created(_)) if is_in_head(repo, record, &branch)? => true,
         // An undo moves back. A branch that still contains the undone commit has not moved.
         (Some(current), BranchOrigin::Rewound(old)) => {
             !repo.is_ancestor(old, current)? && repo.is_ancestor(branch.new, current)?
         }
         (Some(current), _) => repo.is_ancestor(branch.new, current)?,
     };
+    let follows = follows_head(repo, record, &branch, journal, false)?;
     let stage = StagingArea::open(repo)?;
     // In a copy without hard links a lock and the file that it was linked from are two files.
     if record.journal != journal.inode()? {
         index::relink(repo, &stage)?;
         locked_names(record, &branch).try_for_each(|name| repo.unlock_copied_ref(name))?;
     }
-    if committed && branch.old() != Some(branch.new) {
-        index::rename_own_in(repo, &stage)?;
-    }
-    if is_elsewhere {
+    if is_elsewhere || committed && !follows {
         index::release(repo, &stage)?;
+    } else if committed && branch.old() != Some(branch.new) {
+        index::rename_own_in(repo, &stage)?;
     }
     unlock(repo, &stage, record, &branch)?;
     let recovered = if is_elsewhere {
         leave(repo, record)?
     } else if committed {
-        finish(repo, record, &branch, journal)?
+        finish(repo, record, &branch, journal, follows)?
     } else {
         roll_back(repo, record, &branch)?
     };
@@ -168,6 +171,7 @@ pub(super) fn finish_deletion(repo: &Repo, refs: &[(String, Id)]) -> Result<()> 
     for (name, from) in refs {
         if let Some(from) = from.oid()
             && repo.ref_value(name)? == Some(from)
+            && !repo.is_checked_out(name)?
         {
             left.push((name.clone(), from));
         }
@@ -201,12 +205,15 @@ fn locked_names<'r>(
         .chain(moved)
 }
 
-/// Completes everything that `record` describes.
+/// Completes everything that `record` describes. If HEAD does not follow, because the user moved it
+/// meanwhile, a file gets its old content where HEAD has what it had before: the new content is in
+/// the branch, and would be taken for the user's here.
 fn finish(
     repo: &Repo,
     record: &ChangeRecord,
     branch: &BranchUpdate,
     journal: &Journal,
+    follows: bool,
 ) -> Result<Recovered> {
     objects::write_missing(repo, &record.loose(), ObjectCheck::Bytes)?;
     record.private.iter().try_for_each(|record| private::recover(repo, record))?;
@@ -224,8 +231,14 @@ fn finish(
     // put back by the user.
     let commits_later = branch.old() == Some(branch.new) && !branch.stays();
     let (mut files, mut left, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+    let trees = if follows { None } else { Trees::of(repo, record, branch)? };
     for file in &record.files {
         let path = RepoPath::from_tree(&file.path);
+        if trees.as_ref().is_some_and(|trees| trees.are_equal(repo, &path)) {
+            let restored = put_back(repo, &stage, file, &mut kept)?;
+            if restored { &mut files } else { &mut left }.push(path);
+            continue;
+        }
         // A failure that may be transient is left to the next call. Only a permanent failure must
         // not block the other files.
         let done = match permanent_as_none(stage.target_state(file))? {
@@ -243,9 +256,17 @@ fn finish(
         }
         kept.extend(discarded.flatten());
     }
-    follow_refs(repo, record, branch, journal)?;
+    follow_refs(repo, record, branch, journal, follows)?;
     restart_index::move_entries(repo, &StagingArea::open(repo)?, &[record], &[record], None)?;
-    Ok(add_kept(report("finished", record, &files, &left), &kept))
+    let mut report = report("finished", record, &files, &left);
+    if !follows {
+        report.detail = format!(
+            "An interrupted transaction was already recorded in {}. HEAD was moved meanwhile and \
+             stays; the files are as before the transaction.",
+            branch.name
+        );
+    }
+    Ok(add_kept(report, &kept))
 }
 
 /// Ends a move of HEAD after which the user went elsewhere: how far it got is not known, and the
@@ -291,20 +312,7 @@ fn roll_back(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Resul
             continue;
         }
         let untouched = matches!(stage.target_state(file), Ok(TargetState::Old(_)));
-        // One file that cannot be restored must not block the others, or every later call. A full
-        // or failing disk is different: it may be repaired.
-        let restored = match permanent_as_none(stage.roll_back(file))? {
-            Some(Rollback::Restored) => true,
-            Some(Rollback::FromBlob) => {
-                permanent_as_none(restore_from_blob(repo, &stage, file))?.is_some()
-            }
-            Some(Rollback::Left(displaced)) => {
-                kept.extend(displaced);
-                false
-            }
-            None => false,
-        };
-        match (untouched, restored) {
+        match (untouched, put_back(repo, &stage, file, &mut kept)?) {
             (_, false) => left.push(path),
             (false, true) => files.push(path),
             (true, true) => {}
@@ -323,6 +331,28 @@ fn roll_back(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Resul
         record.private.iter().for_each(|record| private::remove(repo, record));
     }
     Ok(add_kept(report("rolled_back", record, &files, &left), &kept))
+}
+
+/// Restores the old content of a file. Returns whether the file has it: one that cannot be restored
+/// must not block the others, or every later call. A full or failing disk is different: it may be
+/// repaired.
+fn put_back(
+    repo: &Repo,
+    stage: &StagingArea<'_>,
+    file: &FileRecord,
+    kept: &mut Vec<PathBuf>,
+) -> Result<bool> {
+    Ok(match permanent_as_none(stage.roll_back(file))? {
+        Some(Rollback::Restored) => true,
+        Some(Rollback::FromBlob) => {
+            permanent_as_none(restore_from_blob(repo, stage, file))?.is_some()
+        }
+        Some(Rollback::Left(displaced)) => {
+            kept.extend(displaced);
+            false
+        }
+        None => false,
+    })
 }
 
 /// The trees that show whether the user has committed what a transaction was to write.
@@ -347,6 +377,12 @@ impl Trees {
         };
         let trees = before.zip(after).zip(head_before);
         Ok(trees.map(|((before, after), head_before)| Trees { head, head_before, before, after }))
+    }
+
+    /// Whether HEAD has at `path` what it had before.
+    fn are_equal(&self, repo: &Repo, path: &RepoPath) -> bool {
+        let at = |tree: Oid| repo.tracked(tree, path).ok();
+        at(self.head).is_some_and(|now| at(self.head_before) == Some(now))
     }
 
     /// Whether HEAD has the new content of `file`, and had not before.

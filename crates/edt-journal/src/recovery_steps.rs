@@ -52,18 +52,17 @@ fn with_current_stat(stage: &StagingArea<'_>, file: &FileRecord) -> FileRecord {
 }
 
 /// Brings the symbolic refs, the logs and the refs that move with the branch to the state after the
-/// transaction.
+/// transaction. `follows`: whether HEAD does ([`follows_head`]).
 pub(super) fn follow_refs(
     repo: &Repo,
     record: &ChangeRecord,
     branch: &BranchUpdate,
     journal: &Journal,
+    follows: bool,
 ) -> Result<()> {
     let mut branch = branch.clone();
-    // If HEAD has moved already, its log follows.
-    let followed = is_in_head(repo, record, &branch)?;
-    if !followed && !is_head_unmoved(repo, record, &branch, journal)? {
-        branch.head_from = None;
+    if !follows {
+        (branch.head_from, branch.head) = (None, InHead::No);
     }
     // Only edt moves this ref, and only after it has recovered.
     branch.point = branch.point.filter(|name| repo.symbolic_ref(name).is_ok());
@@ -74,14 +73,16 @@ pub(super) fn follow_refs(
     recover_refs(repo, record, journal.pointer())
 }
 
-/// Whether HEAD still is the file that the transaction found, and the user has not moved its branch since,
-/// as `git commit` does. A user who switched made another file. In a copy of the repository every file
-/// is another one. A power cut may have lost the last moves of the branch, and lines of the log.
+/// Whether HEAD still is the file that the transaction found, and the user has not moved it or its
+/// branch since, as `git commit` does. A user who switched made another file. In a copy of the
+/// repository every file is another one. `was_cut`: the last moves of the branch, and lines of the
+/// log, may be lost.
 pub(super) fn is_head_unmoved(
     repo: &Repo,
     record: &ChangeRecord,
     branch: &BranchUpdate,
     journal: &Journal,
+    was_cut: bool,
 ) -> Result<bool> {
     let Some(left) = record.branch.left() else { return Ok(false) };
     let is_same_file = if record.journal == journal.inode()? {
@@ -89,15 +90,37 @@ pub(super) fn is_head_unmoved(
     } else {
         repo.head_target()?.as_ref() == Some(&left.name)
     };
-    if !is_same_file || repo.has_user_move_after("HEAD", left.logged) {
+    if !is_same_file {
         return Ok(false);
+    }
+    let last = left.last_move();
+    match repo.was_moved_by_user("HEAD", last, record.time) {
+        Some(true) => return Ok(false),
+        // Another worktree may have moved the branch.
+        Some(false) if !was_cut => return Ok(true),
+        _ => {}
     }
     let now = permanent_as_none(repo.commit_at(&left.name))?.flatten();
     let was = left.tip.as_ref().and_then(Id::oid);
     Ok(now.is_none_or(|now| {
         let is_lost = |was| repo.is_ancestor(now, was).unwrap_or(false);
-        now == branch.new || was.is_some_and(|was| now == was || is_lost(was))
+        [Some(branch.new), was].contains(&Some(now))
+            || was_cut && (last.is_some_and(|(from, ..)| now == from) || was.is_some_and(is_lost))
     }))
+}
+
+/// Whether HEAD is where it must be after the transaction, or still may be moved there: its log
+/// follows in both cases.
+pub(super) fn follows_head(
+    repo: &Repo,
+    record: &ChangeRecord,
+    branch: &BranchUpdate,
+    journal: &Journal,
+    was_cut: bool,
+) -> Result<bool> {
+    Ok(branch.head_from.is_none()
+        || is_in_head(repo, record, branch)?
+        || is_head_unmoved(repo, record, branch, journal, was_cut)?)
 }
 
 /// Passes over a log that this user may not write: it must not block every later call.

@@ -22,12 +22,12 @@ use super::pointers::{BranchOrigin, BranchUpdate};
 use super::private::{self, PrivateRecord};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{
-    add_kept, commit_before, follow_refs, has_file, install, is_head_unmoved, is_in_head, report,
+    add_kept, commit_before, follow_refs, follows_head, has_file, install, is_in_head, report,
     unless_denied,
 };
 use super::restart_index::{self, OtherLosses};
 use super::restart_refs::{
-    create_missing, drop_created, in_branches, must_follow, repair_refs, restore_branches,
+    create_missing, drop_created, in_branches, landed, must_follow, repair_refs, restore_branches,
     successor,
 };
 use edt_git::objects::ObjectCheck;
@@ -82,20 +82,32 @@ pub(super) fn recover_all(
     moved |= restore_branches(repo, &changes, journal, closed, was_cut)?;
     let committed = in_branches(repo, &changes)?;
     moved |= create_missing(repo, &changes, &committed, closed)?;
+    let unfollowed = unfollowed(repo, &changes, journal, was_cut)?;
+    let committed: Vec<&Recorded> =
+        committed.into_iter().filter(|(.., number)| Some(*number) != unfollowed).collect();
     let follows = committed.last().filter(|(record, branch, _)| must_follow(record, branch));
     let mut named = vec![repo.head()?.branch, repo.symbolic_ref(pointer)?];
-    if let Some((record, branch, _)) = follows
-        && branch.head == InHead::Yes
-        && is_head_unmoved(repo, record, branch, journal)?
+    let head_follows = match follows {
+        Some((record, branch, _)) => follows_head(repo, record, branch, journal, was_cut)?,
+        None => false,
+    };
+    if let Some((_, branch, _)) = follows.filter(|(_, branch, _)| branch.head_from.is_some())
+        && head_follows
     {
         named.push(Some(branch.name.clone()));
     }
-    let found_here = Here { named: &named, was_cut };
+    let found_here = Here { named: &named, was_cut, unfollowed };
     let restored = restore_files(repo, &stage, found_here, &committed, &changes, &rolled_back)?;
     if let Some(last @ (record, branch, _)) = follows {
         // The pointer of a session whose beginning was synced may have been deleted since.
         let point = branch.point.clone().filter(|_| !is_synced(last, closed));
-        follow_refs(repo, record, &BranchUpdate { point, ..branch.clone() }, journal)?;
+        follow_refs(
+            repo,
+            record,
+            &BranchUpdate { point, ..branch.clone() },
+            journal,
+            head_follows,
+        )?;
     }
     let committed: Vec<&ChangeRecord> = committed.iter().map(|(record, ..)| record).collect();
     let all: Vec<&ChangeRecord> = changes.iter().map(|(record, ..)| record).collect();
@@ -147,6 +159,21 @@ fn is_a_move_lost(repo: &Repo, stage: &StagingArea<'_>, changes: &[Recorded]) ->
         }
     }
     restart_index::is_a_replaced_one(repo, changes.iter().map(|(record, ..)| record))
+}
+
+/// The number of the last transaction, if it was to move HEAD and the user moved HEAD elsewhere
+/// since. It was not answered, or all of it is on disk. Its files, its index entries and the refs that
+/// it was to delete stay as they are. A landing is another matter: it is in its target.
+fn unfollowed(
+    repo: &Repo,
+    changes: &[Recorded],
+    journal: &Journal,
+    was_cut: bool,
+) -> Result<Option<u64>> {
+    let Some((record, branch, number)) = changes.last() else { return Ok(None) };
+    let is_left =
+        landed(record).is_none() && !follows_head(repo, record, branch, journal, was_cut)?;
+    Ok(is_left.then_some(*number))
 }
 
 /// Removes the private records of transactions that were rolled back. A later attempt may have made
@@ -264,6 +291,8 @@ struct Here<'r> {
     named: &'r [Option<String>],
     /// Whether something may be lost.
     was_cut: bool,
+    /// See [`unfollowed`].
+    unfollowed: Option<u64>,
 }
 
 /// Restores each path to its last recorded content if the present content is edt's. Reports the
@@ -338,8 +367,8 @@ fn restore_files(
             None => restored.left.push(RepoPath::from_tree(path)),
         }
     }
-    let both =
-        changes.iter().map(|one| (one, true)).chain(rolled_back.iter().map(|one| (one, false)));
+    let both = changes.iter().map(|one| (one, Some(one.2) != here.unfollowed));
+    let both = both.chain(rolled_back.iter().map(|one| (one, false)));
     for ((record, branch, _), finished) in both {
         for file in &record.files {
             // Where nothing is staged, nothing is cleaned up, because an empty directory may be the
@@ -388,7 +417,7 @@ fn restore_file(
     stage: &StagingArea<'_>,
     target: &Target<'_>,
     history: &PathHistory,
-    Here { named, was_cut }: Here<'_>,
+    Here { named, was_cut, .. }: Here<'_>,
 ) -> Result<bool> {
     let mut file = FileRecord { new: target.new.clone(), ..target.file.clone() };
     let path = RepoPath::from_tree(&file.path);
@@ -405,7 +434,8 @@ fn restore_file(
         // btrfs may lose both names of an exchange, and so the file. What is lost on another file
         // system is no sign of a cut.
         None => {
-            history.nothing && (was_cut || file.beside)
+            let came_back = target.file.new.is_none();
+            history.nothing && (was_cut || file.beside || came_back)
                 || was_cut && target.is_lost_exchange()
                 || is_half_exchanged(stage, &file)
         }

@@ -85,7 +85,7 @@ pub(super) fn create_missing(
 
 /// The ref of the landed tip, `refs/edt/<session>/landed/<n>`, and the tip, if a transaction lands a
 /// session.
-fn landed(record: &ChangeRecord) -> Option<(&str, Oid)> {
+pub(super) fn landed(record: &ChangeRecord) -> Option<(&str, Oid)> {
     let (name, tip) = record.create.iter().find(|(name, _)| name.contains("/landed/"))?;
     Some((name, tip.oid()?))
 }
@@ -135,7 +135,12 @@ pub(super) fn restore_branches(
             // answer.
             let is_new = matches!(branch.from, BranchOrigin::Created(_));
             let has_objects = || repo.tree_of(branch.start()).is_ok();
-            if is_new && !is_synced(recorded, closed) && i + 1 == changes.len() && has_objects() {
+            if is_new
+                && !is_synced(recorded, closed)
+                && i + 1 == changes.len()
+                && has_objects()
+                && is_wanted(repo, recorded, journal, was_cut)?
+            {
                 repo.create_ref(name, branch.new)?;
                 moved = true;
             }
@@ -154,7 +159,7 @@ pub(super) fn restore_branches(
         };
         if current == branch.new
             || !changes[..=i].iter().any(replaced)
-            || !is_wanted(repo, recorded, journal)?
+            || !is_wanted(repo, recorded, journal, was_cut)?
         {
             continue;
         }
@@ -168,10 +173,15 @@ pub(super) fn restore_branches(
 /// Whether a transaction may still move its branch. One that moves HEAD was never answered
 /// (`must_follow`), so the user may have thrown the session away since. HEAD must be the file that the
 /// transaction found or made, and the branch that it leaves must have what is landed.
-fn is_wanted(repo: &Repo, (record, branch, _): &Recorded, journal: &Journal) -> Result<bool> {
+fn is_wanted(
+    repo: &Repo,
+    (record, branch, _): &Recorded,
+    journal: &Journal,
+    was_cut: bool,
+) -> Result<bool> {
     let Some(left) = &branch.head_from else { return Ok(true) };
     let is_moved = repo.is_head_staged() && is_in_head(repo, record, branch)?;
-    if !is_moved && !is_head_unmoved(repo, record, branch, journal)? {
+    if !is_moved && !is_head_unmoved(repo, record, branch, journal, was_cut)? {
         return Ok(false);
     }
     let Some((_, landed)) = landed(record) else { return Ok(true) };
