@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::log::Journal;
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::record::{ChangeRecord, Id};
-use super::recovery_steps::{is_head_unmoved, is_in_head};
+use super::recovery_steps::{follows_head, is_head_unmoved, is_in_head};
 use super::restart::{Recorded, is_synced};
 use edt_git::reflog::LoggedMove;
 use edt_git::{Oid, Repo};
@@ -139,7 +139,7 @@ pub(super) fn restore_branches(
                 && !is_synced(recorded, closed)
                 && i + 1 == changes.len()
                 && has_objects()
-                && is_wanted(repo, recorded, journal, was_cut)?
+                && follows_head(repo, &recorded.0, branch, journal, was_cut)?
             {
                 repo.create_ref(name, branch.new)?;
                 moved = true;
