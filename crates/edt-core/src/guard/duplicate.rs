@@ -235,13 +235,17 @@ mod tests {
 
     #[test]
     fn rounds_of_a_computation_may_repeat() {
-        let text = |round: &str| format!("void f(A *a) {{\n  b();\n{}}}\n", round.repeat(2));
-        let before = "void f(A *a) {\n  b();\n}\n";
+        let text = |above: &str, round: &str| {
+            format!("void e(A *a) {{\n{above}}}\nvoid f(A *a) {{\n  b();\n{}}}\n", round.repeat(2))
+        };
         let round = "  mix_in(a + c, key, length);\n  permute_all(a, d);\n";
-        assert_eq!(found("a.c", before, &text(round)), None);
+        let above = "  mix_in(a, e, 1);\n  permute_all(a, f);\n".repeat(2).replacen('1', "2", 1);
+        let before = text(&above, "");
+        assert_eq!(found("a.c", &before, &text(&above, round)), None);
         for other in [round.replace("(a, d)", "(e, d)"), round.replace("permute_all", "mix_in")] {
-            assert!(found("a.c", before, &text(&other)).is_some(), "{other}");
+            assert!(found("a.c", &before, &text(&above, &other)).is_some(), "{other}");
         }
+        assert!(found("a.c", &text("", ""), &text("", round)).is_some());
     }
 
     #[test]
