@@ -2,6 +2,7 @@
 
 use super::parse::Parsed;
 use super::preprocessor::directive;
+use super::rust_signs::Signs;
 use super::visit::visit;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,22 @@ pub fn c_brackets(text: &[u8]) -> Vec<Bracket> {
         line_start = false;
     }
     scan.found
+}
+
+/// The brackets of a text in Rust, also those in macros, and the quotes directly behind a word: no
+/// string, character or lifetime begins there.
+#[must_use]
+pub fn rust_brackets(text: &[u8]) -> Vec<Bracket> {
+    Signs::of(text, b"()[]{}'").map(|at| Bracket { at, byte: text[at] }).collect()
+}
+
+/// Where a comment begins that the text does not close.
+#[must_use]
+pub fn unclosed_comment(text: &[u8]) -> Option<usize> {
+    let last = memchr::memmem::rfind(text, b"/*")?;
+    let line = memchr::memrchr(b'\n', &text[..last]).map_or(0, |end| end + 1);
+    let closed = memchr::memmem::find(&text[last + 2..], b"*/").is_some();
+    if closed { None } else { open_comment(&text[line..]).map(|open| line + open) }
 }
 
 /// The brackets of each macro body.

@@ -15,6 +15,7 @@ mod misplaced;
 pub mod outline;
 pub mod parse;
 pub mod preprocessor;
+mod rust_signs;
 pub mod symbols;
 pub mod table;
 pub mod trees;

@@ -15,7 +15,11 @@ impl Parsed<'_> {
             "go" => self.without_package().into_iter().collect(),
             "java" => self.late_imports(expired),
             "python" => self.outside_functions(expired),
-            "rust" => self.lone_doc_comments(expired),
+            "rust" => {
+                let mut found = self.lone_doc_comments(expired);
+                found.extend(self.late_inner_comments(expired));
+                found
+            }
             _ => Vec::new(),
         }
     }
@@ -107,4 +111,41 @@ impl Parsed<'_> {
         }
         found
     }
+
+    /// The inner doc comments of Rust below code. Of equal lines in a row, the first.
+    fn late_inner_comments(&self, expired: &dyn Fn() -> bool) -> Vec<Misplaced<'_>> {
+        let root = self.tree.root_node();
+        let is_inner = |line: &[u8]| line.trim_ascii_start().starts_with(b"//!");
+        let mut found = Vec::new();
+        let (mut start, mut above) = (0, false);
+        for line in self.text.split_inclusive(|&byte| byte == b'\n') {
+            let at = start + line.len() - line.trim_ascii_start().len();
+            start += line.len();
+            if !std::mem::replace(&mut above, is_inner(line)) && is_inner(line) {
+                if expired() {
+                    break;
+                }
+                let mark = root.named_descendant_for_byte_range(at + 2, at + 3);
+                let mark = mark.filter(|mark| mark.kind() == "inner_doc_comment_marker");
+                let Some(comment) = mark.and_then(|mark| mark.parent()) else { continue };
+                let before = std::iter::successors(comment.prev_named_sibling(), |node| {
+                    node.prev_named_sibling()
+                });
+                let is_plain = |node: &Node<'_>| node.kind().ends_with("_comment");
+                let before = before.filter(|node| !is_plain(node) || documents_below(*node));
+                let mut before = before.map(|node| node.kind());
+                let holder = comment.parent();
+                let read = holder.is_some_and(|node| !node.kind().contains("token_tree"));
+                if read && before.any(|kind| kind != "inner_attribute_item" && kind != "shebang") {
+                    found.push((comment, "an inner doc comment below code"));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Whether a comment documents what is below it.
+fn documents_below(comment: Node<'_>) -> bool {
+    comment.named_child(0).is_some_and(|mark| mark.kind() == "outer_doc_comment_marker")
 }

@@ -146,8 +146,10 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     let had_plus = OnceCell::new();
     let had_plus = || *had_plus.get_or_init(|| old.iter().any(|line| line.starts_with(b"+")));
     let had_numbers = OnceCell::new();
+    // In C, no line begins with `12: `. In other languages, that is an entry or found by the grammar.
+    let marked = code && subject.language().is_none_or(|language| !language.preprocessor);
     let had_numbers =
-        || *had_numbers.get_or_init(|| old.iter().any(|line| numbered(line, code).is_some()));
+        || *had_numbers.get_or_init(|| old.iter().any(|line| numbered(line, marked).is_some()));
     for rows in subject.added() {
         let lines: Vec<(usize, &[u8])> = rows
             .map(|row| (row, new[row]))
@@ -171,7 +173,7 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
             return Some((Leftover::Plus, first));
         }
         let numbers: Option<Vec<usize>> =
-            lines.iter().map(|(_, line)| numbered(line, code)).collect();
+            lines.iter().map(|(_, line)| numbered(line, marked)).collect();
         if numbers.is_none() || had_numbers() {
             continue;
         }
@@ -189,17 +191,17 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     None
 }
 
-/// The line number that a listing puts before a line.
-fn numbered(line: &[u8], code: bool) -> Option<usize> {
+/// The line number that a listing puts before a line; before a colon only if not `marked`.
+fn numbered(line: &[u8], marked: bool) -> Option<usize> {
     let line = line.trim_ascii_start();
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let rest = line_anchor::without_digits(line.get(digits..)?);
     let blank = rest.iter().take_while(|&&byte| byte == b' ').count();
     let sign = &rest[blank..];
-    // `12: x` is an entry in many languages. In the others it is a syntax error.
     let marks = [&b"|"[..], b"\t", "→".as_bytes(), "│".as_bytes()];
-    let marked = marks.iter().any(|mark| sign.starts_with(mark)) || !code && sign.starts_with(b":");
-    if digits == 0 || digits > 6 || !marked {
+    let has_mark = marks.iter().any(|mark| sign.starts_with(mark));
+    let colon = || !marked && sign.starts_with(b":") && !sign.starts_with(b"::");
+    if digits == 0 || digits > 6 || !(has_mark || colon()) {
         return None;
     }
     std::str::from_utf8(&line[..digits]).ok()?.parse().ok()
@@ -231,6 +233,12 @@ fn in_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize) -> bool {
 fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftover, usize)> {
     let ends = |line: &[u8]| memchr::memmem::find_iter(line, b"\\n").collect::<Vec<_>>();
     let faults = OnceCell::new();
+    // A string that a directive is in is not one for the grammar.
+    let quoted = |line: &[u8], at: usize| {
+        let quotes = memchr::memchr_iter(b'"', &line[..at]);
+        let open = quotes.filter(|quote| !line[..*quote].ends_with(b"\\")).count() % 2 == 1;
+        open && line[at..].contains(&b'"')
+    };
     let found = |(row, line): &&(usize, &[u8])| {
         let all = ends(line);
         match subject.new_tree() {
@@ -239,7 +247,8 @@ fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftove
                     let faults = faults.get_or_init(|| subject.faults(tree).unwrap_or_default());
                     faults.iter().any(|fault| fault.rows.contains(row))
                 };
-                all.iter().any(|at| in_code(subject, *row, line, *at)) && broken()
+                all.iter().any(|at| !quoted(line, *at) && in_code(subject, *row, line, *at))
+                    && broken()
             }
             _ => all.len() >= 3 && subject.lines().texts().1.len() <= 1,
         }
@@ -299,6 +308,22 @@ mod tests {
     }
 
     use super::*;
+
+    #[test]
+    fn numbers_with_a_colon_are_no_code_of_c() {
+        let before = "int a;\nint b;\n";
+        assert!(found_in("a.c", before, "int a;\n2: int b;\n") == Some(Leftover::LineNumbers));
+        assert_eq!(found_in("a.c", before, "int a;\nint b = c ?\n  1 : 2;\n"), None);
+        assert_eq!(found_in("a.js", "a = {\n}\n", "a = {\n2: b,\n}\n"), None);
+    }
+
+    #[test]
+    fn a_string_between_directives_may_have_line_ends() {
+        let text = |last: &str| format!("f(\n#ifdef A\n\"b\\n\"\n#endif\n\"c\\n{last}\n\"d\");\n");
+        assert_eq!(found_in("a.c", &text("\""), &text(" e\"")), None);
+        let lost = "int a;\\nint b;\n";
+        assert_eq!(found_in("a.c", "int a;\n", lost), Some(Leftover::LineEnds));
+    }
 
     #[test]
     fn fences_and_line_numbers_are_distinguished_from_code() {

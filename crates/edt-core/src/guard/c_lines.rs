@@ -149,10 +149,13 @@ fn broken_directive(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
     let hash = line.iter().position(|byte| !byte.is_ascii_whitespace())?;
     let word = line[hash..].strip_prefix(b"#")?.trim_ascii();
     let continues = |row: usize| lines.all[row].trim_ascii_end().ends_with(b"\\");
-    if lines.tree.is_prose(start + hash) || row > 0 && continues(row - 1) || continues(row) {
+    let length = word.iter().take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_').count();
+    if lines.tree.is_prose(start + hash)
+        || row > 0 && continues(row - 1)
+        || continues(row) && &word[..length] != b"define"
+    {
         return None;
     }
-    let length = word.iter().take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_').count();
     let rest = word[length..].trim_ascii();
     let whole = match &word[..length] {
         b"include" => match rest.first()? {
@@ -160,10 +163,20 @@ fn broken_directive(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
             b'<' => rest.contains(&b'>'),
             _ => !rest.contains(&b'"') && !rest.contains(&b'>'),
         },
+        b"define" => has_parameters(rest),
         b"if" | b"elif" => is_balanced(&without_comments(rest)) || rest.contains(&b'\''),
         _ => true,
     };
     (!whole).then_some(start + hash)
+}
+
+/// Whether none of the parameters of a macro, `a(b, c) d`, is empty.
+fn has_parameters(macro_text: &[u8]) -> bool {
+    let name = macro_text.iter().take_while(|byte| is_word(**byte)).count();
+    let Some(list) = macro_text[name..].strip_prefix(b"(") else { return true };
+    let list = &list[..memchr::memchr(b')', list).unwrap_or(0)];
+    list.trim_ascii().is_empty()
+        || list.split(|byte| *byte == b',').all(|one| !one.trim_ascii().is_empty())
 }
 
 /// A line without its comments. One that goes on in the next line ends it.

@@ -101,7 +101,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<Duplicate> {
         if let Some(repeated_block) = repeated_block(tree, &added, old, stop) {
             return Some(Duplicate::RepeatedBlock(repeated_block));
         }
-        if let Some(redefinition) = redefinition(tree, &added, old, stop) {
+        if let Some(redefinition) = redefinition(subject, tree, &added, old, stop) {
             return Some(Duplicate::Redefinition(redefinition));
         }
     }
@@ -127,6 +127,7 @@ fn repeated_block<'p, 't: 'p>(
 }
 
 fn redefinition<'p, 't: 'p>(
+    subject: &Subject<'_>,
     tree: &Parsed<'_>,
     added: &[Range<usize>],
     old: impl Fn() -> Option<&'p Parsed<'t>>,
@@ -135,7 +136,22 @@ fn redefinition<'p, 't: 'p>(
     // Where the old text defines the name more often than once, the file does so on purpose.
     let once_before =
         |found: &Redefinition| old().map_or(1, |old| old.max_definitions(&found.name, stop)) == 1;
-    tree.redefinitions(added, stop).into_iter().find(once_before)
+    let mut all = tree.redefinitions(added, stop).into_iter();
+    all.find(|found| once_before(found) && !is_in_groups(subject, found))
+}
+
+/// Whether both functions of a shell are indented, and a line between them is indented less: commands
+/// such as `Describe` and `End` group tests, and each group may have its own function.
+fn is_in_groups(subject: &Subject<'_>, found: &Redefinition) -> bool {
+    let lines = subject.lines().texts().1;
+    let indent = |row: usize| {
+        let line = lines.get(row).map_or(&b""[..], |line| line);
+        (!line.trim_ascii().is_empty()).then(|| line.len() - line.trim_ascii_start().len())
+    };
+    let own = indent(found.second.start);
+    let mut between = (found.first.end..found.second.start).filter_map(indent);
+    subject.language().is_some_and(|language| language.name == "bash")
+        && between.any(|indent| Some(indent) < own)
 }
 
 fn explain(subject: &Subject<'_>, found: &Duplicate) -> Finding {
@@ -215,6 +231,30 @@ mod tests {
             found("a.rs", "fn f() {}\n\nfn g() {}\n", after).as_deref(),
             Some("A definition of `f` would occur twice in a.rs: line 1 and line 5.")
         );
+    }
+
+    #[test]
+    fn rounds_of_a_computation_may_repeat() {
+        let text = |above: &str, round: &str| {
+            format!("void e(A *a) {{\n{above}}}\nvoid f(A *a) {{\n  b();\n{}}}\n", round.repeat(2))
+        };
+        let round = "  mix_in(a + c, key, length);\n  permute_all(a, d);\n";
+        let above = "  mix_in(a, e, 1);\n  permute_all(a, f);\n".repeat(2).replacen('1', "2", 1);
+        let before = text(&above, "");
+        assert_eq!(found("a.c", &before, &text(&above, round)), None);
+        for other in [round.replace("(a, d)", "(e, d)"), round.replace("permute_all", "mix_in")] {
+            assert!(found("a.c", &before, &text(&above, &other)).is_some(), "{other}");
+        }
+        assert!(found("a.c", &text("", ""), &text("", round)).is_some());
+    }
+
+    #[test]
+    fn groups_of_a_shell_may_have_a_function_each() {
+        let before = "Describe a\n  b() { c; }\n  It d\nEnd\n";
+        let group = "Describe e\n  b() { f; }\n  It g\nEnd\n";
+        assert_eq!(found("a.sh", before, &format!("{before}{group}")), None);
+        let twice = before.replace("  It d\n", "  It d\n  b() { f; }\n");
+        assert!(found("a.sh", before, &twice).is_some());
     }
 
     fn finding(before: &str, after: &str) -> Finding {

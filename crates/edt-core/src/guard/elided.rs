@@ -232,10 +232,14 @@ fn placeholder(line: &[u8], language: Option<&Language>) -> Option<Placeholder> 
     }
     let edge = lower.trim_matches(|c: char| "()[]<>:-\",'*; ".contains(c));
     let dots = edge.starts_with("...") || edge.ends_with("...");
-    // `...this.items,` in a comment is code.
-    let spread = edge
-        .strip_prefix("...")
-        .is_some_and(|rest| rest.starts_with(char::is_alphabetic) && rest.contains(['.', '(']));
+    // `...this.items,` and `...args: A<B>` in a comment are code.
+    let typed = |rest: &str| {
+        let name = rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+        name.starts_with(": ") && name.contains(['<', '['])
+    };
+    let spread = edge.strip_prefix("...").is_some_and(|rest| {
+        rest.starts_with(char::is_alphabetic) && (rest.contains(['.', '(']) || typed(rest))
+    });
     let plain = |c: char| c.is_alphanumeric() || " .,'()[]:-\"".contains(c);
     let bare = edge.starts_with("... ") && lower.chars().all(plain) || text.starts_with("\"...");
     if words.len() > MAX_WORDS || !(comment || bare) {
@@ -624,6 +628,7 @@ mod tests {
             "\"Formatting test file...\",",
             "// ...at this point the original input",
             "//     ...this.items,",
+            "//     ...args: Parameters<A[B]>",
             "// Existing users are kept.",
             "# Same for all of them",
             "# The only file remaining is the count file",

@@ -23,7 +23,8 @@ pub struct Invisible {
     pub character: char,
     /// How many there are in all.
     pub count: usize,
-    /// Whether it may hide something: not in a line that a program made, and not as an entire string.
+    /// Whether it may hide something: not in a line that a program made, not as an entire string, and
+    /// not in a pattern.
     pub hides: bool,
 }
 
@@ -48,8 +49,8 @@ impl Guard for InvisibleCharacters {
         "Added lines have an invisible character that the file did not have: a control character, \
          a bidirectional control, a tag, a filler or one of no width. Emoji, and scripts that need \
          such characters, may have them. Control characters and a byte-order mark of a new file are a \
-         warning, and so is every such character in a line that a program made, and one without width \
-         that is an entire string."
+         warning, and so is every such character in a line that a program made, one without width \
+         that is an entire string, and an escape in a pattern that finds it."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
@@ -77,6 +78,12 @@ fn is_entire_string(line: &str, at: usize, c: char) -> bool {
         && line[at + c.len_utf8()..].chars().next() == quote
 }
 
+/// Whether the character at `at` is in a pattern that finds the escapes of a terminal: `\x1b\[…`. A
+/// terminal shows the backslash.
+fn is_in_pattern(line: &str, at: usize, c: char) -> bool {
+    c == '\u{1b}' && line[at + 1..].starts_with("\\[")
+}
+
 /// Whether no human and no model writes such a line.
 pub(super) fn is_minified(file: &Subject<'_>, row: usize) -> bool {
     file.lines().texts().1.get(row).is_some_and(|line| line.len() > LONG_LINE)
@@ -102,7 +109,10 @@ pub fn detect(subject: &Subject<'_>) -> Option<Invisible> {
         let mut brought = { text.char_indices() }
             .filter(|&(at, c)| writing.is_unexpected(at, c))
             .filter(|(_, c)| !known.get_or_init(|| invisible_in(subject.old_text())).contains(c))
-            .map(|(at, c)| (c, !is_made(at, c) && !is_entire_string(text, at, c)))
+            .map(|(at, c)| {
+                let plain = is_made(at, c) || is_entire_string(text, at, c);
+                (c, !plain && !is_in_pattern(text, at, c))
+            })
             .peekable();
         if brought.peek().is_none()
             || old_lines.get_or_init(|| lines_before(subject)).contains(inner(line))
@@ -286,6 +296,7 @@ mod tests {
             ("a.js", long.as_str()),
             ("a.css", "a { content: \"\u{200b}\"; }\n"),
             ("a.js", "a.replace('\u{feff}', '')\n"),
+            ("a.sh", "sed 's/\u{1b}\\[[ -?]*m//g'\n"),
         ] {
             assert_eq!(refuses_in(path, Some("x\n"), text), Some(false), "{text:?}");
         }

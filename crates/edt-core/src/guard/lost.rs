@@ -59,7 +59,8 @@ impl Guard for LostContent {
     }
 
     fn rule(&self) -> &'static str {
-        "A file of two lines, or of 80 bytes, would be empty. Code would lose five lines or more and have \
+        "A file of two lines, or of 80 bytes, would be empty, unless these are less than five lines of \
+         comments in code. Code would lose five lines or more and have \
          only comments, unless these are the lines. Warnings: of 20 lines or more, less than 5 % \
          would be kept; code would lose its last items, 15 % of its lines or more; code would \
          lose an import and still use its name. What moves to another file of the same \
@@ -97,7 +98,12 @@ pub fn detect(subject: &Subject<'_>) -> Option<Loss> {
             || subject.lost_lines().is_empty() && before.iter().any(u8::is_ascii_alphanumeric);
         let filled = before.trim_ascii();
         let counts = filled.len() >= MIN_BYTES || memchr::memchr(b'\n', filled).is_some();
-        return (counts && !moved()).then_some(Loss::Everything);
+        // A few lines of comments are no code.
+        let comments = || {
+            subject.lines().texts().0.len() < MIN_CODE
+                && matches!(subject.old_tree(), Some(Ok(tree)) if tree.is_only_comments())
+        };
+        return (counts && !comments() && !moved()).then_some(Loss::Everything);
     }
     subject.text()?;
     let removed: usize = subject.hunks().iter().map(|hunk| hunk.old.len()).sum();
@@ -240,6 +246,9 @@ mod tests {
             assert_eq!(found("a.txt", "\n\n", after), None, "{after:?}");
         }
         assert_eq!(found("a.txt", "x\ny\n", "y\n"), None);
+        assert_eq!(found("a.js", "/* A:\n\n*/\n", "\n"), None);
+        assert_eq!(found("a.js", "/* A:\n\n\n\n*/\n", "\n"), Some(Loss::Everything));
+        assert_eq!(found("a.txt", "/* A:\n\n*/\n", "\n"), Some(Loss::Everything));
     }
 
     #[test]

@@ -215,7 +215,7 @@ impl<'s> Window<'s> {
             let call = weight >= MIN_WEIGHT.call && !test && is_unlikely_to_repeat(line);
             return (idle || call) && starts(first) && starts(second);
         }
-        if test && self.calls_and_asserts(pair) {
+        if test && self.calls_and_asserts(pair) || self.is_round(pair) {
             return false;
         }
         if subject.language().is_some_and(|language| language.markup && !language.exact) {
@@ -251,6 +251,30 @@ impl<'s> Window<'s> {
         let lines =
             || run.clone().map(|at| self.lines[self.rows[at]]).filter(|line| !is_order(line));
         lines().all(is_call) && lines().any(|line| !is_unlikely_to_repeat(line))
+    }
+
+    /// Whether the run is two different calls with the same first argument, and each function is also
+    /// called elsewhere: rounds of a computation, `mix(state, key); permute(state);`, repeat.
+    fn is_round(&self, pair: Pair) -> bool {
+        let call = |at: usize| {
+            let line = self.lines[self.rows[at]].trim_ascii();
+            let open = memchr::memchr(b'(', line)?;
+            let (name, rest) = (&line[..open], &line[open + 1..]);
+            let word =
+                rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_');
+            let word = &rest[..word.count()];
+            (is_call(line) && line.ends_with(b");") && !word.is_empty()).then_some((name, word))
+        };
+        let often = |name: &[u8]| {
+            let calls =
+                self.lines.iter().filter_map(|line| line.trim_ascii_start().strip_prefix(name));
+            calls.filter(|rest| rest.starts_with(b"(")).nth(3).is_some()
+        };
+        let both =
+            if pair.length == 2 { call(pair.second).zip(call(pair.second + 1)) } else { None };
+        both.is_some_and(|((first, one), (second, other))| {
+            first != second && one == other && often(first) && often(second)
+        })
     }
 
     /// Whether the old text had the run twice in a row, or, in markup and prose, the new one has each

@@ -14,7 +14,7 @@ use super::syntax_report::{explain, row_of};
 use edt_lang::brackets::{self, Bracket};
 use edt_lang::faults::{SyntaxFault, SyntaxFaultKind};
 use edt_lang::outline::touches;
-use edt_lang::{Language, Unparsed};
+use edt_lang::{Language, Parsed, Unparsed};
 
 /// The guard `syntax`.
 #[derive(Debug)]
@@ -114,7 +114,23 @@ pub(super) fn first(
     subject: &Subject<'_>,
     language: &'static Language,
 ) -> Result<Option<SyntaxBreak>, Unparsed> {
-    if language.preprocessor { in_branches(subject, language) } else { in_tree(subject) }
+    let found =
+        if language.preprocessor { in_branches(subject, language) } else { in_tree(subject) }?;
+    Ok(found.or_else(|| if language.name == "rust" { unpaired(subject) } else { None }))
+}
+
+/// A bracket of Rust without a partner, if the old text has fewer of them. Macros and old editions may
+/// have tokens that the grammar does not know, but brackets are in pairs.
+fn unpaired(subject: &Subject<'_>) -> Option<SyntaxBreak> {
+    let after = subject.after.unwrap_or_default();
+    let found = brackets::rust_brackets(after);
+    let alone = |found: &[Bracket]| brackets::unmatched(found).len();
+    let more = alone(&found);
+    if more == 0 || more <= alone(&brackets::rust_brackets(subject.old_code().unwrap_or_default()))
+    {
+        return None;
+    }
+    unmatched_bracket(after, &found, &subject.touched()).map(SyntaxBreak::unmatched)
 }
 
 /// The rule for languages without a preprocessor.
@@ -155,6 +171,16 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     if fresh.is_empty() {
         return Ok(None);
     }
+    let alone = |tree: &Parsed<'_>| brackets::unmatched(&tree.brackets()).len();
+    // An error that was there before may be found at another place, far from the change.
+    let touched = subject.touched();
+    if language.name == "json"
+        && !before.is_empty()
+        && !fresh.iter().any(|fault| touches(&touched, &fault.rows))
+        && old.is_some_and(|old| alone(new) <= alone(old))
+    {
+        return Ok(None);
+    }
     // A file without errors is checked. A template was never valid YAML or JSON by itself, and is
     // not.
     let data = matches!(language.name, "yaml" | "json");
@@ -178,8 +204,18 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
             Some(_) => language.exact || !language.markup || before.is_empty(),
             None => language.exact || is_cut_off(&fresh, after, free),
         };
+        // No grammar here knows the types of Flow. Brackets are in pairs.
+        if language.name == "javascript" && is_flow(after) && alone(new) == 0 {
+            found.certain = false;
+        }
     }
     Ok(found)
+}
+
+/// Whether a text begins with a comment that names Flow.
+fn is_flow(text: &[u8]) -> bool {
+    let head = &text[..text.len().min(1000)];
+    head.starts_with(b"/") && memchr::memmem::find(head, b"@flow").is_some()
 }
 
 /// The faults of a text, or those that it has without its idioms, if they are fewer. Both texts have
@@ -406,6 +442,52 @@ mod tests {
             assert!(!refused(path, before, after).0, "{after}");
         }
         assert!(refused("a.sh", "a\n", "coproc B { cat; }\nif b; then\n").0);
+    }
+
+    #[test]
+    fn an_error_of_json_may_be_found_at_another_place() {
+        let before = "{\n\"a\": \"b\",\n\"c: {\n\"d\": 1\n},\n\"e\": {\n\"f\": 2,\n},\n\"g\": [ 3 ],\n\"h\": \".\"\n}\n";
+        let after = before.replace("2,", "2");
+        assert!(!refused("package.json", before, &after).0);
+        assert!(refused("package.json", before, &after.replace("[ 3 ]", "[ 3")).0);
+    }
+
+    #[test]
+    fn brackets_of_rust_are_in_pairs_in_any_edition() {
+        let before = "macro_rules! a(\n    ($b:expr) => (c!($b))\n)\nfn d() {\n    box e\n}\n";
+        assert!(!refused("a.rs", before, &before.replace("box e", "box f { g: 1 }")).0);
+        for (from, to) in [
+            ("rules! a(\n", "rules! a (((\n"),
+            ("(c!($b))", "(c!($b)"),
+            ("(c!($b))", "(c!($b)) Here's the code"),
+            ("    box e", "    Box::new(e { f: 1 )"),
+            ("    box e\n}\n", "    box e\n"),
+        ] {
+            assert!(refused("a.rs", before, &before.replace(from, to)).0, "{to}");
+        }
+    }
+
+    #[test]
+    fn macros_comments_and_flow_are_looked_at_apart_from_the_tree() {
+        // A macro of C has no empty parameters, and may have none, or a body in brackets.
+        for (after, broken) in [
+            ("#define a(b,, c) d\n", true),
+            ("#define a(b, ,c) \\\n  d\n", true),
+            ("#define a() d\n", false),
+            ("#define a(b, ...) \\\n  d(e,,b)\n", false),
+            ("#define a (b,, c)\n", false),
+        ] {
+            assert_eq!(
+                refused("a.h", "int b;\n", &format!("int b;\n{after}")).0,
+                broken,
+                "{after}"
+            );
+        }
+        // The end of a comment may not be lost, and Flow has its own types.
+        assert!(refused("a.h", "/* a */\nint b;\n", "int b;\n/* c *\n").0);
+        let flow = "// @flow\nconst a = 1;\n";
+        assert!(!refused("a.js", flow, &format!("{flow};(a: b<*, {{| c: d |}}>)\n")).0);
+        assert!(refused("a.js", flow, &format!("{flow};(a: b<*, {{| c: d |}}>\n")).0);
     }
 
     #[test]

@@ -23,16 +23,22 @@ pub(super) fn in_branches(
     let old = completed(subject.old_code().unwrap_or_default(), new);
     let old = &*old;
     let (old_branches, new_branches) = (Branches::of(old), Branches::of(new));
+    let missing = |at: usize, what: &str| SyntaxBreak {
+        at,
+        what: BreakKind::Missing(what.to_owned()),
+        bracket: None,
+        certain: true,
+        cause: None,
+    };
     if let Some(row) = new_branches.unclosed().last()
         && new_branches.unclosed().count() > old_branches.unclosed().count()
     {
-        return Ok(Some(SyntaxBreak {
-            at: subject.start_of(row),
-            what: BreakKind::Missing("#endif".to_owned()),
-            bracket: None,
-            certain: true,
-            cause: None,
-        }));
+        return Ok(Some(missing(subject.start_of(row), "#endif")));
+    }
+    if let Some(at) = brackets::unclosed_comment(new)
+        && brackets::unclosed_comment(old).is_none()
+    {
+        return Ok(Some(missing(at, "*/")));
     }
     let plain = old_branches.is_plain() && new_branches.is_plain();
     let takes = if plain { &BranchChoice::ALL[..1] } else { &BranchChoice::ALL[..] };

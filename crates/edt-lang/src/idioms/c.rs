@@ -1,7 +1,7 @@
 //! Idioms of C and C++: macros, and types where the grammars expect values.
 
 use super::c_words::{
-    definitions, formats, hints, registers, sections, strings_of_macros, wrapped_strings,
+    definitions, formats, hints, loops, registers, sections, strings_of_macros, wrapped_strings,
 };
 use super::{LONGEST, blank_out, blanks, closing, is_word, name_over, word_length};
 
@@ -42,6 +42,7 @@ const TYPE_WORDS: [&[u8]; 15] = [
 ///   `register int a asm ("a0");`. They become blank.
 /// * strings in a macro behind others in it, `L("a") L("b")`, and macros that make a string before
 ///   another one, `xstr(A) "b"`. They become blank.
+/// * loops by a macro before another statement, `for_each(a, b) if (a)`. They become blank.
 /// * definitions by a macro, `static A_B(c, d)`, alone on their line. They become blank.
 pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut text = text.to_vec();
@@ -59,6 +60,7 @@ pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>>
     sections(text, &mut out, expired)?;
     formats(text, &mut out, expired)?;
     hints(text, &mut out, expired)?;
+    loops(text, &mut out, expired)?;
     registers(text, &mut out, expired)?;
     for at in memchr::memmem::find_iter(text, b"decltype(") {
         if expired() {
@@ -141,8 +143,8 @@ fn joined_end(text: &[u8], start: usize) -> usize {
     ends.find(|&end| !joined(end)).unwrap_or(text.len())
 }
 
-/// Blanks pragmas, which may be anywhere, and the lines that continue a `#define`: the grammars
-/// end a macro at its first comment.
+/// Blanks pragmas, which may be anywhere, macros and included files in braces, and the lines that
+/// continue a `#define`: the grammars end a macro at its first comment.
 fn directives(text: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
     let mut next = 0;
     while let Some(at) = memchr::memchr(b'#', &text[next..]).map(|at| next + at) {
@@ -157,7 +159,10 @@ fn directives(text: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
         let word = text[next..].trim_ascii_start();
         let (pragma, define) = (word.starts_with(b"pragma"), word.starts_with(b"define"));
         next = joined_end(text, at);
-        if pragma {
+        // A list may be made by a file that is included into it.
+        let listed = (define || word.starts_with(b"undef") || word.starts_with(b"include"))
+            && innermost(&text[..at]) == Some(b'{');
+        if pragma || listed {
             blank_out(&mut text[at..next]);
         } else if define && let Some(end) = memchr::memchr(b'\n', &text[at..next]) {
             let first = at + text[at..at + end].trim_ascii_end().len() - 1;
@@ -277,8 +282,9 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
                 is_word(byte) || matches!(byte, b')' | b']' | b'>' | b'*' | b'"')
             })
             && next.is_none_or(|byte| matches!(byte, b';' | b'{' | b',' | b')' | b'=' | b'\n'));
-        // `if CONSTEXPR (x)`
-        let condition = indent.ends_with(b"if") && next == Some(&b'(');
+        // `if CONSTEXPR (x)`, `while LIKELY` NEWLINE `(x)`
+        let condition = (indent.ends_with(b"if") || indent.ends_with(b"while"))
+            && rest.trim_ascii_start().starts_with(b"(");
         // `A::A(B b)` NEWLINE `LOCKS_EXCLUDED(b) {`, `TRY {`, `} CATCH(…) {`, `f() NOEXCEPT {`
         let above = text[..start].trim_ascii_end().last();
         let before_block = next == Some(&b'{')
@@ -365,7 +371,8 @@ fn type_arguments(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Op
         // `check(a, >=, b)`
         let sign = text[start..].iter().take_while(|byte| b"=!<>".contains(byte)).count();
         let after = start + sign + blanks(&text[start + sign..]);
-        if (1..3).contains(&sign) && text[at] == b',' && text.get(after) == Some(&b',') {
+        let last = matches!(text.get(after), Some(b',' | b')'));
+        if (1..3).contains(&sign) && text[at] == b',' && last {
             out[start..start + sign].fill(b'A');
             continue;
         }

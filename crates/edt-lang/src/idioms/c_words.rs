@@ -81,6 +81,29 @@ pub(super) fn hints(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> 
     Some(())
 }
 
+/// Blanks loops by a macro that have a compound statement on their line: `for_each (a, b) if (a)`.
+pub(super) fn loops(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    for at in memchr::memmem::find_iter(text, b"for") {
+        if expired() {
+            return None;
+        }
+        let line = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+        let start = line + blanks(&text[line..]);
+        let name = start + word_length(&text[start..]);
+        let open = name + blanks(&text[name..]);
+        if at < start || at >= name || text.get(open) != Some(&b'(') || name - start == 3 {
+            continue;
+        }
+        let Some(end) = closing(text, open) else { continue };
+        let next = end + 1 + blanks(&text[end + 1..]);
+        let word = &text[next..next + word_length(&text[next..])];
+        if [&b"if"[..], b"for", b"while", b"switch", b"do"].contains(&word) {
+            blank_out(&mut out[start..=end]);
+        }
+    }
+    Some(())
+}
+
 /// Blanks the register that a variable names, `register int a asm ("a0") = 1;`.
 pub(super) fn registers(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
     for at in memchr::memmem::find_iter(text, b" asm") {
@@ -212,6 +235,17 @@ mod tests {
         let blank = "  register w_t a            = b;\nregister w_t *c            ;\n";
         assert_eq!(rewritten(macros, text), blank);
         for other in ["register w_t a asm (\"a0\" = b;", "asm (\"nop\");", "w_t a asm (\"a b\");"] {
+            assert_eq!(rewritten(macros, other), other);
+        }
+    }
+
+    #[test]
+    fn a_loop_by_a_macro_becomes_blank_before_a_statement() {
+        let text = "  for_each (a, b()) if (a) c();\nlist_for(d) for (;;) e();\n";
+        let blank = "                    if (a) c();\n            for (;;) e();\n";
+        assert_eq!(rewritten(macros, text), blank);
+        for other in ["for (;;) if (a) b();", "for_each(a, b) c();", "a = for_each(b) if (c) d();"]
+        {
             assert_eq!(rewritten(macros, other), other);
         }
     }

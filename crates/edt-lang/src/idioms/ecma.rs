@@ -223,7 +223,8 @@ fn using(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> 
 }
 
 /// Renames the attributes of JSX that are reserved words of JavaScript, `<p class="…">`, blanks the
-/// `::` of a bound method, `{::this.f}`, and rewrites `using` and `&` as [`types`] does.
+/// `::` of a bound method, `{::this.f}`, writes `import` over the `module` of `module a from 'b';`, a
+/// proposal of 2014, and rewrites `using` and `&` as [`types`] does.
 pub(crate) fn jsx_attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
     for word in [&b"class="[..], b"for="] {
@@ -243,6 +244,17 @@ pub(crate) fn jsx_attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<
         }
         if matches!(text[..at].trim_ascii_end().last(), Some(b'{' | b'[' | b'(' | b',' | b'=')) {
             blank_out(&mut out[at..at + 2]);
+        }
+    }
+    for at in memchr::memmem::find_iter(text, b"module ") {
+        if expired() {
+            return None;
+        }
+        let first = text[..at].last().is_none_or(|byte| *byte == b'\n');
+        let name = text[at + b"module ".len()..].trim_ascii_start();
+        let from = name[word_length(name)..].trim_ascii_start();
+        if first && from.len() < name.len() && from.starts_with(b"from ") {
+            out[at..at + b"import".len()].copy_from_slice(b"import");
         }
     }
     deferred(text, &mut out, expired)?;
@@ -310,6 +322,13 @@ mod tests {
         assert_eq!(rewritten(types, text), named);
         let text = "export default function (a: string): void";
         assert_eq!(rewritten(types, text), "function AAAAAAAAAAAAAA (a: string): void");
+    }
+
+    #[test]
+    fn a_module_of_a_proposal_becomes_an_import() {
+        let text = "module A from './a';\n module.exports = a;\nmodule = b;\n";
+        let other = "import A from './a';\n module.exports = a;\nmodule = b;\n";
+        assert_eq!(rewritten(jsx_attributes, text), other);
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn name_over(bytes: &mut [u8]) {
     blank_out(&mut bytes[first..]);
 }
 
-fn is_word(byte: u8) -> bool {
+pub(crate) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
@@ -116,7 +116,8 @@ mod tests {
                     type * as if A_B (c) int A::*d = &A::d; EV_CPP(extern \"C\" {) <out Y, > \
                     try! safe fn\nexec a\ntype A[B=c, D=[e]]\n{f=\"\\x41\",\n'g'.h={}, } <?xml a ?> <![CDATA[\nb]]> coproc a {\n! { \\> a=`\nb` \">\" c\nimport \
                     defer * as b f<<S>(a)\n in(a): b /* c \
-                    __attribute__ ((a)) x->*( .*(\nstatic A_B(c)\nregister a asm(\"b\") new(a) T*[ xstr(A) \"b\"";
+                    __attribute__ ((a)) x->*( .*(\nstatic A_B(c)\nregister a asm(\"b\") new(a) T*[ xstr(A) \"b\"\n\
+                    for_a(b) if {\n#include c\n module a from 'b'; ${c}'\\''\"";
         let lines = |text: &[u8]| memchr::memchr_iter(b'\n', text).collect::<Vec<_>>();
         for (from, to) in
             (0..text.len()).flat_map(|from| (from..=text.len()).map(move |to| (from, to)))

@@ -1,6 +1,7 @@
 //! Idioms of Rust: macros and modifiers of other editions.
 
 use super::{blank_out, is_word, word_length};
+use crate::rust_signs::Signs;
 
 /// Rewrites:
 /// * `try!(…)` of the edition 2015, which later editions reserve. It gets another name.
@@ -53,59 +54,22 @@ fn tildes(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()>
     }
     // For each open bracket, whether it is one of a macro or inside one.
     let mut open = Vec::new();
-    let mut at = 0;
-    while let Some(found) = text[at..].iter().position(|byte| b"/\"'()[]{}~".contains(byte)) {
+    for at in Signs::of(text, b"()[]{}~") {
         if expired() {
             return None;
         }
-        at += found;
-        let rest = &text[at..];
-        let mut length = 1;
         match text[at] {
-            b'/' if rest.starts_with(b"//") => length = past(rest, b"\n"),
-            b'/' if rest.starts_with(b"/*") => length = past(rest, b"*/"),
-            b'"' => length = string_length(&text[..at], rest),
-            b'\'' if rest.starts_with(b"'\\") && rest.len() > 3 => {
-                length = 3 + past(&rest[3..], b"'");
-            }
-            // Not the name of a lifetime.
-            b'\'' if rest.get(2) == Some(&b'\'') => length = 3,
             b'(' | b'[' | b'{' => {
                 open.push(open.last() == Some(&true) || is_macro(&text[..at]));
             }
-            b')' | b']' | b'}' => {
+            b'~' if open.last() == Some(&true) => out[at] = b'!',
+            b'~' => {}
+            _ => {
                 open.pop();
             }
-            b'~' if open.last() == Some(&true) => out[at] = b'!',
-            _ => {}
         }
-        at += length;
     }
     Some(())
-}
-
-/// The length of a text up to the end of the first `end`.
-fn past(text: &[u8], end: &[u8]) -> usize {
-    memchr::memmem::find(text, end).map_or(text.len(), |at| at + end.len())
-}
-
-/// The length of the string at the start of `rest`, which is a raw one if `before` says so.
-fn string_length(before: &[u8], rest: &[u8]) -> usize {
-    let hashes = before.iter().rev().take_while(|byte| **byte == b'#').count();
-    let prefix = &before[..before.len() - hashes];
-    if prefix.ends_with(b"r") {
-        let end: Vec<u8> = std::iter::once(b'"').chain(std::iter::repeat_n(b'#', hashes)).collect();
-        return 1 + past(&rest[1..], &end);
-    }
-    let mut at = 1;
-    while let Some(found) = rest.get(at..).and_then(|text| memchr::memchr2(b'"', b'\\', text)) {
-        at += found + 1;
-        if rest[at - 1] == b'"' {
-            return at;
-        }
-        at += 1;
-    }
-    rest.len()
 }
 
 /// Whether a text ends in the name of a macro and its `!`, or in `macro_rules!` and a name.

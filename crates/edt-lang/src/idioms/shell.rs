@@ -17,6 +17,8 @@ const KEYWORDS: [&[u8]; 14] = [
 /// * escaped parentheses of `test`, and the `!` before a group, by blanks.
 /// * `\>`, `">"` and their like between operands of `test` by another comparison.
 /// * the backticks of an assignment whose command begins below, by blanks.
+/// * a single quote, or an escaped one in two others, between an expansion and the end of its string,
+///   `"${a}'"`, by a word.
 /// * `coproc`, with the name of the coprocess, by blanks.
 /// * the bars of pipelines by blanks: many of them in nested conditions exceed what the parser
 ///   follows.
@@ -80,6 +82,16 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
         }
     }
     substitutions(text, &mut out, expired)?;
+    for at in memchr::memmem::find_iter(text, b"}'") {
+        let line = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+        let quotes = memchr::memchr_iter(b'"', &text[line..at]);
+        let within = quotes.filter(|quote| !text[..line + quote].ends_with(b"\\")).count() % 2 == 1;
+        for end in [&br#"'\''""#[..], br#"'""#] {
+            if within && text[at + 1..].starts_with(end) {
+                out[at + 1..at + end.len()].fill(b'A');
+            }
+        }
+    }
     for at in memchr::memmem::find_iter(text, b"<<< ") {
         out[at..at + 3].fill(b' ');
     }
@@ -258,6 +270,14 @@ mod tests {
         let text = "# don`t\na=`b`\nc=`\n  d \\` |\n  e`\nf `\n  g`\n";
         let blank = "# don`t\na=`b`\nc= \n  d \\` |\n  e \nf `\n  g`\n";
         assert_eq!(rewritten(expansions, text), blank);
+    }
+
+    #[test]
+    fn a_quote_behind_an_expansion_in_a_string_becomes_a_word() {
+        assert_eq!(rewritten(expansions, "a \"${b%c}'\\''\""), "a \"${AAA}AAAA\"");
+        assert_eq!(rewritten(expansions, "a \"'${b}'\""), "a \"'${A}A\"");
+        assert_eq!(rewritten(expansions, "a ${b}'\\'' \""), "a ${A}'\\'' \"");
+        assert_eq!(rewritten(expansions, "a ${b}'\"c\"'"), "a ${A}'\"c\"'");
     }
 
     #[test]
