@@ -459,7 +459,7 @@ fn every_kind_killed() {
         let name = format!("{}, {}", kind.name, args[0]);
         assert!(old != new && points.len() > 10, "{name}: it did nothing");
         // Every point is killed in `crash`.
-        let points = share(points.into_iter().step_by(4).collect(), 1, 2);
+        let points = share(points.into_iter().step_by(4).collect(), 1, 1);
         for (call, number) in &points {
             let made = in_a_session(kind).unwrap();
             let inject = format!("inject={call}:signal=KILL:when={number}");
