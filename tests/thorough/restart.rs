@@ -1500,6 +1500,22 @@ fn what_the_user_committed_after_a_killed_move_of_head_is_not_rolled_back() {
     }
 }
 
+/// The header of the journal was written back, and the objects and the index were not.
+#[test]
+fn refresh_first_after_a_power_cut_that_lost_objects_and_the_index() {
+    let cut = Cut::after_two_edits();
+    cut.lose_before(Lost::Index);
+    cut.lose_before(Lost::Objects);
+    cut.restart_with_header(true);
+    cut.workspace.try_git(&["update-index", "--refresh"]);
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(
+        (cut.workspace.text("a.txt").as_str(), cut.workspace.status()),
+        ("four\n", String::new())
+    );
+    cut.workspace.is_sound();
+}
+
 /// The header of the journal was written back, and the file and the move of the branch were not.
 #[test]
 fn gc_first_after_a_power_cut_that_lost_a_created_file() {
@@ -1669,6 +1685,7 @@ fn a_branch_that_another_worktree_checked_out_is_not_deleted() {
         assert_eq!(workspace.edt(&["status"]).exit, 0);
         let log = workspace.at(&place).git(&["log", "-1", "--format=%d"]);
         assert!(log.contains("edt/s"), "{ends:?}: {log}");
+        assert_eq!(workspace.at(&place).edt(&["log"]).exit, 0, "{ends:?}");
         workspace.is_sound();
     }
 }
@@ -1790,4 +1807,113 @@ fn an_edit_that_head_does_not_follow_leaves_the_users_file() {
         ("agent\n".to_owned(), String::new())
     );
     elsewhere.is_sound();
+}
+
+/// The session was made by the edit. HEAD is elsewhere, with the edit.
+#[test]
+fn an_answered_first_edit_is_restored_wherever_head_is() {
+    let acts: [&[&str]; 3] = [
+        &["checkout", "--quiet", "--detach"],
+        &["switch", "--quiet", "--create", "mine"],
+        &["branch", "--move", "mine"],
+    ];
+    for ((format, act), intact) in FORMATS
+        .into_iter()
+        .flat_map(|format| acts.map(|act| (format, act)))
+        .flat_map(|it| [false, true].map(|intact| (it, intact)))
+    {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.overwrite("a.txt", "two\n");
+        tear(&workspace.root.join("a.txt"));
+        workspace.git(act);
+        let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+        cut.restart_with_header(intact);
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert_eq!(cut.workspace.text("a.txt"), "two\n", "{format} {act:?} {intact}");
+        assert_eq!(cut.workspace.status(), "", "{format} {act:?} {intact}");
+    }
+}
+
+/// As in one boot: the files go back, and the commit stays in the session.
+#[test]
+fn an_unanswered_edit_that_head_does_not_follow_leaves_the_users_file_after_a_restart() {
+    if !has_strace() {
+        return;
+    }
+    for (call, n) in [("rename", 2), ("linkat", 7)] {
+        let workspace = TestRepo::with(FILES);
+        workspace.write("a.txt", "the user's only copy\n");
+        let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "agent\n"];
+        kill_at_nth(&workspace, call, n, &edit);
+        remove_locks(&workspace);
+        assert_eq!(workspace.text("a.txt"), "agent\n", "{call}");
+        workspace.git(&["commit", "--quiet", "--allow-empty", "--message=the user's"]);
+        restart_orderly(&workspace);
+        assert_eq!(workspace.edt(&["status"]).exit, 0);
+        assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
+        assert_eq!(workspace.text("a.txt"), "the user's only copy\n", "{call}");
+        workspace.is_sound();
+    }
+}
+
+/// HEAD had moved to the session, and the index had not followed.
+#[test]
+fn the_index_of_a_killed_first_edit_follows_although_the_user_left_its_branch() {
+    if !has_strace() {
+        return;
+    }
+    let acts: [&[&str]; 2] =
+        [&["switch", "--quiet", "--create", "other"], &["branch", "--move", "edt/mine"]];
+    for (act, restarts) in acts.into_iter().flat_map(|act| [false, true].map(|it| (act, it))) {
+        let workspace = TestRepo::with(FILES);
+        let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
+        kill_at_nth(&workspace, "renameat2", 6, &edit);
+        remove_locks(&workspace);
+        assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/main-1\n");
+        workspace.git(act);
+        if restarts {
+            restart_orderly(&workspace);
+        }
+        assert_eq!(workspace.edt(&["status"]).exit, 0, "{act:?} {restarts}");
+        let after = (workspace.text("a.txt"), workspace.status());
+        assert_eq!(after, ("two\n".to_owned(), String::new()), "{act:?} {restarts}");
+        workspace.is_sound();
+    }
+}
+
+/// The first recovery was killed after it had restored a file, which changed the directory.
+#[test]
+fn a_recovery_that_was_killed_restores_the_rest_the_next_time() {
+    if !has_strace() {
+        return;
+    }
+    for n in 1..6 {
+        let workspace = TestRepo::with(FILES);
+        workspace.edt(&["begin", "s"]).landed();
+        let (file, kept) = (workspace.root.join("a.txt"), workspace.root.join(".git/kept"));
+        fs::hard_link(&file, &kept).unwrap();
+        workspace.overwrite("a.txt", "two\n");
+        for path in ["n1.txt", "n2.txt"] {
+            workspace.edt(&["apply", path, "--mode", "create", "--content", "x\n"]).landed();
+        }
+        fs::rename(kept, file).unwrap();
+        for path in ["n1.txt", "n2.txt"] {
+            fs::remove_file(workspace.root.join(path)).unwrap();
+        }
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+        File::open(&workspace.root).unwrap().set_modified(old).unwrap();
+        let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+        cut.restart();
+        let mut command = cut.workspace.command("strace");
+        let inject = format!("inject=renameat2:signal=KILL:when={n}");
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2", "-e", &inject]);
+        command.args([EDT, "status"]).output().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert_eq!(cut.workspace.status(), "", "{n}");
+        assert_eq!(
+            (cut.workspace.text("a.txt"), cut.workspace.text("n2.txt")),
+            ("two\n".to_owned(), "x\n".to_owned())
+        );
+    }
 }

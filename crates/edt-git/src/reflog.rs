@@ -36,6 +36,35 @@ pub struct LoggedMove {
     pub time: i64,
 }
 
+/// The lines of a log since a moment.
+#[derive(Debug)]
+pub struct LinesSince {
+    /// The lines with their messages.
+    lines: Vec<(LoggedMove, String)>,
+    /// Whether these are all. A log that has lost the last line from before shows only lines that
+    /// are younger.
+    pub is_complete: bool,
+}
+
+impl LinesSince {
+    /// Whether a user moved the ref.
+    #[must_use]
+    pub fn has_user_move(&self) -> bool {
+        self.lines.iter().any(|(line, _)| !line.by_edt && line.from != line.to)
+    }
+
+    /// Whether HEAD came to or left the branch or commit `name`, in its short form.
+    #[must_use]
+    pub fn has_switch(&self, name: &str) -> bool {
+        let (left, came) = (format!("checkout: moving from {name} to "), format!(" to {name}"));
+        let is_switch = |message: &String| {
+            message.starts_with(&left)
+                || message.starts_with("checkout: moving from ") && message.ends_with(&came)
+        };
+        self.lines.iter().any(|(_, message)| is_switch(message))
+    }
+}
+
 /// What distinguishes a move from the others of its log: the two values and the time.
 pub type MoveId = (Oid, Oid, i64);
 
@@ -220,26 +249,27 @@ impl Repo {
         LoggedMove::parse(complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?)
     }
 
-    /// Whether a user moved `name` since its log ended with `last`, at `time` in seconds since 1970.
-    /// `None` if the log does not say so: there is none, or it has lost that line.
+    /// The lines of the log of `name` since it ended with `last`, at `time` in seconds since 1970.
     #[must_use]
-    pub fn was_moved_by_user(&self, name: &str, last: Option<MoveId>, time: i64) -> Option<bool> {
+    pub fn lines_since(&self, name: &str, last: Option<MoveId>, time: i64) -> LinesSince {
         let text = self.log_text(name).unwrap_or_default();
-        let is_users = |one: &LoggedMove| one.from != one.to && !one.by_edt;
-        let mut later = text.rsplit(|b| *b == b'\n').filter_map(LoggedMove::parse);
-        let mut moves = Vec::new();
-        let found = later.find(|one| {
-            moves.push(*one);
-            Some(one.id()) == last
-        });
-        if found.is_some() {
-            moves.pop();
-        } else if last.is_some() || !self.creates_logs() {
-            // A line from before may have a later time, if a clock was wrong.
-            let is_later = |one: &LoggedMove| (time + 1..=clock::seconds()).contains(&one.time);
-            return moves.first().is_some_and(|one| is_users(one) && is_later(one)).then_some(true);
+        let (mut lines, mut found) = (Vec::new(), false);
+        for line in text.rsplit(|b| *b == b'\n') {
+            let Some(logged) = LoggedMove::parse(line) else { continue };
+            if Some(logged.id()) == last {
+                found = true;
+                break;
+            }
+            let message = line.splitn(2, |b| *b == b'\t').nth(1).unwrap_or_default();
+            lines.push((logged, String::from_utf8_lossy(message).into_owned()));
         }
-        Some(moves.iter().any(is_users))
+        let is_complete = found || last.is_none() && self.creates_logs();
+        if !is_complete {
+            // A line from before may have a later time, if a clock was wrong.
+            let later = time + 1..=clock::seconds();
+            lines.retain(|(line, _)| later.contains(&line.time));
+        }
+        LinesSince { lines, is_complete }
     }
 
     /// The log of `name`; `None` if it has none that can be read.
@@ -330,7 +360,7 @@ fn without_torn(bytes: &[u8], hex: usize) -> Vec<u8> {
         if is_line(&before, hex) {
             let goes_on = LoggedMove::parse(&before)
                 .zip(LoggedMove::parse(&line[start..]))
-                .is_some_and(|(torn, next)| torn.to == next.from);
+                .is_some_and(|(torn, next)| [torn.from, torn.to].contains(&next.from));
             if goes_on {
                 complete.extend(before);
             } else {

@@ -37,6 +37,8 @@ pub struct Repo {
     pub(super) trust: Option<Box<dyn TrustStore>>,
     /// Where objects come from that this repository has lost; `None` once they were written.
     spare_objects: Cell<Option<&'static dyn SpareObjects>>,
+    /// Whether an object was missing that was looked for.
+    missed_objects: Cell<bool>,
     pub(super) configuration: Configuration,
     pub(super) confinement: Option<Arc<dyn Confinement>>,
     pub(super) environment: Environment,
@@ -193,6 +195,7 @@ impl Repo {
             git_dirs: OnceCell::new(),
             trust: None,
             spare_objects: Cell::new(None),
+            missed_objects: Cell::new(false),
             configuration: Configuration::Users,
             confinement: None,
             environment,
@@ -441,8 +444,15 @@ impl Repo {
         self.spare_objects.set(Some(objects));
     }
 
+    /// Whether an object was missing that was looked for, even if it was written again.
+    #[must_use]
+    pub fn has_missed_objects(&self) -> bool {
+        self.missed_objects.get()
+    }
+
     /// Writes the spare objects that are missing. Returns whether there may be some now.
     pub(super) fn write_spare_objects(&self) -> bool {
+        self.missed_objects.set(true);
         let Some(spare) = self.spare_objects.take() else { return false };
         let objects = spare.objects(self);
         !objects.is_empty() && objects::write_missing(self, &objects, ObjectCheck::Size).is_ok()

@@ -227,11 +227,16 @@ impl Journal {
     /// `IO_ERROR`: the next call recovers the transaction again, to the same state.
     pub fn finish(&mut self, lasting: bool) -> Result<()> {
         match self.durability {
-            Durability::Full => self.checkpoint(),
+            Durability::Full if !lasting => self.checkpoint(),
             // Such changes are rare, and recovery could not distinguish their loss from a user's
-            // change.
-            _ if lasting => self.checkpoint(),
-            Durability::Off | Durability::Journal => self.close(),
+            // change, nor an answered one from another one.
+            _ if lasting => {
+                self.checkpoint()?;
+                self.file
+                    .sync_data()
+                    .map_err(|error| failed("sync the journal", &self.path, &error).into())
+            }
+            _ => self.close(),
         }
     }
 

@@ -11,7 +11,8 @@ use super::log::{Journal, Pending};
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{
-    add_kept, commit_before, follow_refs, follows_head, has_file, install, is_in_head, report,
+    add_kept, commit_before, follow_refs, follows_head, has_file, install, is_in_head,
+    is_new_in_head, report, was_in_head,
 };
 use super::rollback::Rollback;
 use super::{beside, lost, private, restart, restart_index};
@@ -97,10 +98,18 @@ fn recover_one(
             is_elsewhere = !moved && repo.head_target()? != branch.head_from;
             moved
         }
+        // The user may have renamed the branch since.
+        (None, BranchOrigin::Created(_)) => is_new_in_head(repo, &branch)?,
         (None, _) => false,
         (Some(current), _) if current == branch.new => true,
         // The user may have amended or removed the first commit since.
-        (Some(_), BranchOrigin::Created(_)) if is_in_head(repo, record, &branch)? => true,
+        (Some(_), BranchOrigin::Created(_))
+            if is_in_head(repo, record, &branch)?
+                || branch.head_from.is_some()
+                    && was_in_head(repo, record, &branch)? == Some(true) =>
+        {
+            true
+        }
         // An undo moves back. A branch that still contains the undone commit has not moved.
         (Some(current), BranchOrigin::Rewound(old)) => {
             !repo.is_ancestor(old, current)? && repo.is_ancestor(branch.new, current)?
@@ -168,10 +177,21 @@ pub(super) fn finish_deletion(repo: &Repo, refs: &[(String, Id)]) -> Result<()> 
     repo.unlock_packed_refs()?;
     refs.iter().try_for_each(|(name, _)| repo.unlock_ref(name))?;
     let mut left = Vec::new();
-    for (name, from) in refs {
+    // A session needs all of its refs.
+    let mut used: Vec<String> = Vec::new();
+    for (name, _) in refs {
+        if let Some(session) = name.strip_prefix("refs/heads/edt/")
+            && repo.is_checked_out(name)?
+        {
+            used.extend([name.clone(), format!("refs/edt/{session}/")]);
+        }
+    }
+    let is_used = |name: &str| {
+        used.iter().any(|used| name == used || used.ends_with('/') && name.starts_with(used))
+    };
+    for (name, from) in refs.iter().filter(|(name, _)| !is_used(name)) {
         if let Some(from) = from.oid()
             && repo.ref_value(name)? == Some(from)
-            && !repo.is_checked_out(name)?
         {
             left.push((name.clone(), from));
         }
@@ -321,10 +341,15 @@ fn roll_back(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Resul
     for file in record.files.iter().filter(|file| file.old.is_none()) {
         repo.root().remove_empty_beneath(RepoPath::from_tree(&file.path).split().0);
     }
-    for (name, id) in &record.create {
+    // The branch may be another one of the user's by now, and its session needs the refs.
+    let is_used = branch.old().is_none() && repo.ref_value(&branch.name)?.is_some();
+    for (name, id) in record.create.iter().filter(|_| !is_used) {
         if let Some(to) = id.oid() {
             repo.drop_created_ref(name, to)?;
         }
+    }
+    if were_committed {
+        restart_index::move_entries(repo, &stage, &[record], &[record], None)?;
     }
     // Only now: the old bytes of a file may be in it alone.
     if !were_committed {

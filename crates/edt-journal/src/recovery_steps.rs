@@ -14,9 +14,14 @@ use edt_types::text::Shown as _;
 use edt_types::{Recovered, RepoPath, Result};
 use std::path::PathBuf;
 
-/// Exchanges the new bytes with the target. They come from their blob, or from the staged file if
-/// the blob is gone.
+/// Exchanges the new bytes with the target.
 pub(super) fn install(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -> Result<()> {
+    prepare(repo, stage, file)?;
+    stage.swap(&with_current_stat(stage, file))
+}
+
+/// Stages the new bytes. They come from their blob, or from the staged file if the blob is gone.
+pub(super) fn prepare(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -> Result<()> {
     // A displaced file may be a user's only copy.
     stage.preserve_foreign(file)?;
     if let Some(new) = file.new_file() {
@@ -24,7 +29,7 @@ pub(super) fn install(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -
             // The disk form of a file that Git converts is in no commit. `git gc --prune=now` may
             // have removed it.
             Err(_) if stage.staged(file)? == StagedState::New => {
-                return stage.swap(&with_current_stat(stage, file));
+                return Ok(());
             }
             bytes => bytes?,
         };
@@ -39,7 +44,7 @@ pub(super) fn install(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -
         };
         stage.stage_bytes(file, &bytes, perms)?;
     }
-    stage.swap(&with_current_stat(stage, file))
+    Ok(())
 }
 
 /// The record with the current stat of the target file.
@@ -94,11 +99,13 @@ pub(super) fn is_head_unmoved(
         return Ok(false);
     }
     let last = left.last_move();
-    match repo.was_moved_by_user("HEAD", last, record.time) {
-        Some(true) => return Ok(false),
-        // Another worktree may have moved the branch.
-        Some(false) if !was_cut => return Ok(true),
-        _ => {}
+    let since = repo.lines_since("HEAD", last, record.time);
+    if since.has_user_move() {
+        return Ok(false);
+    }
+    // Another worktree may have moved the branch.
+    if since.is_complete && !was_cut {
+        return Ok(true);
     }
     let now = permanent_as_none(repo.commit_at(&left.name))?.flatten();
     let was = left.tip.as_ref().and_then(Id::oid);
@@ -121,6 +128,29 @@ pub(super) fn follows_head(
     Ok(branch.head_from.is_none()
         || is_in_head(repo, record, branch)?
         || is_head_unmoved(repo, record, branch, journal, was_cut)?)
+}
+
+/// What is known of whether HEAD was where the transaction moves it, wherever it is now. `None` if
+/// nothing is.
+pub(super) fn was_in_head(
+    repo: &Repo,
+    record: &ChangeRecord,
+    branch: &BranchUpdate,
+) -> Result<Option<bool>> {
+    let Some(left) = record.branch.left() else { return Ok(Some(true)) };
+    let to = record.head_to.as_deref().unwrap_or(&branch.name);
+    let short = to.strip_prefix("refs/heads/").unwrap_or(to);
+    let since = repo.lines_since("HEAD", left.last_move(), record.time);
+    if since.has_switch(short) || is_new_in_head(repo, branch)? {
+        return Ok(Some(true));
+    }
+    Ok(since.is_complete.then_some(false))
+}
+
+/// Whether HEAD has the commit that the transaction made.
+pub(super) fn is_new_in_head(repo: &Repo, branch: &BranchUpdate) -> Result<bool> {
+    let head = repo.head()?.commit.filter(|_| branch.new != branch.start());
+    Ok(head.is_some_and(|head| repo.is_ancestor(branch.new, head).unwrap_or(false)))
 }
 
 /// Passes over a log that this user may not write: it must not block every later call.

@@ -22,13 +22,13 @@ use super::pointers::{BranchOrigin, BranchUpdate};
 use super::private::{self, PrivateRecord};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{
-    add_kept, commit_before, follow_refs, follows_head, has_file, install, is_in_head, report,
-    unless_denied,
+    add_kept, commit_before, follow_refs, follows_head, has_file, install, is_in_head, prepare,
+    report, unless_denied,
 };
 use super::restart_index::{self, OtherLosses};
 use super::restart_refs::{
-    create_missing, drop_created, in_branches, landed, must_follow, repair_refs, restore_branches,
-    successor,
+    create_missing, drop_created, give_up_last, in_branches, must_follow, repair_refs,
+    restore_branches, successor,
 };
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, Tracked, objects};
@@ -63,6 +63,8 @@ pub(super) fn recover_all(
     for (record, ..) in changes.iter_mut().chain(&mut rolled_back) {
         renumber_devices(repo, &stage, record);
     }
+    // Git removes no object that HEAD has.
+    let lacks_objects = repo.head_tree().is_err() || repo.has_missed_objects();
     for (record, ..) in changes.iter().chain(&rolled_back) {
         objects::write_missing(repo, &record.loose(), ObjectCheck::Bytes)?;
         record.private.iter().try_for_each(|record| private::recover(repo, record))?;
@@ -77,14 +79,18 @@ pub(super) fn recover_all(
     let mut moved = repair_refs(repo, &changes)?;
     rolled_back.iter().try_for_each(|recorded| drop_created(repo, recorded, &changes))?;
     // An orderly shutdown closes and syncs every record. The header may be there all the same.
-    let was_cut = records.last().is_none_or(|(number, _)| *number >= closed)
-        || is_a_move_lost(repo, &stage, &changes)?;
+    let shows_cut = records.last().is_none_or(|(number, _)| *number >= closed);
+    // The repairs remove what shows a loss. This recovery may be killed.
+    let mark = repo.state_path().join("cut");
+    let was_cut =
+        shows_cut || mark.exists() || lacks_objects || is_a_move_lost(repo, &stage, &changes)?;
+    if was_cut && !shows_cut {
+        std::fs::write(&mark, b"").map_err(|error| failed("write", &mark, &error))?;
+    }
     moved |= restore_branches(repo, &changes, journal, closed, was_cut)?;
+    let given_up = give_up_last(repo, &mut changes, journal, closed, was_cut)?;
     let committed = in_branches(repo, &changes)?;
     moved |= create_missing(repo, &changes, &committed, closed)?;
-    let unfollowed = unfollowed(repo, &changes, journal, was_cut)?;
-    let committed: Vec<&Recorded> =
-        committed.into_iter().filter(|(.., number)| Some(*number) != unfollowed).collect();
     let follows = committed.last().filter(|(record, branch, _)| must_follow(record, branch));
     let mut named = vec![repo.head()?.branch, repo.symbolic_ref(pointer)?];
     let head_follows = match follows {
@@ -96,8 +102,9 @@ pub(super) fn recover_all(
     {
         named.push(Some(branch.name.clone()));
     }
-    let found_here = Here { named: &named, was_cut, unfollowed };
-    let restored = restore_files(repo, &stage, found_here, &committed, &changes, &rolled_back)?;
+    let found_here = Here { named: &named, was_cut };
+    let undone: Vec<&Recorded> = rolled_back.iter().chain(&given_up).collect();
+    let restored = restore_files(repo, &stage, found_here, &committed, &changes, &undone)?;
     if let Some(last @ (record, branch, _)) = follows {
         // The pointer of a session whose beginning was synced may have been deleted since.
         let point = branch.point.clone().filter(|_| !is_synced(last, closed));
@@ -115,15 +122,18 @@ pub(super) fn recover_all(
     let losses = if anything { OtherLosses::Some(found) } else { OtherLosses::None };
     let lost = restart_index::restore(repo, &stage, &committed, &all, losses)?;
     repair_logs(repo, &changes)?;
-    remove_private(repo, &changes, &rolled_back);
+    remove_private(repo, &changes, &undone);
     journal.checkpoint()?;
+    if mark.exists() {
+        edt_io::fs::remove_file(&mark).map_err(|error| failed("remove", &mark, &error))?;
+    }
     let RestoredFiles { files, left, kept } = restored;
     let anything_done =
         moved || lost.is_some() || !(files.is_empty() && left.is_empty() && kept.is_empty());
     let Some(last) = committed
         .last()
         .copied()
-        .or(changes.last().or(rolled_back.last()).map(|(record, ..)| record))
+        .or(changes.last().or(undone.last().copied()).map(|(record, ..)| record))
         .filter(|_| anything_done)
     else {
         return Ok(None);
@@ -161,26 +171,11 @@ fn is_a_move_lost(repo: &Repo, stage: &StagingArea<'_>, changes: &[Recorded]) ->
     restart_index::is_a_replaced_one(repo, changes.iter().map(|(record, ..)| record))
 }
 
-/// The number of the last transaction, if it was to move HEAD and the user moved HEAD elsewhere
-/// since. It was not answered, or all of it is on disk. Its files, its index entries and the refs that
-/// it was to delete stay as they are. A landing is another matter: it is in its target.
-fn unfollowed(
-    repo: &Repo,
-    changes: &[Recorded],
-    journal: &Journal,
-    was_cut: bool,
-) -> Result<Option<u64>> {
-    let Some((record, branch, number)) = changes.last() else { return Ok(None) };
-    let is_left =
-        landed(record).is_none() && !follows_head(repo, record, branch, journal, was_cut)?;
-    Ok(is_left.then_some(*number))
-}
-
 /// Removes the private records of transactions that were rolled back. A later attempt may have made
 /// the same commit.
-fn remove_private(repo: &Repo, changes: &[Recorded], rolled_back: &[Recorded]) {
+fn remove_private(repo: &Repo, changes: &[Recorded], rolled_back: &[&Recorded]) {
     let private = |(record, ..): &Recorded| record.private.clone();
-    for record in rolled_back.iter().filter_map(private) {
+    for record in rolled_back.iter().copied().filter_map(private) {
         let same =
             |other: PrivateRecord| other.session == record.session && other.name == record.name;
         if !changes.iter().filter_map(private).any(same) {
@@ -291,8 +286,6 @@ struct Here<'r> {
     named: &'r [Option<String>],
     /// Whether something may be lost.
     was_cut: bool,
-    /// See [`unfollowed`].
-    unfollowed: Option<u64>,
 }
 
 /// Restores each path to its last recorded content if the present content is edt's. Reports the
@@ -303,10 +296,10 @@ fn restore_files(
     here: Here<'_>,
     committed: &[&Recorded],
     changes: &[Recorded],
-    rolled_back: &[Recorded],
+    rolled_back: &[&Recorded],
 ) -> Result<RestoredFiles> {
     let mut all: Vec<(&Recorded, bool)> = committed.iter().map(|one| (*one, true)).collect();
-    all.extend(rolled_back.iter().map(|one| (one, false)));
+    all.extend(rolled_back.iter().map(|one| (*one, false)));
     all.sort_by_key(|((.., number), _)| *number);
     // The last record of a path decides. A rolled back one requires the old content.
     let mut targets: BTreeMap<&[u8], Target<'_>> = BTreeMap::new();
@@ -332,7 +325,9 @@ fn restore_files(
     }
     let (mut histories, mut restored): (HashMap<&[u8], PathHistory>, RestoredFiles) =
         Default::default();
-    for (file, rolled_back) in files(changes, false).chain(files(rolled_back, true)) {
+    for (file, rolled_back) in
+        files(changes.iter(), false).chain(files(rolled_back.iter().copied(), true))
+    {
         histories.entry(&file.path).or_default().add(file, rolled_back);
         // A displaced file may be a user's only copy. Preserve it under a name of its own before
         // anything else is staged.
@@ -357,18 +352,28 @@ fn restore_files(
             removed.insert(path);
         }
     }
-    for (path, target) in &targets {
-        if removed.contains(path) {
-            continue;
-        }
-        match permanent_as_none(restore_file(repo, stage, target, &histories[path], here))? {
-            Some(true) => restored.files.push(RepoPath::from_tree(path)),
-            Some(false) => {}
+    let mut planned = Vec::new();
+    for (path, target) in targets.iter().filter(|(path, _)| !removed.contains(*path)) {
+        match permanent_as_none(to_restore(repo, stage, target, &histories[path], here))? {
+            Some(plan) => planned.extend(plan),
             None => restored.left.push(RepoPath::from_tree(path)),
         }
     }
-    let both = changes.iter().map(|one| (one, Some(one.2) != here.unfollowed));
-    let both = both.chain(rolled_back.iter().map(|one| (one, false)));
+    // A staged file shows that nobody removed it, if this recovery is killed after it changed the
+    // directory.
+    for file in planned.iter().filter(|file| file.old.is_none()) {
+        permanent_as_none(prepare(repo, stage, file))?;
+    }
+    for file in planned {
+        let path = RepoPath::from_tree(&file.path);
+        let ended = if file.new.is_none() { stage.end_rename(&file) } else { Ok(()) };
+        match permanent_as_none(ended.and_then(|()| install(repo, stage, &file)))? {
+            Some(()) => restored.files.push(path),
+            None => restored.left.push(path),
+        }
+    }
+    let both =
+        changes.iter().map(|one| (one, true)).chain(rolled_back.iter().map(|one| (*one, false)));
     for ((record, branch, _), finished) in both {
         for file in &record.files {
             // Where nothing is staged, nothing is cleaned up, because an empty directory may be the
@@ -395,10 +400,11 @@ fn restore_files(
 }
 
 /// The files of `records`, each with whether its transaction was rolled back.
-fn files(records: &[Recorded], rolled_back: bool) -> impl Iterator<Item = (&FileRecord, bool)> {
-    records
-        .iter()
-        .flat_map(move |(record, ..)| record.files.iter().map(move |file| (file, rolled_back)))
+fn files<'r>(
+    records: impl Iterator<Item = &'r Recorded>,
+    rolled_back: bool,
+) -> impl Iterator<Item = (&'r FileRecord, bool)> {
+    records.flat_map(move |(record, ..)| record.files.iter().map(move |file| (file, rolled_back)))
 }
 
 #[derive(Default)]
@@ -410,15 +416,15 @@ struct RestoredFiles {
     kept: Vec<PathBuf>,
 }
 
-/// Restores one path, if one of the branches `named` has its content: a user may be on another branch
-/// by now. Returns whether it had to be changed.
-fn restore_file(
+/// The change that restores one path, if one of the branches `named` has its content: a user may be
+/// on another branch by now. `None` if the path has it, or is not edt's.
+fn to_restore(
     repo: &Repo,
     stage: &StagingArea<'_>,
     target: &Target<'_>,
     history: &PathHistory,
-    Here { named, was_cut, .. }: Here<'_>,
-) -> Result<bool> {
+    Here { named, was_cut }: Here<'_>,
+) -> Result<Option<FileRecord>> {
     let mut file = FileRecord { new: target.new.clone(), ..target.file.clone() };
     let path = RepoPath::from_tree(&file.path);
     let here = match repo.root().beneath(path.split().0) {
@@ -427,7 +433,7 @@ fn restore_file(
         }
         Ok(Parent::Missing) => None,
         // A link, or a file in place of a directory, is a user's work.
-        Ok(Parent::Symlink | Parent::NotADirectory) => return Ok(false),
+        Ok(Parent::Symlink | Parent::NotADirectory) => return Ok(None),
         Err(error) => return Err(failed("read", repo.root_path(), &error).into()),
     };
     let is_edt_content = match &here {
@@ -446,17 +452,13 @@ fn restore_file(
         || !target.is_in_its_tip(repo, &path)?
         || stage.target_state(&file)? == TargetState::New
     {
-        return Ok(false);
+        return Ok(None);
     }
     file.old = match (here, stage.current(&file)?) {
         (Some(stat), Some(now)) => Some((now.oid.into(), now.mode.bits() & 0o100 != 0, stat)),
         _ => None,
     };
-    if file.new.is_none() {
-        stage.end_rename(&file)?;
-    }
-    install(repo, stage, &file)?;
-    Ok(true)
+    Ok(Some(file))
 }
 
 /// Whether the branch has the same content for `path` as the commit `recorded_by`: no later commit

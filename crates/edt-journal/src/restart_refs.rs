@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::log::Journal;
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::record::{ChangeRecord, Id};
-use super::recovery_steps::{follows_head, is_head_unmoved, is_in_head};
+use super::recovery_steps::{follows_head, is_head_unmoved, is_in_head, was_in_head};
 use super::restart::{Recorded, is_synced};
 use edt_git::reflog::LoggedMove;
 use edt_git::{Oid, Repo};
@@ -85,7 +85,7 @@ pub(super) fn create_missing(
 
 /// The ref of the landed tip, `refs/edt/<session>/landed/<n>`, and the tip, if a transaction lands a
 /// session.
-pub(super) fn landed(record: &ChangeRecord) -> Option<(&str, Oid)> {
+fn landed(record: &ChangeRecord) -> Option<(&str, Oid)> {
     let (name, tip) = record.create.iter().find(|(name, _)| name.contains("/landed/"))?;
     Some((name, tip.oid()?))
 }
@@ -188,6 +188,41 @@ fn is_wanted(
     Ok(!left.starts_with("refs/") || repo.ref_value(left)? == Some(landed))
 }
 
+/// Takes from `changes` the last transaction, if it was to move HEAD, was not answered, and the user
+/// moved HEAD elsewhere meanwhile: its files get their old content where HEAD has it. If its branch
+/// moved, the transaction stays in `changes` without its files and index entries. Transactions below
+/// `closed` were answered.
+pub(super) fn give_up_last(
+    repo: &Repo,
+    changes: &mut Vec<Recorded>,
+    journal: &Journal,
+    closed: u64,
+    was_cut: bool,
+) -> Result<Option<Recorded>> {
+    let Some((record, branch, number)) = changes.last_mut() else { return Ok(None) };
+    if *number < closed || follows_head(repo, record, branch, journal, was_cut)? {
+        return Ok(None);
+    }
+    match was_in_head(repo, record, branch)? {
+        Some(true) => return Ok(None),
+        // Without a header it may have been answered.
+        None if closed == 0 => return Ok(None),
+        _ => {}
+    }
+    let given_up = (record.clone(), branch.clone(), *number);
+    if branch.stays() || repo.ref_value(&branch.name)?.is_none() {
+        changes.pop();
+        // The only ref of abandoned work may be one of them.
+        if matches!(given_up.1.from, BranchOrigin::Created(_)) {
+            drop_created(repo, &given_up, changes)?;
+        }
+    } else {
+        record.files.clear();
+        record.entries.clear();
+    }
+    Ok(Some(given_up))
+}
+
 /// Whether the transaction moves more than the branch. Unless it created its branch, such a
 /// transaction was never answered, because the answer waits for a checkpoint.
 pub(super) fn must_follow(record: &ChangeRecord, branch: &BranchUpdate) -> bool {
@@ -256,6 +291,8 @@ pub(super) fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Ve
                 Some(tip) => Some(tip),
                 None => deletion(changes, &branch.name).and_then(|(_, tip)| tip.oid()),
             };
+            // The user may have renamed the branch.
+            let tip = tip.or(repo.head()?.commit);
             let near = match tip {
                 Some(tip) => repo.first_parents(tip, changes.len() * 3 + 1000),
                 None => HashSet::new(),
