@@ -178,7 +178,7 @@ impl Scan<'_> {
         self.at = (self.at + end.len()).min(self.text.len());
     }
 
-    /// Moves past the closing quote, or to the end of the line if it is missing.
+    /// Moves past the closing quote, or to the end of the line or the text if it is missing.
     fn skip_quoted(&mut self, quote: u8) {
         let start = self.at;
         self.at += 1;
@@ -197,6 +197,7 @@ impl Scan<'_> {
             }
             self.at += 1;
         }
+        self.found.push(Bracket { at: start, byte: quote });
         self.at = self.at.min(self.text.len());
     }
 

@@ -241,6 +241,16 @@ impl Parsed<'_> {
         self.prose_from(at).is_some()
     }
 
+    /// Whether byte `at` is outside strings and comments. The body of a macro is code, but its strings.
+    #[must_use]
+    pub fn is_code(&self, at: usize) -> bool {
+        let Some(from) = self.covering(at, &[&["preproc_arg"]]) else { return !self.is_prose(at) };
+        let before = &self.text[from..at];
+        let quotes = memchr::memchr_iter(b'"', before);
+        let open = quotes.filter(|quote| !before[..*quote].ends_with(b"\\")).count() % 2 == 1;
+        !open && [&b"//"[..], b"/*"].iter().all(|sign| memchr::memmem::find(before, sign).is_none())
+    }
+
     /// Whether the text has comments and nothing else.
     #[must_use]
     pub fn is_only_comments(&self) -> bool {

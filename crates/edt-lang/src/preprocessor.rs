@@ -67,6 +67,12 @@ impl<'t> Branches<'t> {
         open.filter_map(|chain| Some(chain.branches.first()?.row))
     }
 
+    /// The rows of `#else` and `#endif` lines that belong to no `#if`.
+    #[must_use]
+    pub fn strays(&self) -> &[usize] {
+        &self.lines.strays
+    }
+
     #[must_use]
     pub fn variant(&self, take: BranchChoice) -> Variant<'t> {
         if self.is_plain() {
@@ -111,13 +117,18 @@ struct Lines {
     /// The offset of each line.
     starts: Vec<usize>,
     chains: Vec<Chain>,
+    strays: Vec<usize>,
 }
 
 impl Lines {
     fn of(text: &[u8]) -> Lines {
-        let mut lines = Lines { kinds: Vec::new(), starts: Vec::new(), chains: Vec::new() };
-        // Only such a line opens a chain. A text without chains needs no further work.
-        let opens = |at: usize| text[at + 1..].trim_ascii_start().starts_with(b"if");
+        let mut lines =
+            Lines { kinds: Vec::new(), starts: Vec::new(), chains: Vec::new(), strays: Vec::new() };
+        // Only such a line is of a chain. A text without chains needs no further work.
+        let opens = |at: usize| {
+            let word = text[at + 1..].trim_ascii_start();
+            [&b"if"[..], b"el", b"endif"].iter().any(|start| word.starts_with(start))
+        };
         if !memchr::memchr_iter(b'#', text).any(opens) {
             return lines;
         }
@@ -151,15 +162,24 @@ impl Lines {
                     continue;
                 }
                 b"elif" | b"elifdef" | b"elifndef" | b"else" => {
-                    if let Some(chain) = open.last_mut() {
-                        chain.branches.push(branch(word == b"else", false));
+                    match open.last_mut() {
+                        Some(chain) => {
+                            if chain.branches.last().is_some_and(|last| last.is_else) {
+                                lines.strays.push(row);
+                            }
+                            chain.branches.push(branch(word == b"else", false));
+                        }
+                        None => lines.strays.push(row),
                     }
                     lines.kinds.push(Line::Directive);
                 }
                 b"endif" => {
-                    if let Some(mut chain) = open.pop() {
-                        chain.end = row;
-                        lines.chains.push(chain);
+                    match open.pop() {
+                        Some(mut chain) => {
+                            chain.end = row;
+                            lines.chains.push(chain);
+                        }
+                        None => lines.strays.push(row),
                     }
                     lines.kinds.push(Line::Directive);
                 }
@@ -293,6 +313,14 @@ mod tests {
             texts("int a; /* b */\n#if A\nx;\n#endif\n"),
             ["inta;/*b*///x;//", "inta;/*b*/////"]
         );
+    }
+
+    #[test]
+    fn an_else_or_an_endif_alone_is_a_stray() {
+        let strays = |text: &str| Branches::of(text.as_bytes()).strays().to_vec();
+        assert_eq!(strays("#if A\n#else\n#endif\n#endif\n"), [3]);
+        assert_eq!(strays("{\n#else\n}\n#if B\n#elif C\n#else\n#else\n#endif\n"), [1, 6]);
+        assert_eq!(strays("/*\n#endif\n*/\n#error x\n"), [0_usize; 0]);
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     let escaped = || {
         let code = subject.language().is_some_and(|language| !language.markup);
         let found = |(row, line): &&(usize, &[u8])| {
-            escapes(line).any(|at| in_code(subject, *row, line, at))
+            escapes(line).any(|at| in_code(subject, *row, line, at, true))
         };
         let (row, _) = fresh.iter().filter(|_| code).find(found)?;
         (!had(|line| escapes(line).next().is_some())).then_some((Leftover::Escaped, *row))
@@ -219,14 +219,15 @@ fn escapes(line: &[u8]) -> impl Iterator<Item = usize> + '_ {
     memchr::memchr_iter(b'&', line).filter(escaped)
 }
 
-/// Whether a byte of a row is outside strings and comments.
-fn in_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize) -> bool {
+/// Whether a byte of a row is outside strings and comments. The body of a macro is code if `macros`.
+fn in_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize, macros: bool) -> bool {
     let blank = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let start = subject.start_of(row) - blank;
     if subject.is_over() {
         return false;
     }
-    matches!(subject.new_tree(), Some(Ok(tree)) if !tree.is_prose(start + at))
+    matches!(subject.new_tree(), Some(Ok(tree)) 
+        if !tree.is_prose(start + at) || macros && tree.is_code(start + at))
 }
 
 /// Escaped line ends in code, outside strings and comments, where no language has them.
@@ -247,7 +248,7 @@ fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftove
                     let faults = faults.get_or_init(|| subject.faults(tree).unwrap_or_default());
                     faults.iter().any(|fault| fault.rows.contains(row))
                 };
-                all.iter().any(|at| !quoted(line, *at) && in_code(subject, *row, line, *at))
+                all.iter().any(|at| !quoted(line, *at) && in_code(subject, *row, line, *at, false))
                     && broken()
             }
             _ => all.len() >= 3 && subject.lines().texts().1.len() <= 1,
@@ -315,6 +316,15 @@ mod tests {
         assert!(found_in("a.c", before, "int a;\n2: int b;\n") == Some(Leftover::LineNumbers));
         assert_eq!(found_in("a.c", before, "int a;\nint b = c ?\n  1 : 2;\n"), None);
         assert_eq!(found_in("a.js", "a = {\n}\n", "a = {\n2: b,\n}\n"), None);
+    }
+
+    #[test]
+    fn the_body_of_a_macro_is_code() {
+        let body = |text: &str| format!("#define A(b, c) \\\n  ((b) && \\\n   {text})\n");
+        let added = |text: &str| found_in("a.c", &body("(c)"), &body(text));
+        assert_eq!(added("(c) &lt; 1"), Some(Leftover::Escaped));
+        assert_eq!(added("f(\"&lt; 1\")"), None);
+        assert_eq!(added("(c) /* &lt; 1 */"), None);
     }
 
     #[test]

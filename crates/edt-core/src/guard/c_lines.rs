@@ -256,6 +256,10 @@ fn lost_semicolon(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
     if !controlled && !matches!(above.last(), Some(b';' | b'{' | b'}')) {
         return None;
     }
+    // A loop by a macro may have a condition: `for_each (a, b) if (c)`.
+    if ends_with_condition(code) {
+        return None;
+    }
     let indent = |at: usize, row: usize| at - lines.start(row);
     if lines.is_directive(before)
         || lines.is_directive(after)
@@ -308,7 +312,7 @@ fn open_initializer(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
         }
         _ => false,
     };
-    if !value || code[0] == b'#' || lines.is_directive(row) {
+    if !value || code[0] == b'#' || lines.is_directive(row) || !lines.has_code(row) {
         return None;
     }
     let below = (row + 1..lines.all.len()).find(filled)?;
@@ -320,11 +324,18 @@ fn open_initializer(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
 /// Whether a line is `if (…)` or another head of one statement.
 fn is_condition(code: &[u8]) -> bool {
     let code = code.strip_prefix(b"}").unwrap_or(code).trim_ascii_start();
-    let heads = [&b"if"[..], b"else if", b"for", b"while"];
+    let heads = [&b"if"[..], b"else if", b"for", b"while", b"switch"];
     let is_head = |word: &[u8]| {
         code.strip_prefix(word).is_some_and(|rest| rest.trim_ascii_start().starts_with(b"("))
     };
     code.ends_with(b")") && is_balanced(code) && heads.iter().any(|word| is_head(word))
+}
+
+/// Whether a line ends with `if (…)` or another head of one statement.
+fn ends_with_condition(code: &[u8]) -> bool {
+    let heads = [&b" if"[..], b" for", b" while", b" switch"];
+    let mut places = heads.iter().filter_map(|word| memchr::memmem::rfind(code, word));
+    places.any(|at| is_condition(&code[at + 1..]))
 }
 
 /// Whether a line is a declaration: `int *a;`, `struct b c = d;`.

@@ -249,6 +249,44 @@ mod tests {
     }
 
     #[test]
+    fn a_step_by_a_macro_may_repeat() {
+        let step = |name: &str| format!("    {name};\n    if (a[0] > 0x7f) return 0;\n");
+        let text = |name: &str| {
+            let one = format!("  if (b) {{\n{}  }}\n", step(name));
+            let times = |n: usize| one.replace(&step(name), &step(name).repeat(n));
+            format!("{one}{}{}", times(2), times(3))
+        };
+        let file = |body: &str| format!("int f(char *a) {{\n{body}  return 1;\n}}\n");
+        assert_eq!(found("a.c", &file(""), &file(&text("NEXT"))), None);
+        assert!(found("a.c", &file(""), &file(&step("NEXT").repeat(2))).is_some());
+        assert!(found("a.c", &file(""), &file(&text("next = a"))).is_some());
+    }
+
+    #[test]
+    fn an_element_with_a_name_of_its_own_occurs_once() {
+        for line in [
+            "<div id=\"log\"></div>",
+            "<script src=\"b.js\"></script>",
+            "<li><a href=\"b/c.html\">The page of c</a></li>",
+            "<!-- TODO: look at this again -->",
+        ] {
+            let page = format!("<body>\n  {line}\n</body>\n");
+            let twice = page.replace(line, &format!("{line}\n  {line}"));
+            assert!(found("a.html", &page, &twice).is_some(), "{line}");
+        }
+        for line in [
+            "<td>1</td>",
+            "<b id=\"{{ c }}\"></b>",
+            "<li><a href=\"#\">B</a></li>",
+            "<!-- ==== -->",
+        ] {
+            let page = format!("<body>\n  {line}\n</body>\n");
+            let twice = page.replace(line, &format!("{line}\n  {line}"));
+            assert_eq!(found("a.html", &page, &twice), None, "{line}");
+        }
+    }
+
+    #[test]
     fn groups_of_a_shell_may_have_a_function_each() {
         let before = "Describe a\n  b() { c; }\n  It d\nEnd\n";
         let group = "Describe e\n  b() { f; }\n  It g\nEnd\n";

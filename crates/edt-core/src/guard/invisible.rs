@@ -84,6 +84,14 @@ fn is_in_pattern(line: &str, at: usize, c: char) -> bool {
     c == '\u{1b}' && line[at + 1..].starts_with("\\[")
 }
 
+/// Whether the character at `at` is what a heading leaves of an emoji in the anchor to it, `#\u{fe0f}-a`.
+fn is_in_anchor(line: &str, at: usize, c: char) -> bool {
+    let next = line[at + c.len_utf8()..].chars().next();
+    matches!(c, '\u{fe0e}' | '\u{fe0f}')
+        && ["=\"#", "='#", "(#"].iter().any(|sign| line[..at].ends_with(sign))
+        && next.is_some_and(|next| next == '-' || next.is_alphanumeric())
+}
+
 /// Whether no human and no model writes such a line.
 pub(super) fn is_minified(file: &Subject<'_>, row: usize) -> bool {
     file.lines().texts().1.get(row).is_some_and(|line| line.len() > LONG_LINE)
@@ -111,7 +119,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<Invisible> {
             .filter(|(_, c)| !known.get_or_init(|| invisible_in(subject.old_text())).contains(c))
             .map(|(at, c)| {
                 let plain = is_made(at, c) || is_entire_string(text, at, c);
-                (c, !plain && !is_in_pattern(text, at, c))
+                (c, !plain && !is_in_pattern(text, at, c) && !is_in_anchor(text, at, c))
             })
             .peekable();
         if brought.peek().is_none()
@@ -311,6 +319,15 @@ mod tests {
             "a\u{200b} = \"\u{200b}\"\n",
         ] {
             assert_eq!(refuses_in("a.js", Some("x\n"), text), Some(true), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_anchor_may_have_what_a_heading_leaves_of_an_emoji() {
+        let text = "<a href=\"#\u{fe0f}-b\">\u{2195}\u{fe0f} B</a>\n";
+        assert_eq!(refuses_in("a.html", Some("x\n"), text), Some(false));
+        for text in ["<a href=\"b\u{fe0f}\">\n", "<a href=\"#\u{fe0f}\">\n"] {
+            assert_eq!(refuses_in("a.html", Some("x\n"), text), Some(true), "{text:?}");
         }
     }
 

@@ -154,7 +154,7 @@ fn is_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize) -> bool {
     }
     let blank = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let at = (subject.start_of(row) + at).saturating_sub(blank);
-    matches!(subject.new_tree(), Some(Ok(tree)) if !tree.is_prose(at))
+    matches!(subject.new_tree(), Some(Ok(tree)) if tree.is_code(at))
 }
 
 /// The first added row that is indented by tabs where the old text uses only spaces, or the
@@ -248,6 +248,14 @@ mod tests {
         assert_eq!(found("a.sh", "a\n", "a\necho It\u{2019}s done\n"), None);
         assert_eq!(found("a.sh", "a\n", "a\necho \u{2019}b\u{2019}\n"), Some((1, '\u{2019}')));
         assert_eq!(found("a.c", "a\n", "a\nint It\u{2019}s;\n"), Some((1, '\u{2019}')));
+    }
+
+    #[test]
+    fn the_body_of_a_macro_is_code() {
+        let body = |text: &str| format!("#define A(b) {text}\n");
+        let added = |text: &str| found("a.c", &body("b"), &body(text));
+        assert_eq!(added("(b\u{a0}> 1)"), Some((0, '\u{a0}')));
+        assert_eq!(added("f(\"b\u{a0}> 1\")"), None);
     }
 
     #[test]

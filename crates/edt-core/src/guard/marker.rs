@@ -61,12 +61,22 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<(usize, &'a [u8])> {
     let counts = |row: usize, mark: Mark| match mark {
         Mark::Side | Mark::Envelope => true,
         Mark::Middle | Mark::Hunk => {
-            sides || subject.language().is_some() && !subject.is_prose(row)
+            sides
+                || subject.language().is_some() && !subject.is_prose(row)
+                || mark == Mark::Hunk && is_lone_hunk(subject, row)
         }
     };
     let found =
         candidates.into_iter().find(|(row, _, mark)| !known.contains(mark) && counts(*row, *mark));
     found.map(|(row, line, _)| (row, line))
+}
+
+/// Whether a hunk header of a page has no line of a patch below: the page does not show a patch.
+fn is_lone_hunk(subject: &Subject<'_>, row: usize) -> bool {
+    const SHOWN: usize = 8;
+    let below = subject.lines().texts().1.iter().skip(row + 1).take(SHOWN);
+    subject.language().is_some_and(|language| language.name == "html")
+        && !below.into_iter().any(|line| matches!(line.first(), Some(b'+' | b'-')))
 }
 
 fn mark(line: &[u8]) -> Option<Mark> {
@@ -170,6 +180,14 @@ mod tests {
     fn the_first_marker_of_a_conflict_is_reported() {
         let conflict = "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n";
         assert_eq!(first_marker("a.txt", "a\n", conflict), Some(1));
+    }
+
+    #[test]
+    fn a_hunk_header_in_a_page_belongs_to_a_patch_that_is_shown() {
+        let page = |patch: &str| format!("<pre>\nb\n{patch} a\n</pre>\n");
+        assert_eq!(first_marker("a.html", &page(""), &page("@@ -1,2 +1,2 @@\n")), Some(2));
+        let shown = page("@@ -1,2 +1,2 @@\n-b\n+c\n");
+        assert_eq!(first_marker("a.html", &page(""), &shown), None);
     }
 
     #[test]

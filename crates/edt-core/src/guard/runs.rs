@@ -201,6 +201,12 @@ impl<'s> Window<'s> {
             return false;
         }
         let starts = |at: usize| tree.starts_in_container(subject.start_of(self.rows[at]));
+        let page = subject.language().is_some_and(|language| language.name == "html");
+        let mut run = second..second + length;
+        if page && run.any(|at| is_single(self.lines[self.rows[at]])) {
+            return line.trim_ascii_start().starts_with(b"<!--")
+                || !tree.is_prose(subject.start_of(self.rows[second]));
+        }
         if length == 1 {
             // An example in a comment may repeat a line, and a recipe a command.
             let at = subject.start_of(self.rows[second]);
@@ -215,7 +221,7 @@ impl<'s> Window<'s> {
             let call = weight >= MIN_WEIGHT.call && !test && is_unlikely_to_repeat(line);
             return (idle || call) && starts(first) && starts(second);
         }
-        if test && self.calls_and_asserts(pair) || self.is_round(pair) {
+        if test && self.calls_and_asserts(pair) || self.is_round(pair) || self.is_step(pair) {
             return false;
         }
         if subject.language().is_some_and(|language| language.markup && !language.exact) {
@@ -235,7 +241,11 @@ impl<'s> Window<'s> {
     ///   beginning of the next.
     fn is_part(&self, pair: Pair) -> bool {
         let blank = |row: &usize| {
-            self.lines[*row].iter().take_while(|byte| byte.is_ascii_whitespace()).count()
+            let blanks = self.lines[*row].iter().take_while(|byte| byte.is_ascii_whitespace());
+            blanks.fold(
+                0,
+                |column, byte| if *byte == b'\t' { (column / 8 + 1) * 8 } else { column + 1 },
+            )
         };
         let indent = |at: usize| self.rows.get(at).map(blank);
         let first = indent(pair.second);
@@ -251,6 +261,22 @@ impl<'s> Window<'s> {
         let lines =
             || run.clone().map(|at| self.lines[self.rows[at]]).filter(|line| !is_order(line));
         lines().all(is_call) && lines().any(|line| !is_unlikely_to_repeat(line))
+    }
+
+    /// Whether the run is a step by a macro without arguments, `ADVANCE;`, and one statement more, and
+    /// is also elsewhere.
+    fn is_step(&self, pair: Pair) -> bool {
+        let line = |at: usize| self.lines[self.rows[at]].trim_ascii();
+        let (first, last) = (line(pair.second), line(pair.second + pair.length - 1));
+        let capitals = |byte: &u8| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'0'..=b'9');
+        let is_macro = |line: &[u8]| {
+            line.strip_suffix(b";").is_some_and(|name| name.len() > 2 && name.iter().all(capitals))
+        };
+        let both =
+            |lines: &&[&[u8]]| lines[0].trim_ascii() == first && lines[1].trim_ascii() == last;
+        pair.length == 2
+            && (is_macro(first) || is_macro(last))
+            && self.lines.windows(2).filter(both).nth(2).is_some()
     }
 
     /// Whether the run is two different calls with the same first argument, and each function is also
@@ -301,6 +327,25 @@ impl<'s> Window<'s> {
     fn span(&self, at: usize, length: usize) -> Range<usize> {
         self.rows[at]..self.rows[at + length - 1] + 1
     }
+}
+
+/// Whether a line of a page is an element that a page has once: it has an `id`, loads a script or a
+/// style by its name, or links to a place. Or it is a comment.
+fn is_single(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let has = |sign: &[u8]| memchr::memmem::find(line, sign).is_some();
+    let template = [&b"{{"[..], b"{%", b"<%", b"<?"].iter().any(|sign| has(sign));
+    let value = |name: &[u8]| memchr::memmem::find(line, name).map(|at| &line[at + name.len()..]);
+    let links = value(b" href=\"").is_some_and(|to| {
+        let to = &to[..memchr::memchr(b'"', to).unwrap_or(0)];
+        to.len() > 4 && to.iter().any(|byte| b"./#".contains(byte))
+    });
+    let loads = line.starts_with(b"<script ") && has(b" src=\"");
+    if line.starts_with(b"<!--") {
+        let letters = line.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+        return line.ends_with(b"-->") && letters >= 8;
+    }
+    line.starts_with(b"<") && !template && (loads || links || has(b" id=\""))
 }
 
 /// Whether repeating a statement has no further effect. A call, an increment or a bare expression

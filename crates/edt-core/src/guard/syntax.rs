@@ -204,12 +204,22 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
             Some(_) => language.exact || !language.markup || before.is_empty(),
             None => language.exact || is_cut_off(&fresh, after, free),
         };
-        // No grammar here knows the types of Flow. Brackets are in pairs.
-        if language.name == "javascript" && is_flow(after) && alone(new) == 0 {
+        // No grammar here knows the types of Flow. Brackets and quotes are in pairs.
+        let known = old.is_some() && before.is_empty();
+        let flow = language.name == "javascript" && !known && is_flow(after);
+        if flow
+            && alone(new) == 0
+            && fresh.iter().all(|fault| has_pairs(&after[fault.bytes.clone()]))
+        {
             found.certain = false;
         }
     }
     Ok(found)
+}
+
+/// Whether each quote of a text has a partner.
+fn has_pairs(text: &[u8]) -> bool {
+    b"\"'`".iter().all(|quote| memchr::memchr_iter(*quote, text).count().is_multiple_of(2))
 }
 
 /// Whether a text begins with a comment that names Flow.
@@ -485,9 +495,13 @@ mod tests {
         }
         // The end of a comment may not be lost, and Flow has its own types.
         assert!(refused("a.h", "/* a */\nint b;\n", "int b;\n/* c *\n").0);
+        let typed = "// @flow\n;(a: b<*, {| c: d |}>)\n";
+        let more = |line: &str| refused("a.js", typed, &format!("{typed}{line}\n")).0;
+        assert!(!more("(e: f<*, {| g: h |}>)"));
+        assert!(more("(e: f<*, {| g: h |}>"));
+        assert!(more("(e: f<*, {| g: h |}>, ')"));
         let flow = "// @flow\nconst a = 1;\n";
-        assert!(!refused("a.js", flow, &format!("{flow};(a: b<*, {{| c: d |}}>)\n")).0);
-        assert!(refused("a.js", flow, &format!("{flow};(a: b<*, {{| c: d |}}>\n")).0);
+        assert!(refused("a.js", flow, &format!("{flow}Here it is, as asked.\n")).0);
     }
 
     #[test]

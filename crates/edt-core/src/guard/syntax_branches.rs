@@ -23,17 +23,20 @@ pub(super) fn in_branches(
     let old = completed(subject.old_code().unwrap_or_default(), new);
     let old = &*old;
     let (old_branches, new_branches) = (Branches::of(old), Branches::of(new));
-    let missing = |at: usize, what: &str| SyntaxBreak {
-        at,
-        what: BreakKind::Missing(what.to_owned()),
-        bracket: None,
-        certain: true,
-        cause: None,
-    };
+    let broken =
+        |at: usize, what| SyntaxBreak { at, what, bracket: None, certain: true, cause: None };
+    let missing = |at: usize, what: &str| broken(at, BreakKind::Missing(what.to_owned()));
     if let Some(row) = new_branches.unclosed().last()
         && new_branches.unclosed().count() > old_branches.unclosed().count()
     {
         return Ok(Some(missing(subject.start_of(row), "#endif")));
+    }
+    let (strays, known) = (new_branches.strays(), old_branches.strays().len());
+    if strays.len() > known {
+        let touched = subject.touched();
+        let row = strays.iter().find(|row| touches(&touched, &(**row..**row + 1)));
+        let at = subject.start_of(*row.unwrap_or(&strays[known]));
+        return Ok(Some(broken(at, BreakKind::Unexpected)));
     }
     if let Some(at) = brackets::unclosed_comment(new)
         && brackets::unclosed_comment(old).is_none()
@@ -177,19 +180,33 @@ fn in_each_branch(
 /// A bracket without a partner in the body of a macro, if there are more of them than before.
 fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
     // A macro may only open or only close a block: `#define BEGIN namespace x {`.
-    let whole = |text: &[u8], bracket: &Bracket| {
+    let whole = |text: &[u8], bracket: &Bracket, opens: bool| {
         let after = text[bracket.at + 1..].split(|&byte| byte == b'\n').next();
         let before = text[..bracket.at].trim_ascii_end();
-        after.is_some_and(|rest| rest.trim_ascii().is_empty())
-            && (bracket.byte == b'{'
-                || bracket.byte == b'}' && before.last().is_some_and(|byte| is_word(*byte)))
+        let ends = |end: &[u8]| after.is_some_and(|rest| rest.trim_ascii() == end);
+        // The first line of a body may end a block that another macro opens: `#define END(x) \` and
+        // `} \`.
+        let head =
+            before.strip_suffix(b"\\").and_then(|before| before.rsplit(|&b| b == b'\n').next());
+        let first = head.is_some_and(|head| head.trim_ascii_start().starts_with(b"#"));
+        match bracket.byte {
+            b'{' => ends(b""),
+            b'}' if opens && first => ends(b"") || ends(b"\\"),
+            _ => {
+                bracket.byte == b'}'
+                    && ends(b"")
+                    && before.last().is_some_and(|byte| is_word(*byte))
+            }
+        }
     };
     let alone = |text| {
         let bodies = brackets::c_macro_brackets(text);
         let left: Vec<Vec<Bracket>> = bodies.iter().map(|body| brackets::unmatched(body)).collect();
         let halves: HashSet<usize> =
             left.iter().filter(|body| body.len() == 1).map(|body| body[0].at).collect();
-        let is_half = |bracket: &Bracket| whole(text, bracket) && halves.contains(&bracket.at);
+        let opens = left.iter().any(|body| body.len() == 1 && body[0].byte == b'{');
+        let is_half =
+            |bracket: &Bracket| whole(text, bracket, opens) && halves.contains(&bracket.at);
         // One macro may close what another opens: `#define END } while (0)`.
         let mut found = brackets::unmatched(&left.concat());
         found.retain(|bracket| !is_half(bracket));
@@ -257,6 +274,45 @@ mod tests {
         assert!(is_refused(Some(before), &format!("{broken}#endif\nint g;\n")));
         let broken = before.replace("{\n  return 1", "{{\n  return 1");
         assert!(is_refused(Some(before), &format!("{broken}#endif\nint g;\n")));
+    }
+
+    #[test]
+    fn a_macro_may_end_a_block_in_its_first_line() {
+        let end = |name: &str| {
+            format!("#define {name}_END \\\n    }} \\\n    f(); \\\n    if (a) {{ \\\n    }}\n")
+        };
+        let begin = "#define BEGIN \\\n    if (b) \\\n    {\n";
+        let text = format!("{begin}{}{}", end("A"), end("B"));
+        assert!(!is_refused(Some("int a;\n"), &text));
+        assert!(is_refused(Some("int a;\n"), &text.replace("(a) {", "(a)")));
+        assert!(is_refused(Some("int a;\n"), &text.replace("f();", "f(")));
+        let lost = "#define A(b) \\\n  if (b) { \\\n    c(); \\\n  d();\n";
+        assert!(is_refused(Some("int a;\n"), &format!("{begin}{lost}")));
+    }
+
+    #[test]
+    fn directives_and_macros_are_whole() {
+        let text = "#if A\nint a;\n#else\nint b;\n#endif\n";
+        assert!(!is_refused(Some(text), &format!("{text}int c;\n")));
+        assert!(is_refused(Some(text), &format!("{text}#endif\n")));
+        assert!(is_refused(Some(text), &text.replace("int a;", "#else")));
+        let body = "#define A(b) \\\n  (b == 1)\n";
+        assert!(is_refused(Some(body), &body.replace("(b == 1)", "}")));
+        assert!(is_refused(Some(body), &body.replace("\\\n", "\\\nI've added it.\n")));
+    }
+
+    #[test]
+    fn directives_may_be_between_the_entries_of_a_table() {
+        let entry = |n: &str| format!(", {{ .a = \"{n}\"\n  , .b = {{}}\n  }}\n\n");
+        let text = format!("const struct t all[] =\n#define FIRST 0\n{{ {}}};\n", &entry("x")[1..]);
+        let more = format!("#define SECOND 1\n/* Two. */\n{}}};\n", entry("y"));
+        let after = text.replace("};\n", &more);
+        assert!(!is_refused(Some(&text), &after));
+        assert!(!is_refused(Some("int a;\n"), &after));
+        assert!(is_refused(Some(&text), &after.replace(".b = {}", ".b = {")));
+        let comment =
+            "/* separators = \"(\" | \")\"\n *   | \",\" | \"\\\" | <\">\n */\nstatic int a;\n";
+        assert!(!is_refused(Some("int b;\n"), &format!("int b;\n{comment}")));
     }
 
     #[test]

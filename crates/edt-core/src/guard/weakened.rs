@@ -50,6 +50,8 @@ pub enum Weakening {
 pub enum Reason {
     /// A new test repeats with several values.
     Table,
+    /// The module of tests gets a file of its own.
+    Module,
     /// What they test goes in the same transaction.
     Subject,
 }
@@ -68,7 +70,7 @@ impl Guard for WeakenedTests {
 
     fn rule(&self) -> &'static str {
         "A file with four tests or more would lose half of them. Warnings: it would lose them to \
-         tests that run with several values, or with what they test; a test would be skipped, an assertion would always be true, or tests would lose a third of their \
+         tests that run with several values, to a file of their module, or with what they test; a test would be skipped, an assertion would always be true, or tests would lose a third of their \
          assertions, three or more. Tests that move in the transaction are not lost."
     }
 
@@ -152,6 +154,14 @@ fn reason(subject: &Subject<'_>, language: &str) -> Option<Reason> {
         return Some(Reason::Table);
     }
     let others = || subject.transaction.iter().filter(|other| other.path != subject.path);
+    let declared = |line: &[u8]| language == "rust" && line.trim_ascii() == b"mod tests;";
+    let tests =
+        |text| edt_types::text::lines(text).filter(|line| begins_test(language, line)).count();
+    if subject.fresh_lines().any(|(_, line)| declared(line))
+        && others().any(|other| tests(other.after) > tests(other.before))
+    {
+        return Some(Reason::Module);
+    }
     let mut kept: HashSet<&[u8]> = words(subject.after.unwrap_or_default()).collect();
     others().for_each(|other| kept.extend(words(other.after)));
     let lost = subject.lost_lines();
@@ -208,6 +218,7 @@ fn warn(subject: &Subject<'_>, found: &Weakening) -> String {
             let summary = explain(subject, *tests).summary;
             match reason {
                 Reason::Table => format!("{summary} Others would run with several values."),
+                Reason::Module => format!("{summary} Another file would have their module."),
                 Reason::Subject => format!("{summary} What they test would go, too."),
             }
         }
@@ -307,6 +318,32 @@ mod tests {
             detected([code, "def compute(n):\n    return 1\n"]),
             Some(Weakening::Removed { tests })
         );
+    }
+
+    #[test]
+    fn tests_may_go_to_a_file_of_their_module() {
+        let paths = ["a.rs", "tests.rs"].map(|path| RepoPath::parse(path.as_bytes()).unwrap());
+        let before = "#[test]\nfn t() { f() }\n".repeat(4);
+        let detected = |after: &str, other: &str| {
+            let transaction = [(&before[..], after), ("", other)];
+            let files = [0, 1].map(|n| TransactionFile {
+                path: &paths[n],
+                before: transaction[n].0.as_bytes(),
+                after: transaction[n].1.as_bytes(),
+            });
+            let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
+            let limit = Duration::from_secs(5);
+            let subject = Subject::new(&paths[0], None, before, after, Vec::new(), limit);
+            detect(&subject.in_transaction(&files))
+        };
+        let (tests, table) = ((4, 0), "#[test]\nfn all() { g() }\n");
+        let module = "#[cfg(test)]\nmod tests;\n";
+        assert_eq!(
+            detected(module, table),
+            Some(Weakening::Reduced { tests, reason: Reason::Module })
+        );
+        assert_eq!(detected(module, "fn all() {}\n"), Some(Weakening::Removed { tests }));
+        assert_eq!(detected("mod other;\n", table), Some(Weakening::Removed { tests }));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Idioms of C and C++: macros, and types where the grammars expect values.
 
 use super::c_words::{
-    definitions, formats, hints, loops, registers, sections, strings_of_macros, wrapped_strings,
+    definitions, formats, hints, instantiations, loops, registers, sections, strings_of_macros,
+    wrapped_strings,
 };
 use super::{LONGEST, blank_out, blanks, closing, is_word, name_over, word_length};
 
@@ -68,7 +69,9 @@ pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>>
         }
         let open = at + b"decltype".len();
         let Some(end) = closing(text, open) else { continue };
-        if text[open..end].contains(&b',') {
+        if text[end + 1..].starts_with(b"{") {
+            name_over(&mut out[at..=end]);
+        } else if text[open..end].contains(&b',') {
             name_over(&mut out[open + 1..end]);
         }
     }
@@ -161,7 +164,7 @@ fn directives(text: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
         next = joined_end(text, at);
         // A list may be made by a file that is included into it.
         let listed = (define || word.starts_with(b"undef") || word.starts_with(b"include"))
-            && innermost(&text[..at]) == Some(b'{');
+            && (innermost(&text[..at]) == Some(b'{') || is_between_entries(text, at, next));
         if pragma || listed {
             blank_out(&mut text[at..next]);
         } else if define && let Some(end) = memchr::memchr(b'\n', &text[at..next]) {
@@ -172,29 +175,15 @@ fn directives(text: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
     Some(())
 }
 
-/// Blanks explicit instantiations, of which the grammar knows few.
-fn instantiations(text: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
-    let places: Vec<usize> = memchr::memmem::find_iter(text, b"template ").collect();
-    for at in places {
-        if expired() {
-            return None;
-        }
-        let line = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
-        let before = text[line..at].trim_ascii();
-        let word = at + b"template ".len();
-        if !(before.is_empty() || before == b"extern")
-            || text[word..].trim_ascii_start().starts_with(b"<")
-        {
-            continue;
-        }
-        let rest = &text[word..text.len().min(word + LONGEST)];
-        if let Some(end) = rest.iter().position(|byte| b";{}".contains(byte))
-            && rest[end] == b';'
-        {
-            blank_out(&mut text[line..=word + end]);
-        }
+/// Whether an initializer or its next entry goes on behind the lines from `at` to `end`.
+fn is_between_entries(text: &[u8], at: usize, end: usize) -> bool {
+    let mut rest = text[end..].trim_ascii_start();
+    while rest.starts_with(b"/*")
+        && let Some(close) = memchr::memmem::find(rest, b"*/")
+    {
+        rest = rest[close + 2..].trim_ascii_start();
     }
-    Some(())
+    rest.starts_with(b",") || matches!(text[..at].trim_ascii_end().last(), Some(b'=' | b','))
 }
 
 /// Blanks a macro in small letters at the start of a line, before a word that begins a type:
@@ -223,6 +212,9 @@ fn qualifiers(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option
     }
     Some(())
 }
+
+/// Words before a name that is no attribute of a pointer: `return A * b`, `const A *b`.
+const NO_TYPE: [&[u8]; 6] = [b"return", b"case", b"else", b"throw", b"delete", b"const"];
 
 fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
@@ -263,7 +255,6 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
         let operand =
             text[..start].trim_ascii_end().last().is_some_and(|byte| b"?=|&+".contains(byte));
         let alone = first && !operand && next.is_none_or(|&byte| byte == b'\n');
-        let builtin = reserved && end > at;
         // `A::~A() NOEXCEPT = default;`
         let defaulted =
             text[..start].trim_ascii_end().ends_with(b")") && is_defaulted(&rest[blank..]);
@@ -300,7 +291,8 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
             && end == at
             && text[start.saturating_sub(1)] == b' '
             && !word_before.is_empty()
-            && ![&b"return"[..], b"case", b"else", b"throw", b"delete"].contains(&word_before);
+            && out[..start].trim_ascii_end().ends_with(word_before)
+            && !NO_TYPE.contains(&word_before);
         // `class A FINAL : public B`
         let in_head = (indent.starts_with(b"class ") || indent.starts_with(b"struct "))
             && text[start - 1] == b' '
@@ -321,11 +313,13 @@ fn attributes(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
         } else if alone
             || before_word
             || after_word
+            // `) WARN_UNUSED;` below the parameters
+            || indent == b")" && next == Some(&b';')
             || defaulted
             || before_block
             || in_pointer
             || in_head
-            || builtin
+            || reserved && end > at
             || condition
             || label
         {
@@ -525,6 +519,15 @@ mod tests {
     }
 
     #[test]
+    fn a_macro_below_a_list_becomes_blank_and_a_type_stays() {
+        let text = "int f(\n  int a\n) GNU_UNUSED;\nx = (int) MAX;\n";
+        let blank = "int f(\n  int a\n)           ;\nx = (int) MAX;\n";
+        assert_eq!(rewritten(macros, text), blank);
+        let text = "f(A_PTR const _UD *a, (A_PTR _U8 *)b);";
+        assert_eq!(rewritten(macros, text), "f(      const _UD *a, (      _U8 *)b);");
+    }
+
+    #[test]
     fn attributes_before_a_block_become_blank() {
         let text = "A::A(B b)\n  LOCKS(b) {\n  TRY {\n  } CATCH(...) {}\n}\nvoid f() NO_X {\n";
         let blank = "A::A(B b)\n           {\n      {\n  }            {}\n}\nvoid f()      {\n";
@@ -551,6 +554,15 @@ mod tests {
     }
 
     #[test]
+    fn directives_between_entries_become_blank() {
+        let text =
+            "int a[] =\n#define B 0\n{ 1 }\n#define C 1\n/* d */\n, { 2 };\n#define E 2\nf();\n";
+        let blank =
+            "int a[] =\n           \n{ 1 }\n           \n/* d */\n, { 2 };\n#define E 2\nf();\n";
+        assert_eq!(rewritten(macros, text), blank);
+    }
+
+    #[test]
     fn explicit_instantiations_become_blank() {
         let text =
             "template a::b::b(c, d);\nextern template struct e<void>;\ntemplate <int F> g h();\n";
@@ -573,6 +585,7 @@ mod tests {
         let names = "of(a, AAAAAAAAAAAAAAAA, c) va(d, AAAAAAAAA) e(int f) (char *)g, int h\n";
         assert_eq!(rewritten(macros, text), names);
         assert_eq!(rewritten(macros, "to(a_b *, c) d(e * f, g)"), "to(AAAAA, c) d(e * f, g)");
+        assert_eq!(rewritten(macros, "a ? b : decltype(c::d){}"), "a ? b : AAAAAAAAAAAAAA{}");
         assert_eq!(rewritten(macros, "-> decltype(a(b),\n void())"), "-> decltype(AAAAA\n       )");
     }
 

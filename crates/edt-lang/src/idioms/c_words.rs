@@ -1,7 +1,7 @@
 //! Words of C and C++ that a macro or a library defines: around strings, behind them, and in the
 //! sections of a class.
 
-use super::{blank_out, blanks, closing, is_word, word_length};
+use super::{LONGEST, blank_out, blanks, closing, is_word, word_length};
 
 /// Blanks `signals:` and `slots` of Qt.
 pub(super) fn sections(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
@@ -16,6 +16,31 @@ pub(super) fn sections(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) 
             if before.is_empty() || [&b"public"[..], b"private", b"protected"].contains(&before) {
                 blank_out(&mut out[at..at + blank]);
             }
+        }
+    }
+    Some(())
+}
+
+/// Blanks explicit instantiations, of which the grammar knows few.
+pub(super) fn instantiations(text: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    let places: Vec<usize> = memchr::memmem::find_iter(text, b"template ").collect();
+    for at in places {
+        if expired() {
+            return None;
+        }
+        let line = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+        let before = text[line..at].trim_ascii();
+        let word = at + b"template ".len();
+        if !(before.is_empty() || before == b"extern")
+            || text[word..].trim_ascii_start().starts_with(b"<")
+        {
+            continue;
+        }
+        let rest = &text[word..text.len().min(word + LONGEST)];
+        if let Some(end) = rest.iter().position(|byte| b";{}".contains(byte))
+            && rest[end] == b';'
+        {
+            blank_out(&mut text[line..=word + end]);
         }
     }
     Some(())

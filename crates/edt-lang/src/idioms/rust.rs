@@ -8,6 +8,7 @@ use crate::rust_signs::Signs;
 /// * `str![…]`, a macro with the name of a type. It gets another name, too.
 /// * `~` between the brackets of a macro. It becomes `!`.
 /// * `f32::<…>`, a function with the name of a type. It gets another name, too.
+/// * `1u` and `~str` of 2014, if the text derives as it was written then. They become `1_` and ` str`.
 /// * `safe`, before a function or a static of an `unsafe extern` block. It becomes blank.
 pub(crate) fn editions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
@@ -20,6 +21,20 @@ pub(crate) fn editions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8
             if at == 0 || !is_word(text[at - 1]) {
                 out[at] = b'_';
             }
+        }
+    }
+    let old = memchr::memmem::find(text, b"#[deriving(").is_some();
+    for at in memchr::memchr3_iter(b'u', b'i', b'~', text).filter(|_| old) {
+        if expired() {
+            return None;
+        }
+        let digits = text[..at].iter().rev().take_while(|byte| is_word(**byte)).count();
+        let number = &text[at - digits..at];
+        let ends = text.get(at + 1).is_none_or(|byte| !is_word(*byte));
+        if text[at] == b'~' && !ends {
+            out[at] = b' ';
+        } else if text[at] != b'~' && ends && number.first().is_some_and(u8::is_ascii_digit) {
+            out[at] = b'_';
         }
     }
     // `f32::<A>(b)`: a function may have the name of a type.
@@ -93,6 +108,14 @@ mod tests {
         let text = "let a = try!(b); retry!(c); try { d }; f(str![e])";
         let other = "let a = _ry!(b); retry!(c); try { d }; f(_tr![e])";
         assert_eq!(rewritten(editions, text), other);
+    }
+
+    #[test]
+    fn values_of_2014_become_those_of_today() {
+        let text = "#[deriving(A)] (1u, 0x2i, ~str, ~[b], au, 1u8)";
+        let other = "#[deriving(A)] (1_, 0x2_,  str, ~[b], au, 1u8)";
+        assert_eq!(rewritten(editions, text), other);
+        assert_eq!(rewritten(editions, "(1u, ~b)"), "(1u, ~b)");
     }
 
     #[test]

@@ -16,7 +16,7 @@ const KEYWORDS: [&[u8]; 14] = [
 /// * the sign `<<<`, behind whose word further arguments may follow, by blanks.
 /// * escaped parentheses of `test`, and the `!` before a group, by blanks.
 /// * `\>`, `">"` and their like between operands of `test` by another comparison.
-/// * the backticks of an assignment whose command begins below, by blanks.
+/// * the backticks of an assignment whose command begins below or behind blanks, by blanks.
 /// * a single quote, or an escaped one in two others, between an expansion and the end of its string,
 ///   `"${a}'"`, by a word.
 /// * `coproc`, with the name of the coprocess, by blanks.
@@ -114,9 +114,9 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
     Some(out)
 }
 
-/// Blanks the backticks of an assignment whose first one ends its line.
+/// Blanks the backticks of an assignment whose first one is before a blank or ends its line.
 fn substitutions(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
-    for sign in [&b"=`\n"[..], b"=\"`\n"] {
+    for sign in [&b"=`\n"[..], b"=\"`\n", b"=` ", b"=\"` "] {
         for at in memchr::memmem::find_iter(text, sign) {
             if expired() {
                 return None;
@@ -270,6 +270,7 @@ mod tests {
         let text = "# don`t\na=`b`\nc=`\n  d \\` |\n  e`\nf `\n  g`\n";
         let blank = "# don`t\na=`b`\nc= \n  d \\` |\n  e \nf `\n  g`\n";
         assert_eq!(rewritten(expansions, text), blank);
+        assert_eq!(rewritten(expansions, "a=`  b c`\nd=\"` e`\"\n"), "a=   b c \nd=\"  e \"\n");
     }
 
     #[test]
