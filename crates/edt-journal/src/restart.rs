@@ -140,6 +140,11 @@ pub(super) fn recover_all(
     };
     let mut recovered = report("recovered", last, &files, &left);
     recovered.detail.push_str(lost.unwrap_or_default());
+    if given_up.is_some() {
+        let given_up = " An interrupted call was to move HEAD, which is elsewhere now. Its files are \
+                        as before.";
+        recovered.detail.push_str(given_up);
+    }
     Ok(Some(add_kept(recovered, &kept)))
 }
 
