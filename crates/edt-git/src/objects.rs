@@ -165,6 +165,27 @@ pub trait SpareObjects: std::fmt::Debug + std::marker::Sync {
     fn objects(&self, repo: &Repo) -> Vec<Loose>;
 }
 
+impl Repo {
+    /// Sets where objects come from that this repository has lost; without it they stay missing.
+    pub fn set_spare_objects(&mut self, objects: &'static dyn SpareObjects) {
+        self.spare_objects.set(Some(objects));
+    }
+
+    /// Whether an object was missing that was looked for, even if it was written again.
+    #[must_use]
+    pub fn has_missed_objects(&self) -> bool {
+        self.missed_objects.get()
+    }
+
+    /// Writes the spare objects that are missing. Returns whether there may be some now.
+    pub(super) fn write_spare_objects(&self) -> bool {
+        self.missed_objects.set(true);
+        let Some(spare) = self.spare_objects.take() else { return false };
+        let objects = spare.objects(self);
+        !objects.is_empty() && write_missing(self, &objects, ObjectCheck::Size).is_ok()
+    }
+}
+
 /// How [`write_missing`] checks existing objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectCheck {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::confinement::Confinement;
-use super::objects::{self, ObjectCheck, SpareObjects};
+use super::objects::SpareObjects;
 use super::reftable::{self, Stack};
 use super::supported::{check_in_place, check_outside_git_dir, check_supported, unsupported};
 use super::trust::{Configuration, TrustStore};
@@ -36,9 +36,9 @@ pub struct Repo {
     /// The user's trust decisions for programs that this repository names.
     pub(super) trust: Option<Box<dyn TrustStore>>,
     /// Where objects come from that this repository has lost; `None` once they were written.
-    spare_objects: Cell<Option<&'static dyn SpareObjects>>,
+    pub(super) spare_objects: Cell<Option<&'static dyn SpareObjects>>,
     /// Whether an object was missing that was looked for.
-    missed_objects: Cell<bool>,
+    pub(super) missed_objects: Cell<bool>,
     pub(super) configuration: Configuration,
     pub(super) confinement: Option<Arc<dyn Confinement>>,
     pub(super) environment: Environment,
@@ -437,25 +437,6 @@ impl Repo {
     /// may.
     pub fn set_trust(&mut self, trust: Box<dyn TrustStore>) {
         self.trust = Some(trust);
-    }
-
-    /// Sets where objects come from that this repository has lost; without it they stay missing.
-    pub fn set_spare_objects(&mut self, objects: &'static dyn SpareObjects) {
-        self.spare_objects.set(Some(objects));
-    }
-
-    /// Whether an object was missing that was looked for, even if it was written again.
-    #[must_use]
-    pub fn has_missed_objects(&self) -> bool {
-        self.missed_objects.get()
-    }
-
-    /// Writes the spare objects that are missing. Returns whether there may be some now.
-    pub(super) fn write_spare_objects(&self) -> bool {
-        self.missed_objects.set(true);
-        let Some(spare) = self.spare_objects.take() else { return false };
-        let objects = spare.objects(self);
-        !objects.is_empty() && objects::write_missing(self, &objects, ObjectCheck::Size).is_ok()
     }
 
     /// Sets whose Git's configuration outside of the repository is; the user's by default.

@@ -33,7 +33,7 @@ use super::restart_refs::{
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, Tracked, objects};
 use edt_io::disk::Parent;
-use edt_io::{failed, permanent_as_none};
+use edt_io::{failed, fs, permanent_as_none};
 use edt_types::{Recovered, RepoPath, Result};
 
 /// A transaction, its branch and its number.
@@ -85,7 +85,7 @@ pub(super) fn recover_all(
     let was_cut =
         shows_cut || mark.exists() || lacks_objects || is_a_move_lost(repo, &stage, &changes)?;
     if was_cut && !shows_cut {
-        std::fs::write(&mark, b"").map_err(|error| failed("write", &mark, &error))?;
+        fs::write_atomic(&mark, b"", 0o600).map_err(|error| failed("write", &mark, &error))?;
     }
     moved |= restore_branches(repo, &changes, journal, closed, was_cut)?;
     let given_up = give_up_last(repo, &mut changes, journal, closed, was_cut)?;
@@ -125,7 +125,7 @@ pub(super) fn recover_all(
     remove_private(repo, &changes, &undone);
     journal.checkpoint()?;
     if mark.exists() {
-        edt_io::fs::remove_file(&mark).map_err(|error| failed("remove", &mark, &error))?;
+        fs::remove_file(&mark).map_err(|error| failed("remove", &mark, &error))?;
     }
     let RestoredFiles { files, left, kept } = restored;
     let anything_done =
