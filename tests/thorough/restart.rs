@@ -1917,3 +1917,55 @@ fn a_recovery_that_was_killed_restores_the_rest_the_next_time() {
         );
     }
 }
+
+/// The mark of a recovery that was killed at its end.
+#[test]
+fn the_mark_of_an_earlier_cut_is_no_sign_of_another_one() {
+    let workspace = TestRepo::with(FILES);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.overwrite("b.txt", "agent\n");
+    workspace.write(".git/edt/main/cut", "1");
+    workspace.overwrite("a.txt", "two\n");
+    fs::remove_file(workspace.root.join("a.txt")).unwrap();
+    restart_orderly(&workspace);
+    assert_eq!(workspace.edt(&["status"]).exit, 0);
+    assert_eq!(workspace.status(), " D a.txt\n");
+}
+
+/// The call was killed before it moved HEAD. The user then went there, and on.
+#[test]
+fn a_killed_abandon_is_given_up_although_the_user_was_at_its_target() {
+    if !has_strace() {
+        return;
+    }
+    let workspace = TestRepo::with(FILES);
+    workspace.git(&["branch", "other"]);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.overwrite("a.txt", "two\n");
+    kill(&workspace, &["abandon"]);
+    remove_locks(&workspace);
+    workspace.git(&["switch", "--quiet", "main"]);
+    workspace.git(&["switch", "--quiet", "other"]);
+    restart_orderly(&workspace);
+    assert_eq!(workspace.edt(&["status"]).exit, 0);
+    assert_eq!(workspace.git(&["show", "edt/s:a.txt"]), "two\n");
+    assert_eq!(workspace.status(), "");
+}
+
+#[test]
+fn no_log_is_made_of_a_branch_that_the_user_deleted_or_renamed() {
+    let acts: [&[&[&str]]; 2] = [
+        &[&["switch", "--quiet", "main"], &["branch", "--quiet", "-D", "edt/main-1"]],
+        &[&["branch", "--move", "mine"]],
+    ];
+    for (act, intact) in acts.into_iter().flat_map(|act| [false, true].map(|it| (act, it))) {
+        let workspace = TestRepo::with(FILES);
+        workspace.overwrite("a.txt", "two\n");
+        act.iter().for_each(|args| drop(workspace.git(args)));
+        let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+        cut.restart_with_header(intact);
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert!(!cut.workspace.exists(".git/logs/refs/heads/edt/main-1"), "{act:?} {intact}");
+        assert_eq!(cut.workspace.status(), "", "{act:?} {intact}");
+    }
+}

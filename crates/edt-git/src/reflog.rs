@@ -53,15 +53,16 @@ impl LinesSince {
         self.lines.iter().any(|(line, _)| !line.by_edt && line.from != line.to)
     }
 
-    /// Whether HEAD came to or left the branch or commit `name`, in its short form.
+    /// Whether edt moved HEAD to the branch or commit `name`, in its short form: the first switch
+    /// leaves it, or is edt's own, which has one value.
     #[must_use]
-    pub fn has_switch(&self, name: &str) -> bool {
+    pub fn begins_with_switch_to(&self, name: &str) -> bool {
         let (left, came) = (format!("checkout: moving from {name} to "), format!(" to {name}"));
-        let is_switch = |message: &String| {
-            message.starts_with(&left)
-                || message.starts_with("checkout: moving from ") && message.ends_with(&came)
-        };
-        self.lines.iter().any(|(_, message)| is_switch(message))
+        let mut switches =
+            self.lines.iter().rev().filter(|(_, message)| message.starts_with("checkout: moving "));
+        switches.next().is_some_and(|(line, message)| {
+            message.starts_with(&left) || line.from == line.to && message.ends_with(&came)
+        })
     }
 }
 

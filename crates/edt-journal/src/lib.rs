@@ -7,6 +7,7 @@
 //! and finishes a crash after it ([`recover`]).
 
 mod beside;
+mod cut;
 pub mod entry;
 pub mod files;
 pub mod index;

@@ -227,16 +227,11 @@ impl Journal {
     /// `IO_ERROR`: the next call recovers the transaction again, to the same state.
     pub fn finish(&mut self, lasting: bool) -> Result<()> {
         match self.durability {
-            Durability::Full if !lasting => self.checkpoint(),
             // Such changes are rare, and recovery could not distinguish their loss from a user's
             // change, nor an answered one from another one.
-            _ if lasting => {
-                self.checkpoint()?;
-                self.file
-                    .sync_data()
-                    .map_err(|error| failed("sync the journal", &self.path, &error).into())
-            }
-            _ => self.close(),
+            _ if lasting => self.checkpoint().and_then(|()| self.sync_header()),
+            Durability::Full => self.checkpoint(),
+            Durability::Off | Durability::Journal => self.close(),
         }
     }
 
@@ -246,11 +241,16 @@ impl Journal {
     /// # Errors
     /// As [`finish`](Journal::finish).
     pub fn finish_synced(&mut self) -> Result<()> {
-        if self.durability != Durability::Journal {
-            return self.checkpoint();
+        if self.durability == Durability::Journal {
+            self.sweep(None)?;
+            self.close()?;
+        } else {
+            self.checkpoint()?;
         }
-        self.sweep(None)?;
-        self.close()?;
+        self.sync_header()
+    }
+
+    fn sync_header(&self) -> Result<()> {
         self.file.sync_data().map_err(|error| failed("sync the journal", &self.path, &error).into())
     }
 

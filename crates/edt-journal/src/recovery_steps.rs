@@ -74,7 +74,10 @@ pub(super) fn follow_refs(
     let head_to = record.head_to.as_deref();
     let mut held = HeldPointers::default();
     branch.move_symbolic(repo, &mut held, head_to)?;
-    unless_denied(branch.write_logs(repo, &held, head_to, ReflogWrite::AppendIfMissing))?;
+    // The user may have renamed or deleted the branch.
+    if repo.ref_value(&branch.name)?.is_some() {
+        unless_denied(branch.write_logs(repo, &held, head_to, ReflogWrite::AppendIfMissing))?;
+    }
     recover_refs(repo, record, journal.pointer())
 }
 
@@ -141,7 +144,7 @@ pub(super) fn was_in_head(
     let to = record.head_to.as_deref().unwrap_or(&branch.name);
     let short = to.strip_prefix("refs/heads/").unwrap_or(to);
     let since = repo.lines_since("HEAD", left.last_move(), record.time);
-    if since.has_switch(short) || is_new_in_head(repo, branch)? {
+    if since.begins_with_switch_to(short) || is_new_in_head(repo, branch)? {
         return Ok(Some(true));
     }
     Ok(since.is_complete.then_some(false))

@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
+use super::cut;
 use super::files::{StagedState, StagingArea, TargetState};
 use super::index;
 use super::log::Journal;
 use super::path_history::{
-    MAX_SWAP_SECONDS, PathHistory, directory_changed, is_half_exchanged, renumber_devices,
-    was_removed,
+    MAX_SWAP_SECONDS, PathHistory, is_half_exchanged, renumber_devices, was_removed,
 };
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::private::{self, PrivateRecord};
@@ -33,7 +33,7 @@ use super::restart_refs::{
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, Tracked, objects};
 use edt_io::disk::Parent;
-use edt_io::{failed, fs, permanent_as_none};
+use edt_io::{failed, permanent_as_none};
 use edt_types::{Recovered, RepoPath, Result};
 
 /// A transaction, its branch and its number.
@@ -78,15 +78,7 @@ pub(super) fn recover_all(
     let found = repo.head_tree().ok();
     let mut moved = repair_refs(repo, &changes)?;
     rolled_back.iter().try_for_each(|recorded| drop_created(repo, recorded, &changes))?;
-    // An orderly shutdown closes and syncs every record. The header may be there all the same.
-    let shows_cut = records.last().is_none_or(|(number, _)| *number >= closed);
-    // The repairs remove what shows a loss. This recovery may be killed.
-    let mark = repo.state_path().join("cut");
-    let was_cut =
-        shows_cut || mark.exists() || lacks_objects || is_a_move_lost(repo, &stage, &changes)?;
-    if was_cut && !shows_cut {
-        fs::write_atomic(&mark, b"", 0o600).map_err(|error| failed("write", &mark, &error))?;
-    }
+    let was_cut = cut::was_cut(repo, &stage, &changes, records, closed, lacks_objects)?;
     moved |= restore_branches(repo, &changes, journal, closed, was_cut)?;
     let given_up = give_up_last(repo, &mut changes, journal, closed, was_cut)?;
     let committed = in_branches(repo, &changes)?;
@@ -124,9 +116,7 @@ pub(super) fn recover_all(
     repair_logs(repo, &changes)?;
     remove_private(repo, &changes, &undone);
     journal.checkpoint()?;
-    if mark.exists() {
-        fs::remove_file(&mark).map_err(|error| failed("remove", &mark, &error))?;
-    }
+    cut::forget(repo)?;
     let RestoredFiles { files, left, kept } = restored;
     let anything_done =
         moved || lost.is_some() || !(files.is_empty() && left.is_empty() && kept.is_empty());
@@ -146,34 +136,6 @@ pub(super) fn recover_all(
         recovered.detail.push_str(given_up);
     }
     Ok(Some(add_kept(recovered, &kept)))
-}
-
-/// Whether a path or the index has what only a power failure leaves: a file that a finished
-/// transaction replaced, a torn one, or none where one was created and its directory is older.
-fn is_a_move_lost(repo: &Repo, stage: &StagingArea<'_>, changes: &[Recorded]) -> Result<bool> {
-    let is_file = |file: &FileRecord| {
-        let mut history = PathHistory::default();
-        history.add(file, false);
-        stage.stat(file).is_some_and(|here| history.holds(repo, stage, file, &here))
-    };
-    if changes.iter().flat_map(|(record, ..)| &record.files).any(is_file) {
-        return Ok(true);
-    }
-    let all = changes.iter().flat_map(|(record, ..)| &record.files);
-    let last: BTreeMap<&[u8], &FileRecord> = all.map(|file| (&*file.path, file)).collect();
-    let created = last.into_values().filter(|file| {
-        file.old.is_none() && file.new.is_some() && !file.beside && stage.stat(file).is_none()
-    });
-    for file in created {
-        // The time of a directory can be set, but not when that was done.
-        if let Some(staged) = file.staged
-            && permanent_as_none(directory_changed(repo, file))?
-                .is_some_and(|(mtime, ctime)| mtime.max(ctime) <= staged.ctime)
-        {
-            return Ok(true);
-        }
-    }
-    restart_index::is_a_replaced_one(repo, changes.iter().map(|(record, ..)| record))
 }
 
 /// Removes the private records of transactions that were rolled back. A later attempt may have made
@@ -493,7 +455,13 @@ fn repair_logs(repo: &Repo, changes: &[Recorded]) -> Result<()> {
             lines.entry("HEAD").or_default().push(line);
         }
     }
-    lines.into_iter().try_for_each(|(name, lines)| unless_denied(repo.repair_log(name, &lines)))
+    for (name, lines) in lines {
+        // The branch may have been renamed or deleted.
+        if name == "HEAD" || repo.ref_value(name)?.is_some() {
+            unless_denied(repo.repair_log(name, &lines))?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

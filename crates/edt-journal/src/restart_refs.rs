@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::log::Journal;
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::record::{ChangeRecord, Id};
-use super::recovery_steps::{follows_head, is_head_unmoved, is_in_head, was_in_head};
+use super::recovery_steps::{
+    follows_head, is_head_unmoved, is_in_head, is_new_in_head, was_in_head,
+};
 use super::restart::{Recorded, is_synced};
 use edt_git::reflog::LoggedMove;
 use edt_git::{Oid, Repo};
+use edt_io::permanent_as_none;
 use edt_types::Result;
 
 /// Rewrites torn refs. Returns whether there were any.
@@ -100,9 +103,13 @@ fn has_session(repo: &Repo, landed: &str) -> Result<bool> {
 /// Removes the refs that a transaction created and no other one did.
 pub(super) fn drop_created(
     repo: &Repo,
-    (record, _, number): &Recorded,
+    (record, branch, number): &Recorded,
     changes: &[Recorded],
 ) -> Result<()> {
+    // The branch may be another one of the user's by now, and its session needs the refs.
+    if branch.old().is_none() && permanent_as_none(repo.ref_value(&branch.name))? != Some(None) {
+        return Ok(());
+    }
     let others = || changes.iter().filter(|(.., other)| other != number);
     let made = |name: &str| {
         others().any(|(record, ..)| record.create.iter().any(|(made, _)| made == name))
@@ -291,8 +298,6 @@ pub(super) fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Ve
                 Some(tip) => Some(tip),
                 None => deletion(changes, &branch.name).and_then(|(_, tip)| tip.oid()),
             };
-            // The user may have renamed the branch.
-            let tip = tip.or(repo.head()?.commit);
             let near = match tip {
                 Some(tip) => repo.first_parents(tip, changes.len() * 3 + 1000),
                 None => HashSet::new(),
@@ -306,6 +311,10 @@ pub(super) fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Ve
     for recorded @ (_, branch, _) in changes.iter().rev() {
         let held = &held[branch.name.as_str()];
         let is_in = match branch.from {
+            // The user may have renamed the branch.
+            BranchOrigin::Existing(_) | BranchOrigin::Created(_) if held.is_empty() => {
+                is_new_in_head(repo, branch)?
+            }
             BranchOrigin::Rewound(_) if next.get(&*branch.name) == Some(&branch.new) => true,
             BranchOrigin::Rewound(old) => !held.contains(&old) && held.contains(&branch.new),
             BranchOrigin::Existing(_) | BranchOrigin::Created(_) => held.contains(&branch.new),
