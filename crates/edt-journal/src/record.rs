@@ -115,8 +115,9 @@ impl HeadRecord {
         };
         let record = name.map(|name| -> Result<HeadRecord> {
             let tip = repo.commit_at(&name)?.map(Id::from);
-            let logged = repo.last_move("HEAD").map(|it| (it.from.into(), it.to.into(), it.time));
-            let stat = repo.head_stat();
+            let last = if is_left { repo.last_move("HEAD") } else { None };
+            let logged = last.map(|it| (it.from.into(), it.to.into(), it.time));
+            let stat = if is_left { repo.head_stat() } else { None };
             Ok(HeadRecord { is_left, name, tip, stat, logged })
         });
         record.transpose()
