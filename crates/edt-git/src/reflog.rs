@@ -353,8 +353,11 @@ fn without_torn(bytes: &[u8], hex: usize) -> Vec<u8> {
         at += line.len();
         let has_later_id = || line.split(|b| *b == b' ').skip(2).any(|word| is_hex(word, hex));
         let is_whole = |start: &usize| is_line(&line[*start..], hex);
-        let whole =
-            if is_torn || has_later_id() { (0..line.len()).rev().find(is_whole) } else { Some(0) };
+        let whole = if is_torn || has_later_id() || !is_whole(&0) {
+            (0..line.len()).rev().find(is_whole)
+        } else {
+            Some(0)
+        };
         let Some(mut start) = whole.or((!is_torn).then_some(0)) else { continue };
         // Of the torn line only the end of its message may be lost. A message may quote a line.
         let before = [&line[..start], b"\n"].concat();
@@ -473,6 +476,8 @@ mod tests {
         assert_eq!(without_torn(quoted.as_bytes(), 40), quoted.as_bytes());
         let in_the_middle = format!("{first}000 11{last}{first}");
         let parts = format!("{first}{last}{first}");
+        let within_an_id = format!("{first}0000{last}{first}");
+        assert_eq!(without_torn(within_an_id.as_bytes(), 40), parts.as_bytes());
         assert_eq!(without_torn(in_the_middle.as_bytes(), 40), parts.as_bytes());
         let named = first.replace("why", &"1".repeat(40));
         assert_eq!(without_torn(named.as_bytes(), 40), named.as_bytes());
