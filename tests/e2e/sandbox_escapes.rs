@@ -456,28 +456,44 @@ fn row(attempt: &Attempt) -> String {
 }
 
 /// Tries a part of the table, and compares it with the page; `EDT_BLESS=1` writes the page instead.
+/// Before a landing, a half of the attempts is tried.
 fn part(number: usize) {
     let (title, attempts) = ATTEMPTS[number];
-    let mut table =
-        format!("| {title} | permissive | standard | strict |\n| --- | --- | --- | --- |\n");
-    attempts.iter().for_each(|attempt| table.push_str(&row(attempt)));
-    compare(&format!("part {number}"), &table);
+    let head = format!("| {title} | permissive | standard | strict |\n| --- | --- | --- | --- |\n");
+    let some = edt_testkit::share(attempts.iter().collect(), 1, attempts.len().div_ceil(2));
+    let mark = format!("part {number}");
+    if some.len() == attempts.len() || is_blessing() {
+        compare(&mark, &attempts.iter().fold(head, |table, attempt| table + &row(attempt)));
+        return;
+    }
+    let page = std::fs::read_to_string(page()).unwrap_or_default();
+    for row in some.into_iter().map(row) {
+        // Another user tries no rows for root, and has one column of two.
+        assert!(!is_root() || page.contains(&row), "docs/guide/sandbox.md says otherwise: {row}");
+    }
+}
+
+fn page() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/sandbox.md")
+}
+
+fn is_blessing() -> bool {
+    std::env::var_os("EDT_BLESS").is_some()
 }
 
 /// One part writes at a time.
 static WRITING: Mutex<()> = Mutex::new(());
 
 fn compare(mark: &str, table: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/sandbox.md");
     let _one = WRITING.lock();
-    let page = std::fs::read_to_string(&file).unwrap_or_default();
+    let page = std::fs::read_to_string(page()).unwrap_or_default();
     let (begin, end) =
         (format!("<!-- {mark}, made by tests/e2e/sandbox_escapes.rs -->\n"), "<!-- end -->");
     let from = page.find(&begin).unwrap_or_else(|| panic!("no {begin}in docs/guide/sandbox.md"))
         + begin.len();
     let to = from + page[from..].find(end).unwrap();
-    if std::env::var_os("EDT_BLESS").is_some() {
-        std::fs::write(file, format!("{}\n{table}\n{}", &page[..from], &page[to..])).unwrap();
+    if is_blessing() {
+        std::fs::write(self::page(), format!("{}\n{table}\n{}", &page[..from], &page[to..])).unwrap();
         return;
     }
     if !is_root() {

@@ -353,6 +353,51 @@ fn gc_first_after_a_power_cut_that_lost_an_undo() {
     }
 }
 
+/// The header of the journal and the log of HEAD were written back, the branch and its log were not.
+#[test]
+fn gc_first_after_a_power_cut_that_spared_the_log_of_head() {
+    for command in [&["undo"][..], &["apply", "a.txt", "--mode", "overwrite", "--content", "4\n"]] {
+        let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+        workspace.overwrite("a.txt", "two\n");
+        workspace.overwrite("a.txt", "three\n");
+        let git = workspace.git_dir("--git-dir");
+        let (branch, kept) = (git.join(BRANCH), git.join("kept"));
+        fs::hard_link(&branch, &kept).unwrap();
+        let log = git.join("logs").join(BRANCH);
+        let text = fs::read_to_string(&log).unwrap();
+        workspace.edt(command).landed();
+        let (tip, now) = (workspace.rev("HEAD"), workspace.text("a.txt"));
+        fs::rename(kept, branch).unwrap();
+        fs::write(&log, text).unwrap();
+        let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+        cut.restart_with_header(true);
+        cut.workspace.git(&["gc", "--quiet"]);
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert_eq!((cut.workspace.rev("HEAD"), cut.workspace.text("a.txt")), (tip, now));
+        assert_eq!(cut.workspace.status(), "");
+        cut.workspace.is_sound();
+    }
+}
+
+/// Nothing was lost: another worktree moved the branch back, and no log of HEAD here has that.
+#[test]
+fn a_branch_that_another_worktree_moved_stays_after_an_orderly_restart() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.overwrite("a.txt", "two\n");
+    let before = workspace.rev("HEAD");
+    workspace.overwrite("a.txt", "three\n");
+    let other = workspace.root.join("../other");
+    let branch = BRANCH.strip_prefix("refs/heads/").unwrap();
+    workspace.git(&["worktree", "add", "--quiet", "--detach", &other.to_string_lossy()]);
+    workspace.git(&["-C", &other.to_string_lossy(), "update-ref", BRANCH, &before]);
+    let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart_with_header(true);
+    cut.workspace.git(&["gc", "--quiet"]);
+    assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+    assert_eq!(cut.workspace.rev(branch), before);
+    cut.workspace.is_sound();
+}
+
 /// The commit to which the first undo went is not in the branch any more.
 #[test]
 fn a_file_of_an_undo_before_another_one_is_restored() {

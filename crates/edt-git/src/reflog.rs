@@ -250,6 +250,14 @@ impl Repo {
         LoggedMove::parse(complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?)
     }
 
+    /// Whether the log of `name` has lines, and none of them has the values `from` and `to`.
+    #[must_use]
+    pub fn lacks_line(&self, name: &str, (from, to): (Oid, Oid)) -> bool {
+        let text = self.log_text(name).unwrap_or_default();
+        let mut moves = text.split(|b| *b == b'\n').filter_map(LoggedMove::parse).peekable();
+        moves.peek().is_some() && moves.all(|line| (line.from, line.to) != (from, to))
+    }
+
     /// The lines of the log of `name` since it ended with `last`, at `time` in seconds since 1970.
     #[must_use]
     pub fn lines_since(&self, name: &str, last: Option<MoveId>, time: i64) -> LinesSince {

@@ -64,7 +64,9 @@ pub(super) fn recover_all(
         renumber_devices(repo, &stage, record);
     }
     // Git removes no object that HEAD has.
-    let lacks_objects = repo.head_tree().is_err() || repo.has_missed_objects();
+    if repo.head_tree().is_err() || repo.has_missed_objects() {
+        cut::note(repo, records)?;
+    }
     for (record, ..) in changes.iter().chain(&rolled_back) {
         objects::write_missing(repo, &record.loose(), ObjectCheck::Bytes)?;
         record.private.iter().try_for_each(|record| private::recover(repo, record))?;
@@ -78,7 +80,7 @@ pub(super) fn recover_all(
     let found = repo.head_tree().ok();
     let mut moved = repair_refs(repo, &changes)?;
     rolled_back.iter().try_for_each(|recorded| drop_created(repo, recorded, &changes))?;
-    let was_cut = cut::was_cut(repo, &stage, &changes, records, closed, lacks_objects)?;
+    let was_cut = cut::was_cut(repo, &stage, &changes, records, closed)?;
     moved |= restore_branches(repo, &changes, journal, closed, was_cut)?;
     let given_up = give_up_last(repo, &mut changes, journal, closed, was_cut)?;
     let committed = in_branches(repo, &changes)?;
