@@ -493,7 +493,8 @@ fn compare(mark: &str, table: &str) {
         + begin.len();
     let to = from + page[from..].find(end).unwrap();
     if is_blessing() {
-        std::fs::write(self::page(), format!("{}\n{table}\n{}", &page[..from], &page[to..])).unwrap();
+        std::fs::write(self::page(), format!("{}\n{table}\n{}", &page[..from], &page[to..]))
+            .unwrap();
         return;
     }
     if !is_root() {

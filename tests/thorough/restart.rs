@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 use crate::test_repo::{EDT, TestRepo, has_strace, same};
 
+#[path = "restart/open_call.rs"]
+mod open_call;
+
 /// What may be lost, each alone and all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lost {

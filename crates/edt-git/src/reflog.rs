@@ -250,12 +250,22 @@ impl Repo {
         LoggedMove::parse(complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?)
     }
 
-    /// Whether the log of `name` has lines, and none of them has the values `from` and `to`.
+    /// Whether the log of `name` has a move with the values `from` and `to`; `None` if it has none
+    /// at all.
     #[must_use]
-    pub fn lacks_line(&self, name: &str, (from, to): (Oid, Oid)) -> bool {
-        let text = self.log_text(name).unwrap_or_default();
+    pub fn has_logged(&self, name: &str, (from, to): (Oid, Oid)) -> Option<bool> {
+        let text = self.log_text(name)?;
         let mut moves = text.split(|b| *b == b'\n').filter_map(LoggedMove::parse).peekable();
-        moves.peek().is_some() && moves.all(|line| (line.from, line.to) != (from, to))
+        moves.peek()?;
+        Some(moves.any(|line| (line.from, line.to) == (from, to)))
+    }
+
+    /// Where the ref went when it last left the value `from`, as its log has it.
+    #[must_use]
+    pub fn last_move_from(&self, name: &str, from: Oid) -> Option<Oid> {
+        let text = self.log_text(name)?;
+        let mut moves = text.rsplit(|b| *b == b'\n').filter_map(LoggedMove::parse);
+        moves.find(|line| line.from == from && line.to != from).map(|line| line.to)
     }
 
     /// The lines of the log of `name` since it ended with `last`, at `time` in seconds since 1970.
@@ -360,7 +370,10 @@ fn without_torn(bytes: &[u8], hex: usize) -> Vec<u8> {
         let is_torn = line.contains(&0) || at >= end;
         at += line.len();
         let has_later_id = || line.split(|b| *b == b' ').skip(2).any(|word| is_hex(word, hex));
-        let is_whole = |start: &usize| is_line(&line[*start..], hex);
+        let is_whole = |start: &usize| {
+            let (id, rest) = line[*start..].split_at_checked(hex).unwrap_or_default();
+            rest.starts_with(b" ") && is_hex(id, hex) && is_line(&line[*start..], hex)
+        };
         let whole = if is_torn || has_later_id() || !is_whole(&0) {
             (0..line.len()).rev().find(is_whole)
         } else {

@@ -78,12 +78,20 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if HEAD of this worktree cannot be read.
     pub fn is_checked_out(&self, name: &str) -> Result<bool> {
-        let is_at = |one: &Worktree| {
-            let head = one.head.as_deref();
-            head.is_some_and(|head| self.referent(head).is_ok_and(|referent| referent == name))
-                || one.is_rebasing_or_bisecting(name)
-        };
+        let is_at = |one: &Worktree| self.has_checked_out(one, name);
         Ok(self.head_is_on(name)? || self.worktrees("HEAD").iter().any(is_at))
+    }
+
+    /// As [`is_checked_out`](Repo::is_checked_out), in another worktree than this one.
+    #[must_use]
+    pub fn is_checked_out_elsewhere(&self, name: &str) -> bool {
+        self.other_worktrees("HEAD").iter().any(|one| self.has_checked_out(one, name))
+    }
+
+    fn has_checked_out(&self, one: &Worktree, name: &str) -> bool {
+        let head = one.head.as_deref();
+        head.is_some_and(|head| self.referent(head).is_ok_and(|referent| referent == name))
+            || one.is_rebasing_or_bisecting(name)
     }
 
     fn worktrees_with(&self, pointer: &str, wanted: impl Fn(bool) -> bool) -> Vec<Worktree> {

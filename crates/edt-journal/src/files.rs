@@ -210,6 +210,25 @@ impl<'r> StagingArea<'r> {
         Ok(staging.write_staged(record.stage.as_bytes(), bytes, perms).map_err(wrap)?)
     }
 
+    /// As [`stage_bytes`](StagingArea::stage_bytes), in one step where files of edt are staged: a
+    /// killed recovery leaves what was staged before, or all bytes.
+    ///
+    /// # Errors
+    /// As [`stage_bytes`](StagingArea::stage_bytes).
+    pub(super) fn restage(&self, record: &FileRecord, bytes: &[u8], perms: Perms) -> Result<()> {
+        let other = record.stage.split_once('-').filter(|_| !record.beside);
+        let Some((_, rest)) = other else {
+            return self.stage_bytes(record, bytes, perms).map(drop);
+        };
+        // No process has the number 0. A checkpoint removes the file.
+        let fresh = FileRecord { stage: format!("0-{rest}"), ..record.clone() };
+        self.stage_bytes(&fresh, bytes, perms)?;
+        let (from, to) = (fresh.stage.as_bytes(), record.stage.as_bytes());
+        let path = || self.repo.state_path().join("stage").join(&record.stage);
+        let renamed = self.dir.rename(from, &self.dir, to, RenameMode::Replace);
+        renamed.map_err(|error| failed("stage", &path(), &error).into())
+    }
+
     /// Exchanges the staged file and the target.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ mod beside;
 mod cut;
 pub mod entry;
 pub mod files;
+mod given_up;
 pub mod index;
 mod index_backup;
 mod index_file;

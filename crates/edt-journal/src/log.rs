@@ -146,7 +146,9 @@ impl Journal {
     pub fn append(&mut self, record: &Record) -> Result<u64> {
         let payload = postcard::to_stdvec(record).map_err(|error| internal(&error.to_string()))?;
         let needed = (RECORD_HEAD + payload.len()) as u64;
-        if self.tail + needed > self.size && self.tail > PAGE {
+        // Until its rollback ends, a transaction needs its record.
+        let may_restart = self.tail > PAGE && !matches!(record, Record::RolledBack(_));
+        if self.tail + needed > self.size && may_restart {
             self.checkpoint_before(Some(record))?;
         }
         let mut bytes = Vec::with_capacity(RECORD_HEAD + payload.len());

@@ -342,6 +342,8 @@ fn roll_back(
     swapped: usize,
     plan: Option<&IndexPlan>,
 ) {
+    // If this fails, the journal stays open and the next call completes the rollback.
+    let is_recorded = journal.append(&Record::RolledBack(number)).is_ok();
     if let Some(record) = &change.private {
         private::remove(repo, record);
     }
@@ -370,8 +372,7 @@ fn roll_back(
     if dropped.and_then(|()| names.try_for_each(|name| repo.unlock_ref(name))).is_err() {
         return;
     }
-    // If this fails, the journal stays open and the next call completes the rollback.
-    if journal.append(&Record::RolledBack(number)).is_ok() {
+    if is_recorded {
         let _ = journal.close();
     }
 }

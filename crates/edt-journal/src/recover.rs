@@ -12,7 +12,7 @@ use super::pointers::{BranchOrigin, BranchUpdate};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{
     add_kept, commit_before, follow_refs, follows_head, has_file, install, is_in_head,
-    is_new_in_head, report, was_in_head,
+    is_new_in_head, report, was_amended, was_in_head,
 };
 use super::rollback::Rollback;
 use super::{beside, lost, private, restart, restart_index};
@@ -112,7 +112,9 @@ fn recover_one(
         }
         // An undo moves back. A branch that still contains the undone commit has not moved.
         (Some(current), BranchOrigin::Rewound(old)) => {
-            !repo.is_ancestor(old, current)? && repo.is_ancestor(branch.new, current)?
+            !repo.is_ancestor(old, current)?
+                && repo.is_ancestor(branch.new, current)?
+                && !was_amended(repo, &branch, old)
         }
         (Some(current), _) => repo.is_ancestor(branch.new, current)?,
     };
@@ -134,11 +136,11 @@ fn recover_one(
     } else if committed {
         finish(repo, record, &branch, journal, follows)?
     } else {
+        // First: a restart of the machine may come in between. In this boot the header still names
+        // the transaction, so that the next call ends the rollback.
+        journal.append(&Record::RolledBack(number))?;
         roll_back(repo, record, &branch)?
     };
-    if !committed && !is_elsewhere {
-        journal.append(&Record::RolledBack(number))?;
-    }
     // After a restart nothing may be done for a transaction that was left as it was.
     let lasting = committed && (branch.must_be_synced() || !record.drop.is_empty());
     journal.finish(is_elsewhere || lasting)?;

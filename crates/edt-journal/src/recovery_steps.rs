@@ -42,7 +42,7 @@ pub(super) fn prepare(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -
             (None, Some(stat)) => Perms::Exactly(stat.mode & 0o777),
             (None, None) => Perms::Usual { executable },
         };
-        stage.stage_bytes(file, &bytes, perms)?;
+        stage.restage(file, &bytes, perms)?;
     }
     Ok(())
 }
@@ -120,7 +120,8 @@ pub(super) fn is_head_unmoved(
 }
 
 /// Whether HEAD is where it must be after the transaction, or still may be moved there: its log
-/// follows in both cases.
+/// follows in both cases. As Git, edt does not move HEAD to a branch that another worktree has
+/// checked out.
 pub(super) fn follows_head(
     repo: &Repo,
     record: &ChangeRecord,
@@ -130,7 +131,8 @@ pub(super) fn follows_head(
 ) -> Result<bool> {
     Ok(branch.head_from.is_none()
         || is_in_head(repo, record, branch)?
-        || is_head_unmoved(repo, record, branch, journal, was_cut)?)
+        || !repo.is_checked_out_elsewhere(record.head_to.as_ref().unwrap_or(&branch.name))
+            && is_head_unmoved(repo, record, branch, journal, was_cut)?)
 }
 
 /// What is known of whether HEAD was where the transaction moves it, wherever it is now. `None` if
@@ -148,6 +150,11 @@ pub(super) fn was_in_head(
         return Ok(Some(true));
     }
     Ok(since.is_complete.then_some(false))
+}
+
+/// Whether the user moved the branch away from `old`, which an undo was to take back.
+pub(super) fn was_amended(repo: &Repo, branch: &BranchUpdate, old: Oid) -> bool {
+    repo.last_move_from(&branch.name, old).is_some_and(|to| to != branch.new)
 }
 
 /// Whether HEAD has the commit that the transaction made.

@@ -13,6 +13,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::cut;
 use super::files::{StagedState, StagingArea, TargetState};
+use super::given_up::{give_up_last, give_up_put_back};
 use super::index;
 use super::log::Journal;
 use super::path_history::{
@@ -27,8 +28,8 @@ use super::recovery_steps::{
 };
 use super::restart_index::{self, OtherLosses};
 use super::restart_refs::{
-    create_missing, drop_created, give_up_last, in_branches, must_follow, repair_refs,
-    restore_branches, successor,
+    create_missing, drop_created, in_branches, must_follow, repair_refs, restore_branches,
+    successor,
 };
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, Tracked, objects};
@@ -81,8 +82,11 @@ pub(super) fn recover_all(
     let mut moved = repair_refs(repo, &changes)?;
     rolled_back.iter().try_for_each(|recorded| drop_created(repo, recorded, &changes))?;
     let was_cut = cut::was_cut(repo, &stage, &changes, records, closed)?;
+    let mut given_up = give_up_put_back(repo, &stage, &mut changes, closed)?;
     moved |= restore_branches(repo, &changes, journal, closed, was_cut)?;
-    let given_up = give_up_last(repo, &mut changes, journal, closed, was_cut)?;
+    if given_up.is_none() {
+        given_up = give_up_last(repo, &mut changes, journal, closed, was_cut)?;
+    }
     let committed = in_branches(repo, &changes)?;
     moved |= create_missing(repo, &changes, &committed, closed)?;
     let follows = committed.last().filter(|(record, branch, _)| must_follow(record, branch));
@@ -133,8 +137,8 @@ pub(super) fn recover_all(
     let mut recovered = report("recovered", last, &files, &left);
     recovered.detail.push_str(lost.unwrap_or_default());
     if given_up.is_some() {
-        let given_up = " An interrupted call was to move HEAD, which is elsewhere now. Its files are \
-                        as before.";
+        let given_up = " An interrupted call was given up, because the user went on without it. Its \
+                        files are as before.";
         recovered.detail.push_str(given_up);
     }
     Ok(Some(add_kept(recovered, &kept)))
@@ -211,6 +215,8 @@ struct Target<'r> {
     lives_in: Option<&'r str>,
     /// The commit that has the content.
     recorded_by: Oid,
+    /// The commit of a transaction that was rolled back.
+    undone: Option<Oid>,
     /// Until when the transaction may have changed the directory, in seconds and nanoseconds.
     changed_until: (i64, u32),
 }
@@ -220,6 +226,26 @@ impl Target<'_> {
     /// file system, which may not be mounted, there was none.
     fn is_lost_exchange(&self) -> bool {
         self.file.old.is_some() && self.file.new.is_some() && !self.file.beside
+    }
+
+    /// Whether the path has the new content of a transaction that was rolled back, and HEAD has it
+    /// not: no commit of the user does.
+    fn is_uncommitted(
+        &self,
+        repo: &Repo,
+        stage: &StagingArea<'_>,
+        path: &RepoPath,
+    ) -> Result<bool> {
+        let Some(undone) = self.undone.filter(|_| self.file.new.is_some()) else {
+            return Ok(false);
+        };
+        if stage.target_state(self.file)? != TargetState::New {
+            return Ok(false);
+        }
+        let in_head = repo.tracked(repo.head_tree()?, path)?;
+        // The commit has the content without the user's lines, and in Git's form.
+        Ok(in_head != self.file.new_file().map_or(Tracked::Nothing, Tracked::File)
+            && in_head != repo.tracked(repo.tree_of(undone)?, path)?)
     }
 
     /// Whether no later commit of its branch has other content.
@@ -288,7 +314,8 @@ fn restore_files(
             let new = if committed { file.new.clone() } else { old() };
             let changed_until =
                 file.staged.map_or((record.time + MAX_SWAP_SECONDS, 0), |staged| staged.ctime);
-            let target = Target { file, new, lives_in, recorded_by, changed_until };
+            let undone = (!committed).then_some(branch.new);
+            let target = Target { file, new, lives_in, recorded_by, undone, changed_until };
             targets.insert(&file.path, target);
         }
     }
@@ -341,8 +368,11 @@ fn restore_files(
             None => restored.left.push(path),
         }
     }
-    let both =
-        changes.iter().map(|one| (one, true)).chain(rolled_back.iter().map(|one| (*one, false)));
+    let is_finished = |(.., number): &Recorded| committed.iter().any(|(.., other)| other == number);
+    let both = changes
+        .iter()
+        .map(|one| (one, is_finished(one)))
+        .chain(rolled_back.iter().map(|one| (*one, false)));
     for ((record, branch, _), finished) in both {
         for file in &record.files {
             // Where nothing is staged, nothing is cleaned up, because an empty directory may be the
@@ -350,7 +380,7 @@ fn restore_files(
             if matches!(stage.staged(file), Ok(StagedState::Nothing)) {
                 continue;
             }
-            // The old file of a transaction that was rolled back may be the user's only copy.
+            // The old file of a transaction that is not in its branch may be the user's only copy.
             let has_old = || {
                 let before = commit_before(repo, record, branch).ok().flatten();
                 let tree = before.and_then(|commit| repo.tree_of(commit).ok());
@@ -416,11 +446,9 @@ fn to_restore(
         }
         Some(here) => history.holds(repo, stage, &file, here),
     };
-    if !is_edt_content
-        || !target.is_in_any(repo, named, &path)?
-        || !target.is_in_its_tip(repo, &path)?
-        || stage.target_state(&file)? == TargetState::New
-    {
+    let is_wanted = target.is_uncommitted(repo, stage, &path)?
+        || target.is_in_any(repo, named, &path)? && target.is_in_its_tip(repo, &path)?;
+    if !is_edt_content || !is_wanted || stage.target_state(&file)? == TargetState::New {
         return Ok(None);
     }
     file.old = match (here, stage.current(&file)?) {

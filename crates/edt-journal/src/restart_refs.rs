@@ -6,7 +6,7 @@ use super::log::Journal;
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::record::{ChangeRecord, Id};
 use super::recovery_steps::{
-    follows_head, is_head_unmoved, is_in_head, is_new_in_head, was_in_head,
+    follows_head, is_head_unmoved, is_in_head, is_new_in_head, was_amended,
 };
 use super::restart::{Recorded, is_synced};
 use edt_git::reflog::LoggedMove;
@@ -88,13 +88,13 @@ pub(super) fn create_missing(
 
 /// The ref of the landed tip, `refs/edt/<session>/landed/<n>`, and the tip, if a transaction lands a
 /// session.
-fn landed(record: &ChangeRecord) -> Option<(&str, Oid)> {
+pub(super) fn landed(record: &ChangeRecord) -> Option<(&str, Oid)> {
     let (name, tip) = record.create.iter().find(|(name, _)| name.contains("/landed/"))?;
     Some((name, tip.oid()?))
 }
 
 /// Whether the branch of the session with this ref exists.
-fn has_session(repo: &Repo, landed: &str) -> Result<bool> {
+pub(super) fn has_session(repo: &Repo, landed: &str) -> Result<bool> {
     let session = landed.strip_prefix("refs/edt/").and_then(|name| name.rsplit_once("/landed/"));
     let Some((session, _)) = session else { return Ok(false) };
     Ok(repo.ref_value(&format!("refs/heads/edt/{session}"))?.is_some())
@@ -164,9 +164,12 @@ pub(super) fn restore_branches(
             };
             earlier.name == *name && earlier.old() == Some(current) && (same_file || packed)
         };
+        // An answered edit is restored all the same.
+        let is_elsewhere = || recorded.2 >= closed.max(1) && repo.is_checked_out_elsewhere(name);
         if current == branch.new
             || !changes[..=i].iter().any(replaced)
             || !is_wanted(repo, recorded, journal, was_cut)?
+            || is_elsewhere()
         {
             continue;
         }
@@ -195,41 +198,6 @@ fn is_wanted(
     Ok(!left.starts_with("refs/") || repo.ref_value(left)? == Some(landed))
 }
 
-/// Takes from `changes` the last transaction, if it was to move HEAD, was not answered, and the user
-/// moved HEAD elsewhere meanwhile: its files get their old content where HEAD has it. If its branch
-/// moved, the transaction stays in `changes` without its files and index entries. Transactions below
-/// `closed` were answered.
-pub(super) fn give_up_last(
-    repo: &Repo,
-    changes: &mut Vec<Recorded>,
-    journal: &Journal,
-    closed: u64,
-    was_cut: bool,
-) -> Result<Option<Recorded>> {
-    let Some((record, branch, number)) = changes.last_mut() else { return Ok(None) };
-    if *number < closed || follows_head(repo, record, branch, journal, was_cut)? {
-        return Ok(None);
-    }
-    match was_in_head(repo, record, branch)? {
-        Some(true) => return Ok(None),
-        // Without a header it may have been answered.
-        None if closed == 0 => return Ok(None),
-        _ => {}
-    }
-    let given_up = (record.clone(), branch.clone(), *number);
-    if branch.stays() || repo.ref_value(&branch.name)?.is_none() {
-        changes.pop();
-        // The only ref of abandoned work may be one of them.
-        if matches!(given_up.1.from, BranchOrigin::Created(_)) {
-            drop_created(repo, &given_up, changes)?;
-        }
-    } else {
-        record.files.clear();
-        record.entries.clear();
-    }
-    Ok(Some(given_up))
-}
-
 /// Whether the transaction moves more than the branch. Unless it created its branch, such a
 /// transaction was never answered, because the answer waits for a checkpoint.
 pub(super) fn must_follow(record: &ChangeRecord, branch: &BranchUpdate) -> bool {
@@ -244,8 +212,8 @@ pub(super) fn must_follow(record: &ChangeRecord, branch: &BranchUpdate) -> bool 
 ///
 /// A log that leads from one recorded value to another one, and not to the value of the branch,
 /// shows the loss by itself. Any other log may be what a user left who moved the branch: it counts
-/// only after a cut. Its end may be lost then, or all of it. A line of edt that leads away from a
-/// recorded value is from another worktree if it is younger than the records.
+/// only after a cut. Its end may be lost then, or all of it. A line that is younger than the records
+/// is the user's, or from another worktree.
 fn is_last_move_own(
     repo: &Repo,
     name: &str,
@@ -264,7 +232,7 @@ fn is_last_move_own(
     if to != current {
         return is_recorded || was_cut;
     }
-    was_cut && (is_recorded || leaves_none() || by_edt && is_older())
+    was_cut && (is_recorded || is_older() && (leaves_none() || by_edt))
 }
 
 /// The transaction that deleted the branch `name`, as an end of a session does, and its last value.
@@ -316,7 +284,11 @@ pub(super) fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Ve
                 is_new_in_head(repo, branch)?
             }
             BranchOrigin::Rewound(_) if next.get(&*branch.name) == Some(&branch.new) => true,
-            BranchOrigin::Rewound(old) => !held.contains(&old) && held.contains(&branch.new),
+            BranchOrigin::Rewound(old) => {
+                !held.contains(&old)
+                    && held.contains(&branch.new)
+                    && !was_amended(repo, branch, old)
+            }
             BranchOrigin::Existing(_) | BranchOrigin::Created(_) => held.contains(&branch.new),
         };
         if is_in {

@@ -1,0 +1,246 @@
+//! A call was killed before its decision, the user went on with plain Git, and then the machine was
+//! restarted in an orderly way: nothing is lost from the disk. What a kill in the same boot leaves
+//! is left here, too.
+
+use super::*;
+
+const KEPT: &str = "the user's only copy\n";
+
+/// Everything that the user finds of a text: files of the worktree, and those that edt keeps.
+fn finds(workspace: &TestRepo, text: &str) -> bool {
+    let stage = workspace.git_dir("--git-common-dir").join("edt/main/stage");
+    let all = [&workspace.root, &stage].map(|place| fs::read_dir(place).unwrap());
+    let mut paths = all.into_iter().flatten().map(|entry| entry.unwrap().path());
+    paths.any(|path| fs::read_to_string(path).is_ok_and(|found| found == text))
+}
+
+type Acts = &'static [&'static [&'static str]];
+
+#[test]
+fn a_killed_edit_is_rolled_back_after_a_restart_wherever_the_user_moved_the_branch() {
+    if !has_strace() {
+        return;
+    }
+    let acts: [Acts; 6] = [
+        &[&["commit", "--quiet", "--message=other", "--", "b.txt"]],
+        &[&["commit", "--quiet", "--all", "--message=all"]],
+        &[&["commit", "--quiet", "--amend", "--message=amended"]],
+        &[&["reset", "--quiet", "--soft", "HEAD~1"]],
+        &[&["branch", "--move", "mine"]],
+        &[&["switch", "--quiet", "--create", "mine"], &["branch", "--quiet", "-D", "edt/main-1"]],
+    ];
+    let overwrite: &[&str] = &["--mode", "overwrite", "--content", "two\n"];
+    let calls: [(&str, &[&str]); 4] = [
+        ("a.txt", overwrite),
+        ("u.txt", overwrite),
+        (".env", overwrite),
+        ("u.txt", &["--mode", "delete"]),
+    ];
+    for (format, (path, call)) in
+        FORMATS.into_iter().flat_map(|format| calls.map(|call| (format, call)))
+    {
+        for act in acts {
+            let case = format!("{format} {path} {call:?} {act:?}");
+            let workspace = TestRepo::made(&[format], FILES);
+            workspace.write(".git/info/exclude", ".env\n");
+            workspace.overwrite("a.txt", "agent\n");
+            workspace.write(path, KEPT);
+            // The bytes of an ignored file are renamed into the private store before.
+            let n = if path == ".env" { 2 } else { 1 };
+            kill_at_nth(&workspace, "rename", n, &[&["apply", path][..], call].concat());
+            assert!(!workspace.exists(path) || workspace.text(path) != KEPT, "{case}");
+            remove_locks(&workspace);
+            workspace.write("b.txt", "the user's\n");
+            act.iter().for_each(|args| drop(workspace.git(args)));
+            restart_orderly(&workspace);
+            assert_eq!(workspace.edt(&["status"]).exit, 0, "{case}");
+            assert!(finds(&workspace, KEPT), "{case}");
+            assert!(!finds(&workspace, "two\n") || act[0].contains(&"--all"), "{case}");
+            workspace.is_sound();
+        }
+    }
+}
+
+#[test]
+fn a_killed_landing_leaves_nothing_after_a_restart_if_the_user_committed_in_its_target() {
+    if !has_strace() {
+        return;
+    }
+    let land = ["land", "--into", "main", "-m", "landed"];
+    let is_exchanged = |n: &u32| {
+        let workspace = TestRepo::with(FILES);
+        let place = workspace.root.with_file_name("linked");
+        workspace.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+        let linked = workspace.at(&place);
+        linked.edt(&["apply", "n.txt", "--mode", "create", "--content", "new\n"]).landed();
+        let main = workspace.rev("main");
+        kill_at_nth(&linked, "linkat", *n, &land);
+        let is_exchanged = workspace.exists("n.txt") && workspace.rev("main") == main;
+        if is_exchanged {
+            remove_locks(&workspace);
+            workspace.write("b.txt", "the user's\n");
+            workspace.git(&["commit", "--quiet", "--all", "--message=the user's"]);
+            restart_orderly(&workspace);
+            assert_eq!(workspace.edt(&["status"]).exit, 0);
+            assert!(!workspace.exists("n.txt"), "{n}");
+            assert_eq!(workspace.status(), "", "{n}");
+        }
+        is_exchanged
+    };
+    assert!((3..14).any(|n| is_exchanged(&n)), "no kill came after the exchange");
+}
+
+/// The user put the files back, or renamed the branch to which HEAD was to go.
+#[test]
+fn a_killed_move_of_head_is_given_up_after_a_restart_if_the_user_put_its_files_back() {
+    if !has_strace() {
+        return;
+    }
+    let moves: [&[&str]; 3] = [&["abandon"], &["switch", "--leave"], &["land", "-m", "landed"]];
+    let acts: [Acts; 2] =
+        [&[&["reset", "--quiet", "--hard"]], &[&["branch", "--move", "main", "trunk"]]];
+    for (format, args) in FORMATS.into_iter().flat_map(|format| moves.map(|args| (format, args))) {
+        for (n, act) in (1..7).flat_map(|n| acts.map(|act| (n, act))) {
+            let case = format!("{format} {args:?} {n} {act:?}");
+            let workspace = TestRepo::made(&[format], FILES);
+            workspace.edt(&["begin", "s"]).landed();
+            workspace.overwrite("b.txt", "agent\n");
+            workspace.overwrite("a.txt", "agent\n");
+            let head = workspace.git(&["symbolic-ref", "HEAD"]);
+            let mut command = workspace.command("strace");
+            let inject = format!("inject=renameat2:signal=KILL:when={n}");
+            command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2", "-e", &inject]);
+            command.arg(EDT).args(args).output().unwrap();
+            let is_moved = workspace.git(&["symbolic-ref", "HEAD"]) != head
+                || workspace.git(&["log", "--format=%s", "main"]).contains("landed");
+            if is_moved {
+                continue;
+            }
+            remove_locks(&workspace);
+            act.iter().for_each(|args| drop(workspace.git(args)));
+            restart_orderly(&workspace);
+            assert_eq!(workspace.edt(&["status"]).exit, 0, "{case}");
+            assert_eq!(workspace.status(), "", "{case}");
+            workspace.is_sound();
+        }
+    }
+}
+
+/// As Git, edt does not put two worktrees on one branch.
+#[test]
+fn head_does_not_go_to_a_branch_that_another_worktree_checked_out_after_a_kill() {
+    if !has_strace() {
+        return;
+    }
+    let calls: [(&[&str], &str); 4] = [
+        (&["abandon"], "main"),
+        (&["switch", "--leave"], "main"),
+        (&["land", "-m", "landed"], "main"),
+        (&["begin", "t"], "edt/t"),
+    ];
+    for (args, target) in calls {
+        for (call, n, restarts) in ["rename", "linkat"]
+            .into_iter()
+            .flat_map(|call| (1..6).flat_map(move |n| [(call, n, false), (call, n, true)]))
+        {
+            let case = format!("{args:?} {call} {n} {restarts}");
+            let workspace = TestRepo::with(FILES);
+            workspace.edt(&["begin", "s"]).landed();
+            workspace.overwrite("a.txt", "agent\n");
+            let mut command = workspace.command("strace");
+            let inject = format!("inject={call}:signal=KILL:when={n}");
+            let trace = format!("trace={call}");
+            command.args(["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject, EDT]);
+            command.args(args).output().unwrap();
+            remove_locks(&workspace);
+            let other = workspace.root.with_file_name("other");
+            let add = ["worktree", "add", "--quiet", other.to_str().unwrap(), target];
+            if !workspace.command("git").args(add).output().unwrap().status.success() {
+                continue;
+            }
+            let at = workspace.rev(target);
+            if restarts {
+                restart_orderly(&workspace);
+            }
+            assert_eq!(workspace.edt(&["status"]).exit, 0, "{case}");
+            let head = workspace.git(&["symbolic-ref", "HEAD"]);
+            assert_ne!(head.trim(), format!("refs/heads/{target}"), "{case}");
+            assert_eq!(workspace.rev(target), at, "{case}");
+            assert_eq!(workspace.at(&other).status(), "", "{case}");
+        }
+    }
+}
+
+/// The recovery of a killed edit is killed, too, and then the machine is restarted.
+#[test]
+fn a_rollback_that_was_killed_ends_after_a_restart() {
+    if !has_strace() {
+        return;
+    }
+    for (call, n) in ["unlinkat", "pwrite64", "renameat2", "rename", "unlink"]
+        .into_iter()
+        .flat_map(|call| (1..7).map(move |n| (call, n)))
+    {
+        let workspace = TestRepo::with(FILES);
+        workspace.overwrite("b.txt", "agent\n");
+        let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
+        kill_at(&workspace, "rename", &edit);
+        let mut command = workspace.command("strace");
+        let (trace, inject) =
+            (format!("trace={call}"), format!("inject={call}:signal=KILL:when={n}"));
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject]);
+        command.args([EDT, "status"]).output().unwrap();
+        restart_orderly(&workspace);
+        assert_eq!(workspace.edt(&["status"]).exit, 0, "{call} {n}");
+        assert_eq!(workspace.status(), "", "{call} {n}");
+        workspace.is_sound();
+    }
+}
+
+/// A recovery is killed while it stages what a killed edit had staged.
+#[test]
+fn a_recovery_that_was_killed_while_it_staged_keeps_nothing_of_edt() {
+    if !has_strace() {
+        return;
+    }
+    for n in 1..8 {
+        let workspace = TestRepo::with(FILES);
+        workspace.overwrite("b.txt", "agent\n");
+        let edits = r#"{"edits": [{"path": "a.txt", "mode": "overwrite", "content": "two\n"},
+            {"path": "z.txt", "mode": "create", "content": "zzz\n"}]}"#;
+        workspace.write("../edits", edits);
+        kill(&workspace, &["apply", "--request", "../edits"]);
+        restart_orderly(&workspace);
+        let mut command = workspace.command("strace");
+        let inject = format!("inject=write:signal=KILL:when={n}");
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=write", "-e", &inject]);
+        command.args([EDT, "status"]).output().unwrap();
+        let answer = workspace.edt(&["status"]);
+        assert!(!answer.json["recovered"].to_string().contains("kept"), "{n}: {:#}", answer.json);
+        assert_eq!((answer.exit, workspace.status().as_str()), (0, ""), "{n}");
+        workspace.is_sound();
+    }
+}
+
+#[test]
+fn an_undo_that_was_killed_before_its_decision_is_rolled_back_although_the_user_amended() {
+    if !has_strace() {
+        return;
+    }
+    for restarts in [false, true] {
+        let workspace = TestRepo::with(FILES);
+        workspace.overwrite("b.txt", "agent\n");
+        workspace.overwrite("a.txt", "two\n");
+        kill_at(&workspace, "rename", &["undo"]);
+        assert_eq!(workspace.text("a.txt"), "one\n");
+        remove_locks(&workspace);
+        workspace.git(&["commit", "--quiet", "--amend", "--message=amended"]);
+        if restarts {
+            restart_orderly(&workspace);
+        }
+        let recovered = workspace.edt(&["status"]).json["recovered"].clone();
+        assert_ne!(recovered["action"], "finished");
+        assert_eq!((workspace.text("a.txt").as_str(), workspace.status().as_str()), ("two\n", ""));
+        assert_eq!(workspace.git(&["for-each-ref", "refs/edt/main-1/undone"]), "");
+    }
+}
