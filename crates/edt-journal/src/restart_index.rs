@@ -90,7 +90,8 @@ const LOST: &str = " The index was torn and was rebuilt from HEAD. Stage again w
 
 /// Brings each entry to the state after the last of the `committed` transactions, if it still has a
 /// state that any of `all` transactions found or left. An entry that the user put back since stays:
-/// it has no stat (`git reset -- PATH`), or the file has the same content (`git add`). `found`: the
+/// it has no stat (`git reset -- PATH`), or the file has the same content (`git add`), and the index is
+/// not the file that a transaction replaced. `found`: the
 /// tree that HEAD had before the recovery, if HEAD moved. What was equal to it was not staged.
 ///
 /// # Errors
@@ -136,6 +137,8 @@ pub(super) fn move_entries(
             moving.push(chain);
         }
     }
+    // Nobody staged anything in it since.
+    let is_replaced = is_a_replaced_one(repo, committed.iter().copied())?;
     for _ in 0..20 {
         let view = IndexView::read(repo)?;
         let (mut moves, mut files): (Vec<EntryMove>, Vec<FileRecord>) = (Vec::new(), Vec::new());
@@ -144,7 +147,8 @@ pub(super) fn move_entries(
             let file = by.files.iter().find(|file| file.path == last.path.as_bytes());
             if held.contains(&staged)
                 && staged != last.file.map_or(IndexState::Nothing, IndexState::File)
-                && (is_unstaged(repo, found, &last.path, staged)
+                && (is_replaced
+                    || is_unstaged(repo, found, &last.path, staged)
                     || (*without_stat || !view.has_no_stat(&last.path))
                         && !is_on_disk(stage, file, staged)?)
             {

@@ -244,3 +244,32 @@ fn an_undo_that_was_killed_before_its_decision_is_rolled_back_although_the_user_
         assert_eq!(workspace.git(&["for-each-ref", "refs/edt/main-1/undone"]), "");
     }
 }
+
+/// The user removed Git's lock and put the old text back. Nothing was staged.
+#[test]
+fn the_index_of_a_killed_edit_follows_although_the_user_put_the_file_back() {
+    if !has_strace() {
+        return;
+    }
+    for restarts in [false, true] {
+        let is_decided = |n: &u32| {
+            let workspace = TestRepo::with(FILES);
+            workspace.overwrite("b.txt", "agent\n");
+            let tip = workspace.rev("HEAD");
+            let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
+            kill_at_nth(&workspace, "renameat2", *n, &edit);
+            let is_decided = workspace.rev("HEAD") != tip;
+            if is_decided {
+                remove_locks(&workspace);
+                workspace.write("a.txt", "one\n");
+                if restarts {
+                    restart_orderly(&workspace);
+                }
+                assert_eq!(workspace.edt(&["status"]).exit, 0);
+                assert_eq!(workspace.status(), " M a.txt\n", "{restarts}");
+            }
+            is_decided
+        };
+        assert!((1..9).any(|n| is_decided(&n)), "no kill came after the decision");
+    }
+}
