@@ -673,9 +673,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut journal = opened(dir.path()).0;
         journal.tail = journal.size - 8;
-        journal.append(&record(1)).unwrap();
+        journal.append(&Record::Deletion(Vec::new())).unwrap();
         assert_eq!(journal.epoch, 2);
-        assert!(matches!(opened(dir.path()).1, Pending::Interrupted(1, Record::RolledBack(1))));
+        assert!(matches!(opened(dir.path()).1, Pending::Interrupted(1, Record::Deletion(_))));
+    }
+
+    #[test]
+    fn a_rollback_is_recorded_beside_its_transaction() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = opened(dir.path()).0;
+        journal.tail = journal.size - 8;
+        journal.append(&record(1)).unwrap();
+        assert_eq!(journal.epoch, 1);
+        assert!(journal.tail > SIZE && journal.size == journal.tail);
     }
 
     #[test]

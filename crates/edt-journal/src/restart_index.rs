@@ -90,9 +90,9 @@ const LOST: &str = " The index was torn and was rebuilt from HEAD. Stage again w
 
 /// Brings each entry to the state after the last of the `committed` transactions, if it still has a
 /// state that any of `all` transactions found or left. An entry that the user put back since stays:
-/// it has no stat (`git reset -- PATH`), or the file has the same content (`git add`), and the index is
-/// not the file that a transaction replaced. `found`: the
-/// tree that HEAD had before the recovery, if HEAD moved. What was equal to it was not staged.
+/// it has no stat (`git reset -- PATH`), or the file has the same content (`git add`). Nobody did
+/// that in an index that is still the file that a transaction replaced. `found`: the tree that HEAD
+/// had before the recovery, if HEAD moved. What was equal to it was not staged.
 ///
 /// # Errors
 /// `REPOSITORY_BUSY`, `IO_ERROR`.
