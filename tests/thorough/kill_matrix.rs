@@ -411,7 +411,7 @@ fn assert_survive(flags: &[&str], wanted: impl Fn(&str) -> bool) {
         let (trace, exit) = traced(writer, &workspace, &format!("-e trace={CALLS}"));
         let trace = of_edt(&trace);
         let new = contents(&workspace);
-        let points = share(points(&trace), 1, 2);
+        let points = share(points(&trace), 1, 1);
         if points.is_empty() || exit != Some(0) {
             faults.push(format!("{}: it did nothing, and ended with {exit:?}", writer.args));
         }
