@@ -260,12 +260,18 @@ impl Repo {
         Some(moves.any(|line| (line.from, line.to) == (from, to)))
     }
 
-    /// Where the ref went when it last left the value `from`, as its log has it.
+    /// Where the ref went after it last came to the value `from`, as its log has it.
     #[must_use]
-    pub fn last_move_from(&self, name: &str, from: Oid) -> Option<Oid> {
+    pub fn moved_on_from(&self, name: &str, from: Oid) -> Option<Oid> {
         let text = self.log_text(name)?;
-        let mut moves = text.rsplit(|b| *b == b'\n').filter_map(LoggedMove::parse);
-        moves.find(|line| line.from == from && line.to != from).map(|line| line.to)
+        let mut later = None;
+        for line in text.rsplit(|b| *b == b'\n').filter_map(LoggedMove::parse) {
+            if line.to == from {
+                return later;
+            }
+            later = (line.from == from).then_some(line.to);
+        }
+        None
     }
 
     /// The lines of the log of `name` since it ended with `last`, at `time` in seconds since 1970.

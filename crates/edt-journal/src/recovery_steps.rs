@@ -154,7 +154,7 @@ pub(super) fn was_in_head(
 
 /// Whether the user moved the branch away from `old`, which an undo was to take back.
 pub(super) fn was_amended(repo: &Repo, branch: &BranchUpdate, old: Oid) -> bool {
-    repo.last_move_from(&branch.name, old).is_some_and(|to| to != branch.new)
+    repo.moved_on_from(&branch.name, old).is_some_and(|to| to != branch.new)
 }
 
 /// Whether HEAD has the commit that the transaction made.

@@ -222,6 +222,26 @@ fn a_recovery_that_was_killed_while_it_staged_keeps_nothing_of_edt() {
     }
 }
 
+/// An edit after the one that is undone was undone before.
+#[test]
+fn an_undo_after_another_one_is_completed_after_a_restart() {
+    if !has_strace() {
+        return;
+    }
+    for format in FORMATS {
+        let workspace = TestRepo::made(&[format], FILES);
+        workspace.overwrite("a.txt", "two\n");
+        workspace.overwrite("b.txt", "agent\n");
+        workspace.edt(&["undo"]).landed();
+        kill(&workspace, &["undo"]);
+        restart_orderly(&workspace);
+        assert_eq!(workspace.edt(&["status"]).exit, 0, "{format}");
+        assert_eq!((workspace.text("a.txt").as_str(), workspace.status().as_str()), ("one\n", ""));
+        assert_eq!(workspace.rev("HEAD"), workspace.rev("main"), "{format}");
+        workspace.is_sound();
+    }
+}
+
 #[test]
 fn an_undo_that_was_killed_before_its_decision_is_rolled_back_although_the_user_amended() {
     if !has_strace() {
