@@ -250,26 +250,26 @@ impl Repo {
         LoggedMove::parse(complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?)
     }
 
-    /// Whether the log of `name` has a move with the values `from` and `to`; `None` if it has none
-    /// at all.
+    /// Whether the log of `name` has a move with the values `from` and `to` at the time `since`, in
+    /// seconds since 1970, or later; `None` if it has no move at all.
     #[must_use]
-    pub fn has_logged(&self, name: &str, (from, to): (Oid, Oid)) -> Option<bool> {
+    pub fn has_logged(&self, name: &str, (from, to): (Oid, Oid), since: i64) -> Option<bool> {
         let text = self.log_text(name)?;
         let mut moves = text.split(|b| *b == b'\n').filter_map(LoggedMove::parse).peekable();
         moves.peek()?;
-        Some(moves.any(|line| (line.from, line.to) == (from, to)))
+        Some(moves.any(|line| (line.from, line.to) == (from, to) && line.time >= since))
     }
 
-    /// Where the ref went after it last came to the value `from`, as its log has it.
+    /// How the ref moved after it last came to the value `from`, as its log has it.
     #[must_use]
-    pub fn moved_on_from(&self, name: &str, from: Oid) -> Option<Oid> {
+    pub fn moved_on_from(&self, name: &str, from: Oid) -> Option<LoggedMove> {
         let text = self.log_text(name)?;
         let mut later = None;
         for line in text.rsplit(|b| *b == b'\n').filter_map(LoggedMove::parse) {
             if line.to == from {
                 return later;
             }
-            later = (line.from == from).then_some(line.to);
+            later = Some(line).filter(|line| line.from == from);
         }
         None
     }

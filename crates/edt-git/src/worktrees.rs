@@ -82,10 +82,14 @@ impl Repo {
         Ok(self.head_is_on(name)? || self.worktrees("HEAD").iter().any(is_at))
     }
 
-    /// As [`is_checked_out`](Repo::is_checked_out), in another worktree than this one.
+    /// As [`is_checked_out`](Repo::is_checked_out), in another worktree than this one. HEAD of a bare
+    /// repository does not count, as in Git.
     #[must_use]
     pub fn is_checked_out_elsewhere(&self, name: &str) -> bool {
-        self.other_worktrees("HEAD").iter().any(|one| self.has_checked_out(one, name))
+        let is_bare = self.inner.config_snapshot().boolean("core.bare") == Some(true);
+        let is_worktree = |one: &Worktree| !is_bare || one.git_dir != self.common_dir();
+        let mut others = self.other_worktrees("HEAD").into_iter().filter(is_worktree);
+        others.any(|one| self.has_checked_out(&one, name))
     }
 
     fn has_checked_out(&self, one: &Worktree, name: &str) -> bool {

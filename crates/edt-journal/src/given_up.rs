@@ -1,7 +1,8 @@
 //! After a restart of the machine: whether the last transaction, which was not answered, is given up
 //! because the user went on without it.
 
-use super::files::{StagingArea, TargetState};
+use super::files::{StagedState, StagingArea, TargetState};
+use super::index;
 use super::log::Journal;
 use super::path_history::PathHistory;
 use super::pointers::BranchUpdate;
@@ -31,7 +32,7 @@ pub(super) fn give_up_put_back(
         return Ok(None);
     }
     for file in &record.files {
-        if permanent_as_none(was_put_back(repo, stage, file))? == Some(true) {
+        if permanent_as_none(was_put_back(repo, stage, changes, file))? == Some(true) {
             return take_last(repo, changes);
         }
     }
@@ -46,15 +47,33 @@ fn is_decided(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Resu
     Ok(permanent_as_none(repo.ref_value(&branch.name))?.flatten() == Some(branch.new))
 }
 
-/// Whether the file is neither the one that the transaction found nor has its new content.
-fn was_put_back(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -> Result<bool> {
+/// Whether the file is none that a transaction found, and does not have the new content.
+fn was_put_back(
+    repo: &Repo,
+    stage: &StagingArea<'_>,
+    changes: &[Recorded],
+    file: &FileRecord,
+) -> Result<bool> {
     if stage.target_state(file)? == TargetState::New {
         return Ok(false);
     }
-    let Some(here) = stage.stat(file) else { return Ok(file.old.is_some()) };
     let mut history = PathHistory::default();
-    history.add(file, false);
-    Ok(!history.holds(repo, stage, file, &here))
+    let all = changes.iter().flat_map(|(record, ..)| &record.files);
+    all.filter(|other| other.path == file.path).for_each(|other| history.add(other, false));
+    Ok(match stage.stat(file) {
+        Some(here) => !history.holds(repo, stage, file, &here),
+        None => !history.nothing,
+    })
+}
+
+/// Whether the last transaction left what only a killed call leaves, unless a power cut lost its
+/// removal: its staged index, or a displaced file.
+pub(super) fn was_killed(stage: &StagingArea<'_>, changes: &[Recorded]) -> bool {
+    let is_displaced = |file: &FileRecord| {
+        matches!(stage.staged(file), Ok(StagedState::Old | StagedState::Foreign))
+    };
+    let last = changes.last().map(|(record, ..)| record);
+    last.is_some_and(|last| index::is_staged(stage) || last.files.iter().any(is_displaced))
 }
 
 /// Takes from `changes` the last transaction, if it was not answered and cannot be completed: the
@@ -66,6 +85,7 @@ pub(super) fn give_up_last(
     journal: &Journal,
     closed: u64,
     was_cut: bool,
+    was_killed: bool,
 ) -> Result<Option<Recorded>> {
     let Some((record, branch, number)) = changes.last() else { return Ok(None) };
     if *number < closed {
@@ -74,7 +94,7 @@ pub(super) fn give_up_last(
     if follows_head(repo, record, branch, journal, was_cut)? {
         // If more than one is not known to be closed, a power cut lost the header: the last one may
         // have been answered.
-        return if *number == closed && !was_made(repo, changes)? {
+        return if was_killed && *number == closed && !was_made(repo, changes)? {
             take_last(repo, changes)
         } else {
             Ok(None)
@@ -99,13 +119,23 @@ pub(super) fn give_up_last(
 
 /// Whether the branch has the commit of the last transaction, or a log shows that it had.
 fn was_made(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
-    let Some((_, branch, number)) = changes.last() else { return Ok(false) };
+    let Some((record, branch, number)) = changes.last() else { return Ok(false) };
     if in_branches(repo, changes)?.last().is_some_and(|(.., last)| last == number) {
         return Ok(true);
     }
     let made = (branch.start(), branch.new);
-    let has_line = |name: &str| repo.has_logged(name, made) == Some(true);
+    let has_line = |name: &str| repo.has_logged(name, made, record.time) == Some(true);
     Ok(made.0 != made.1 && (has_line(&branch.name) || has_line("HEAD")))
+}
+
+/// Whether the branch that HEAD was to leave has all commits of the refs that were created.
+fn has_all(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Result<bool> {
+    let left = branch.head_from.as_deref().filter(|left| left.starts_with("refs/"));
+    let left = left.map(|left| repo.ref_value(left)).transpose()?.flatten();
+    Ok(left.is_some_and(|left| {
+        let mut all = record.create.iter().map(|(_, to)| to.oid());
+        all.all(|to| to.is_some_and(|to| repo.is_ancestor(to, left).unwrap_or(false)))
+    }))
 }
 
 fn take_last(repo: &Repo, changes: &mut Vec<Recorded>) -> Result<Option<Recorded>> {
@@ -114,7 +144,7 @@ fn take_last(repo: &Repo, changes: &mut Vec<Recorded>) -> Result<Option<Recorded
     let is_needed = match landed(record) {
         Some((name, _)) => !has_session(repo, name)?,
         // The only ref of abandoned work may be one of them.
-        None => branch.stays(),
+        None => branch.stays() && !has_all(repo, record, branch)?,
     };
     if !is_needed {
         drop_created(repo, &given_up, changes)?;

@@ -347,8 +347,9 @@ impl Journal {
         sweep::sweep(own, records, current)
     }
 
-    /// Removes a damaged record, which no call can recover.
-    pub(super) fn remove_torn(&mut self) {
+    /// Removes what is behind the last record: a damaged one, which no call can recover, or one that
+    /// is not true any more.
+    pub(super) fn remove_next(&mut self) {
         let _ = self.file.write_all_at(&[0; RECORD_HEAD], self.tail);
     }
 

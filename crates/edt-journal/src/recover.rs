@@ -61,7 +61,7 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
         Pending::Missing => lost::release(repo)?,
         Pending::Torn => {
             let released = lost::release(repo)?;
-            journal.remove_torn();
+            journal.remove_next();
             released
         }
         Pending::Quarantined(path) => {
@@ -114,7 +114,7 @@ fn recover_one(
         (Some(current), BranchOrigin::Rewound(old)) => {
             !repo.is_ancestor(old, current)?
                 && repo.is_ancestor(branch.new, current)?
-                && !was_amended(repo, &branch, old)
+                && !was_amended(repo, record, &branch, old)
         }
         (Some(current), _) => repo.is_ancestor(branch.new, current)?,
     };
@@ -141,6 +141,10 @@ fn recover_one(
         journal.append(&Record::RolledBack(number))?;
         roll_back(repo, record, &branch)?
     };
+    if committed {
+        // A rollback that was killed may be recorded behind it.
+        journal.remove_next();
+    }
     // After a restart nothing may be done for a transaction that was left as it was.
     let lasting = committed && (branch.must_be_synced() || !record.drop.is_empty());
     journal.finish(is_elsewhere || lasting)?;

@@ -13,7 +13,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::cut;
 use super::files::{StagedState, StagingArea, TargetState};
-use super::given_up::{give_up_last, give_up_put_back};
+use super::given_up::{give_up_last, give_up_put_back, was_killed};
 use super::index;
 use super::log::Journal;
 use super::path_history::{
@@ -72,6 +72,7 @@ pub(super) fn recover_all(
         objects::write_missing(repo, &record.loose(), ObjectCheck::Bytes)?;
         record.private.iter().try_for_each(|record| private::recover(repo, record))?;
     }
+    let was_killed = was_killed(&stage, &changes);
     unlock(repo, &stage, &changes, &rolled_back)?;
     // Repair the logs before anything is appended to them.
     for name in changes.iter().map(|(_, branch, _)| branch.name.as_str()).chain(["HEAD"]) {
@@ -85,7 +86,7 @@ pub(super) fn recover_all(
     let mut given_up = give_up_put_back(repo, &stage, &mut changes, closed)?;
     moved |= restore_branches(repo, &changes, journal, closed, was_cut)?;
     if given_up.is_none() {
-        given_up = give_up_last(repo, &mut changes, journal, closed, was_cut)?;
+        given_up = give_up_last(repo, &mut changes, journal, closed, was_cut, was_killed)?;
     }
     let committed = in_branches(repo, &changes)?;
     moved |= create_missing(repo, &changes, &committed, closed)?;
@@ -120,7 +121,8 @@ pub(super) fn recover_all(
     let losses = if anything { OtherLosses::Some(found) } else { OtherLosses::None };
     let lost = restart_index::restore(repo, &stage, &committed, &all, losses)?;
     repair_logs(repo, &changes)?;
-    remove_private(repo, &changes, &undone);
+    // What was given up may have been answered.
+    remove_private(repo, &changes, &rolled_back);
     journal.checkpoint()?;
     cut::forget(repo)?;
     let RestoredFiles { files, left, kept } = restored;
@@ -146,9 +148,9 @@ pub(super) fn recover_all(
 
 /// Removes the private records of transactions that were rolled back. A later attempt may have made
 /// the same commit.
-fn remove_private(repo: &Repo, changes: &[Recorded], rolled_back: &[&Recorded]) {
+fn remove_private(repo: &Repo, changes: &[Recorded], rolled_back: &[Recorded]) {
     let private = |(record, ..): &Recorded| record.private.clone();
-    for record in rolled_back.iter().copied().filter_map(private) {
+    for record in rolled_back.iter().filter_map(private) {
         let same =
             |other: PrivateRecord| other.session == record.session && other.name == record.name;
         if !changes.iter().filter_map(private).any(same) {

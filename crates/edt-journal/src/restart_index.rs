@@ -72,13 +72,17 @@ pub(super) fn is_a_replaced_one<'r>(
     records: impl IntoIterator<Item = &'r ChangeRecord>,
 ) -> Result<bool> {
     let here = IndexView::read(repo)?.stat();
-    Ok(records.into_iter().filter(|record| !record.entries.is_empty()).any(|record| {
-        match (record.index, here) {
+    Ok(records.into_iter().any(|record| has_replaced(record, here)))
+}
+
+/// Whether `here` is the index that a transaction replaced.
+fn has_replaced(record: &ChangeRecord, here: Option<Stat>) -> bool {
+    !record.entries.is_empty()
+        && match (record.index, here) {
             (Some(index), Some(here)) => Stat { dev: here.dev, ..index }.same_content_as(&here),
             (None, None) => true,
             _ => false,
         }
-    }))
 }
 
 /// The message if an older index was complete.
@@ -137,8 +141,10 @@ pub(super) fn move_entries(
             moving.push(chain);
         }
     }
-    // Nobody staged anything in it since.
-    let is_replaced = is_a_replaced_one(repo, committed.iter().copied())?;
+    // Nobody staged anything since the transaction that replaced the index.
+    let here = IndexView::read(repo)?.stat();
+    let since = committed.iter().position(|record| has_replaced(record, here));
+    let since = since.map_or(&[][..], |at| &committed[at..]);
     for _ in 0..20 {
         let view = IndexView::read(repo)?;
         let (mut moves, mut files): (Vec<EntryMove>, Vec<FileRecord>) = (Vec::new(), Vec::new());
@@ -147,7 +153,7 @@ pub(super) fn move_entries(
             let file = by.files.iter().find(|file| file.path == last.path.as_bytes());
             if held.contains(&staged)
                 && staged != last.file.map_or(IndexState::Nothing, IndexState::File)
-                && (is_replaced
+                && (since.iter().any(|record| std::ptr::eq(*record, *by))
                     || is_unstaged(repo, found, &last.path, staged)
                     || (*without_stat || !view.has_no_stat(&last.path))
                         && !is_on_disk(stage, file, staged)?)

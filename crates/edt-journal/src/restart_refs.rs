@@ -164,8 +164,8 @@ pub(super) fn restore_branches(
             };
             earlier.name == *name && earlier.old() == Some(current) && (same_file || packed)
         };
-        // An answered edit is restored all the same.
-        let is_elsewhere = || recorded.2 >= closed.max(1) && repo.is_checked_out_elsewhere(name);
+        // An edit may have been answered: it is restored all the same.
+        let is_elsewhere = || branch.head_from.is_some() && repo.is_checked_out_elsewhere(name);
         if current == branch.new
             || !changes[..=i].iter().any(replaced)
             || !is_wanted(repo, recorded, journal, was_cut)?
@@ -276,7 +276,7 @@ pub(super) fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Ve
     // Where the next transaction of each branch began.
     let mut next: HashMap<&str, Oid> = HashMap::new();
     let mut found: Vec<&Recorded> = Vec::new();
-    for recorded @ (_, branch, _) in changes.iter().rev() {
+    for recorded @ (record, branch, _) in changes.iter().rev() {
         let held = &held[branch.name.as_str()];
         let is_in = match branch.from {
             // The user may have renamed the branch.
@@ -287,7 +287,7 @@ pub(super) fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Ve
             BranchOrigin::Rewound(old) => {
                 !held.contains(&old)
                     && held.contains(&branch.new)
-                    && !was_amended(repo, branch, old)
+                    && !was_amended(repo, record, branch, old)
             }
             BranchOrigin::Existing(_) | BranchOrigin::Created(_) => held.contains(&branch.new),
         };

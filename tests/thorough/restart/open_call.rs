@@ -242,6 +242,97 @@ fn an_undo_after_another_one_is_completed_after_a_restart() {
     }
 }
 
+/// Nobody moved the branch: the lines of both undos are lost.
+#[test]
+fn two_undos_are_restored_after_a_power_cut_that_lost_them() {
+    for header in [true, false] {
+        let workspace = TestRepo::with(FILES);
+        workspace.overwrite("a.txt", "two\n");
+        workspace.overwrite("a.txt", "three\n");
+        let git = workspace.git_dir("--git-dir");
+        let names = ["index", "HEAD", BRANCH];
+        let files = names.map(|name| git.join(name)).into_iter();
+        let files: Vec<_> = files.chain([workspace.root.join("a.txt")]).collect();
+        for (i, file) in files.iter().enumerate() {
+            fs::hard_link(file, git.join(format!("kept-{i}"))).unwrap();
+        }
+        let logs = [git.join("logs").join(BRANCH), git.join("logs/HEAD")];
+        let texts = logs.clone().map(|log| fs::read_to_string(log).unwrap());
+        let journal = git.join("edt/main/journal");
+        let (mut head, undo) = (fs::read(&journal).unwrap()[..56].to_vec(), &["undo"]);
+        workspace.edt(undo).landed();
+        if header {
+            head = fs::read(&journal).unwrap()[..56].to_vec();
+        }
+        workspace.edt(undo).landed();
+        for (i, file) in files.iter().enumerate() {
+            fs::rename(git.join(format!("kept-{i}")), file).unwrap();
+        }
+        logs.iter().zip(texts).for_each(|(log, text)| fs::write(log, text).unwrap());
+        fs::remove_dir_all(git.join("refs/edt/main-1/undone")).unwrap();
+        File::options().write(true).open(journal).unwrap().write_all_at(&head, 0).unwrap();
+        let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+        cut.restart_with_header(true);
+        let workspace = cut.workspace;
+        assert_eq!(workspace.edt(&["status"]).exit, 0, "{header}");
+        assert_eq!((workspace.text("a.txt").as_str(), workspace.status().as_str()), ("one\n", ""));
+        assert_eq!(workspace.rev("HEAD"), workspace.rev("main"), "{header}");
+        workspace.is_sound();
+    }
+}
+
+/// Only the header of the journal and the logs were lost.
+#[test]
+fn an_answered_edit_that_the_user_took_out_of_the_branch_stays_in_the_file() {
+    for path in ["a.txt", ".env"] {
+        let workspace = TestRepo::with(FILES);
+        workspace.write(".git/info/exclude", ".env\n");
+        workspace.overwrite("b.txt", "agent\n");
+        workspace.write(path, KEPT);
+        let git = workspace.git_dir("--git-dir");
+        let logs = [git.join("logs").join(BRANCH), git.join("logs/HEAD")];
+        let texts = logs.clone().map(|log| fs::read_to_string(log).unwrap());
+        let journal = git.join("edt/main/journal");
+        let head = fs::read(&journal).unwrap()[..56].to_vec();
+        workspace.edt(&["apply", path, "--mode", "overwrite", "--content", "two\n"]).landed();
+        workspace.git(&["reset", "--quiet", "--soft", "HEAD~1"]);
+        logs.iter().zip(texts).for_each(|(log, text)| fs::write(log, text).unwrap());
+        File::options().write(true).open(journal).unwrap().write_all_at(&head, 0).unwrap();
+        restart_orderly(&workspace);
+        assert_eq!(workspace.edt(&["status"]).exit, 0, "{path}");
+        assert_eq!(workspace.text(path), "two\n", "{path}");
+    }
+}
+
+/// The user staged it before another file was edited.
+#[test]
+fn what_the_user_staged_stays_staged_after_a_killed_edit_of_another_file() {
+    if !has_strace() {
+        return;
+    }
+    for restarts in [false, true] {
+        let is_decided = |n: &u32| {
+            let workspace = TestRepo::with(FILES);
+            workspace.overwrite("a.txt", "agent\n");
+            workspace.overwrite("b.txt", "agent\n");
+            workspace.git(&["reset", "--quiet", "HEAD~2", "--", "a.txt"]);
+            let tip = workspace.rev("HEAD");
+            let edit = ["apply", "b.txt", "--mode", "overwrite", "--content", "two\n"];
+            kill_at_nth(&workspace, "renameat2", *n, &edit);
+            let is_decided = workspace.rev("HEAD") != tip;
+            if is_decided {
+                if restarts {
+                    restart_orderly(&workspace);
+                }
+                assert_eq!(workspace.edt(&["status"]).exit, 0);
+                assert_eq!(workspace.status(), "MM a.txt\n", "{restarts}");
+            }
+            is_decided
+        };
+        assert!((1..9).any(|n| is_decided(&n)), "no kill came after the decision");
+    }
+}
+
 #[test]
 fn an_undo_that_was_killed_before_its_decision_is_rolled_back_although_the_user_amended() {
     if !has_strace() {
