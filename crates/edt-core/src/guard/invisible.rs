@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(refuses(Some("a\n"), "a\nb\rc\n"), Some(true));
         let made = "# DO NOT EDIT: generated from a.in\nb\u{1b}[0m\n";
         assert_eq!(refuses(Some("a\n"), made), Some(false));
-        assert_eq!(refuses(Some("a\n"), &made.replace("\u{1b}", "\u{202e}")), Some(true));
+        assert_eq!(refuses(Some("a\n"), &made.replace('\u{1b}', "\u{202e}")), Some(true));
         for text in ["a\u{202e}\n", "a\u{1b}\u{200b}\n", "a\u{feff}\n", "a\u{e0041}\n"] {
             assert_eq!(refuses(None, text), Some(true), "{text:?}");
         }
