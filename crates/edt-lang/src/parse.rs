@@ -290,6 +290,23 @@ impl Parsed<'_> {
         None
     }
 
+    /// Whether byte `at` is in a module of Rust that only tests have: `#[cfg(test)] mod a { … }`.
+    #[must_use]
+    pub fn is_in_tests(&self, at: usize) -> bool {
+        let mut cursor = self.tree.walk();
+        let is_test = |node: Node<'_>| {
+            let above = std::iter::successors(node.prev_sibling(), Node::prev_sibling);
+            let mut attributes = above.take_while(|node| node.kind() == "attribute_item");
+            attributes.any(|attribute| self.text_of(attribute).starts_with(b"#[cfg(test)]"))
+        };
+        while cursor.goto_first_child_for_byte(at).is_some() {
+            if cursor.node().kind() == "mod_item" && is_test(cursor.node()) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Whether byte `at` is directly in a block of statements: the innermost list of anything around
     /// it is one of statements.
     #[must_use]

@@ -174,7 +174,13 @@ pub fn language_of(path: &RepoPath, text: &[u8]) -> Option<&'static Language> {
 }
 
 /// Shells with a syntax of their own, whose scripts also end in `.sh`.
-const OTHER_SHELLS: &[&str] = &["zsh", "fish", "csh", "tcsh", "ksh", "mksh", "rc", "elvish", "nu"];
+const OTHER_SHELLS: &[&str] = &["zsh", "fish", "csh", "tcsh", "rc", "elvish", "nu"];
+
+/// Whether the `#!` line of a text names a Korn shell, whose syntax is nearly that of Bash.
+#[must_use]
+pub fn is_korn(text: &[u8]) -> bool {
+    interpreter(text).is_some_and(|name| holds(&["ksh", "mksh"], name))
+}
 
 /// The extension in lower case, without the dot.
 fn extension(name: &[u8]) -> Vec<u8> {

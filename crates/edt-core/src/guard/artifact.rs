@@ -234,8 +234,14 @@ fn in_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize, macros: bo
 fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftover, usize)> {
     let ends = |line: &[u8]| memchr::memmem::find_iter(line, b"\\n").collect::<Vec<_>>();
     let faults = OnceCell::new();
-    // A string that a directive is in is not one for the grammar.
+    // A string that a directive is in is not one for the grammar, nor is a character, `'\n'`, in the
+    // body of a macro. A string that goes on in the line below ends with `\n\`.
     let quoted = |line: &[u8], at: usize| {
+        if line[..at].ends_with(b"'") && line[at + 2..].starts_with(b"'")
+            || line[at + 2..].trim_ascii_end() == b"\\"
+        {
+            return true;
+        }
         let quotes = memchr::memchr_iter(b'"', &line[..at]);
         let open = quotes.filter(|quote| !line[..*quote].ends_with(b"\\")).count() % 2 == 1;
         open && line[at..].contains(&b'"')
@@ -333,6 +339,19 @@ mod tests {
         assert_eq!(found_in("a.c", &text("\""), &text(" e\"")), None);
         let lost = "int a;\\nint b;\n";
         assert_eq!(found_in("a.c", "int a;\n", lost), Some(Leftover::LineEnds));
+    }
+
+    #[test]
+    fn a_character_in_a_macro_may_be_a_line_end() {
+        let body = |text: &str| {
+            format!(
+                "/*\n * A. */\n#define B(c) \\\n    (A(c,'\\r',0) /* D */ \\\n{text})\nvoid f() {{\n"
+            )
+        };
+        let after = body("     || A(c,'\\n',0) /* E */ \\\n");
+        assert_eq!(found_in("a.c", &body(""), &after), None);
+        let after = "void f() {\n  g(\na b\\n\\\n\");\n";
+        assert_eq!(found_in("a.c", "void f() {\n", after), None);
     }
 
     #[test]

@@ -225,8 +225,15 @@ fn placeholder(line: &[u8], language: Option<&Language>) -> Option<Placeholder> 
         return (lower.contains("...") && lower.chars().all(|c| ".… ".contains(c)))
             .then_some(Placeholder::Dots);
     }
-    // `[arguments...]` explains how a program is called, and `^---` points at the line above.
-    let usage = lower.ends_with("...]") && lower.contains(" [");
+    // `[arguments...]` explains how a program or a function, `f(a [, ...])`, is called, as does
+    // `[argument]...`. `^---` points at the line above.
+    let closed = lower.trim_end_matches([')', '\'', '"', '`', ';']);
+    let repeated = closed.strip_suffix("]...").and_then(|rest| Some(rest.rsplit_once(" [")?.1));
+    let usage = closed.ends_with("...]") && lower.contains(" [")
+        || repeated.is_some_and(|name| {
+            let names = [&CODE_NOUNS[..], &REMAINDER, &UNCHANGED].concat();
+            name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c)) && !names.contains(&name)
+        });
     if usage || lower.starts_with('^') {
         return None;
     }
@@ -490,7 +497,14 @@ mod tests {
         assert!(!found("a.py", code, "t = \"\"\"\n{% if a %}\n    ...\n\"\"\"\n"));
         let code = "package a\n// x [command]\nvar a = 1\n";
         assert!(found("a.go", code, "package a\n// existing code...\n"));
-        for line in ["// greet [options] [arguments...]", "//     ^--- same as above"] {
+        assert!(found("a.go", code, "package a\n// existing code [unchanged]...\n"));
+        for line in [
+            "// greet [options] [arguments...]",
+            "// touch([options,] file [, file ...])",
+            "// cat(file [, file ...]')",
+            "// set_options [ARG]...",
+            "//     ^--- same as above",
+        ] {
             assert!(!found("a.go", code, &format!("package a\n{line}\n")), "{line}");
         }
     }

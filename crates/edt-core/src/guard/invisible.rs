@@ -104,6 +104,12 @@ pub fn detect(subject: &Subject<'_>) -> Option<Invisible> {
         return None;
     }
     let (known, old_lines) = (OnceCell::new(), OnceCell::new());
+    // Where lines end with CR and LF, a lone CR is what is left of a line end.
+    let returns = OnceCell::new();
+    let has_returns = |text| memchr::memmem::find(text, b"\r\n").is_some();
+    let returns = || *returns.get_or_init(|| has_returns(subject.after.unwrap_or_default()));
+    let generated = OnceCell::new();
+    let generated = || *generated.get_or_init(|| subject.is_generated());
     let mut found: Option<Invisible> = None;
     for (row, line) in subject.fresh_lines() {
         let Ok(text) = std::str::from_utf8(line) else { continue };
@@ -118,7 +124,10 @@ pub fn detect(subject: &Subject<'_>) -> Option<Invisible> {
             .filter(|&(at, c)| writing.is_unexpected(at, c))
             .filter(|(_, c)| !known.get_or_init(|| invisible_in(subject.old_text())).contains(c))
             .map(|(at, c)| {
-                let plain = is_made(at, c) || is_entire_string(text, at, c);
+                let plain = is_made(at, c)
+                    || is_entire_string(text, at, c)
+                    || c == '\r' && returns()
+                    || c.is_control() && generated();
                 (c, !plain && !is_in_pattern(text, at, c) && !is_in_anchor(text, at, c))
             })
             .peekable();
@@ -291,6 +300,12 @@ mod tests {
             assert_eq!(refuses(None, text), Some(false), "{text:?}");
             assert_eq!(refuses(Some("a\n"), text), Some(true), "{text:?}");
         }
+        // A lone CR is one of many, or hides what is before it.
+        assert_eq!(refuses(Some("a\n"), "a\r\nb\rc\r\n"), Some(false));
+        assert_eq!(refuses(Some("a\n"), "a\nb\rc\n"), Some(true));
+        let made = "# DO NOT EDIT: generated from a.in\nb\u{1b}[0m\n";
+        assert_eq!(refuses(Some("a\n"), made), Some(false));
+        assert_eq!(refuses(Some("a\n"), &made.replace('\u{1b}', "\u{202e}")), Some(true));
         for text in ["a\u{202e}\n", "a\u{1b}\u{200b}\n", "a\u{feff}\n", "a\u{e0041}\n"] {
             assert_eq!(refuses(None, text), Some(true), "{text:?}");
         }

@@ -63,12 +63,20 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<(usize, &'a [u8])> {
         Mark::Middle | Mark::Hunk => {
             sides
                 || subject.language().is_some() && !subject.is_prose(row)
+                || mark == Mark::Middle && is_lone_middle(subject, row)
                 || mark == Mark::Hunk && is_lone_hunk(subject, row)
         }
     };
     let found =
         candidates.into_iter().find(|(row, _, mark)| !known.contains(mark) && counts(*row, *mark));
     found.map(|(row, line, _)| (row, line))
+}
+
+/// Whether `=======` is directly below a directive of a template, `{% endif %}`: it underlines nothing.
+fn is_lone_middle(subject: &Subject<'_>, row: usize) -> bool {
+    let above = row.checked_sub(1).and_then(|row| subject.lines().texts().1.get(row));
+    subject.language().is_some_and(|language| language.name == "html")
+        && above.is_some_and(|line| line.trim_ascii().ends_with(b"}"))
 }
 
 /// Whether a hunk header of a page has no line of a patch below: the page does not show a patch.
@@ -188,6 +196,14 @@ mod tests {
         assert_eq!(first_marker("a.html", &page(""), &page("@@ -1,2 +1,2 @@\n")), Some(2));
         let shown = page("@@ -1,2 +1,2 @@\n-b\n+c\n");
         assert_eq!(first_marker("a.html", &page(""), &shown), None);
+    }
+
+    #[test]
+    fn the_middle_of_a_conflict_in_a_template_underlines_nothing() {
+        let page = |text: &str| format!("<p>a</p>\nTitle 1\n{text}<p>b</p>\n");
+        let found = |text: &str| first_marker("a.html", &page(""), &page(text));
+        assert_eq!(found("{% endif %}\n=======\n"), Some(3));
+        assert_eq!(found("=======\n"), None);
     }
 
     #[test]

@@ -46,8 +46,16 @@ pub(super) fn first(
     tree: Option<&Parsed<'_>>,
 ) -> Option<(Range<usize>, Range<usize>)> {
     // Tests repeat code on purpose.
-    let test = subject.path.text().to_ascii_lowercase().contains("test");
+    let test = is_test(&subject.path.text());
     added.iter().find_map(|range| Window::around(subject, range).first(subject, tree, test))
+}
+
+/// Whether a path is one of tests or of what they work on.
+pub(super) fn is_test(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let mut words = path.split(|c: char| !c.is_ascii_alphanumeric());
+    path.contains("test")
+        || words.any(|word| matches!(word, "spec" | "specs" | "fixture" | "fixtures" | "bats"))
 }
 
 /// The lines around an added range, without blank ones.
@@ -132,14 +140,17 @@ impl<'s> Window<'s> {
                 equal = if self.ids[at] == self.ids[at - length] { equal + 1 } else { 0 };
                 if equal >= length {
                     let pair = Pair { first: at + 1 - 2 * length, second: at + 1 - length, length };
-                    if !self.is_new(pair) || !self.is_heavy_enough(pair, tree.is_some(), test) {
+                    let is_heavy = |test| self.is_heavy_enough(pair, tree.is_some(), test);
+                    if !self.is_new(pair) || !is_heavy(test) {
                         continue;
                     }
                     checked += 1;
                     if checked > MAX_CHECKED || subject.is_over() {
                         return None;
                     }
-                    if !self.is_suspicious(pair, subject, tree, test) {
+                    let start = subject.start_of(self.rows[pair.second]);
+                    let test = test || tree.is_some_and(|tree| tree.is_in_tests(start));
+                    if !is_heavy(test) || !self.is_suspicious(pair, subject, tree, test) {
                         continue;
                     }
                     if !self.is_expected(pair, subject) {
@@ -201,7 +212,8 @@ impl<'s> Window<'s> {
             return false;
         }
         let starts = |at: usize| tree.starts_in_container(subject.start_of(self.rows[at]));
-        let page = subject.language().is_some_and(|language| language.name == "html");
+        let is = |name: &str| subject.language().is_some_and(|language| language.name == name);
+        let (page, shell) = (is("html"), is("bash"));
         let mut run = second..second + length;
         if page && run.any(|at| is_single(self.lines[self.rows[at]])) {
             return line.trim_ascii_start().starts_with(b"<!--")
@@ -210,19 +222,21 @@ impl<'s> Window<'s> {
         if length == 1 {
             // An example in a comment may repeat a line, and a recipe a command.
             let at = subject.start_of(self.rows[second]);
-            let recipe = subject.language().is_some_and(|language| language.name == "make")
-                && line.starts_with(b"\t");
+            let recipe = is("make") && line.starts_with(b"\t");
             if recipe || tree.is_prose(at) && !tree.is_text(at) {
                 return false;
             }
-            let shell = subject.language().is_some_and(|language| language.name == "bash");
             let idle =
                 is_idempotent(line) && !(test && sets_a_member(line)) && !(shell && advances(line));
             let call = weight >= MIN_WEIGHT.call && !test && is_unlikely_to_repeat(line);
             return (idle || call) && starts(first) && starts(second);
         }
-        if test && self.calls_and_asserts(pair) || self.is_round(pair) || self.is_step(pair) {
+        if test && self.calls_and_asserts(pair, shell) || self.is_round(pair) || self.is_step(pair)
+        {
             return false;
+        }
+        if page && self.is_style(pair) && tree.is_text(subject.start_of(self.rows[second])) {
+            return weight >= MIN_WEIGHT.elsewhere;
         }
         if subject.language().is_some_and(|language| language.markup && !language.exact) {
             let (min_weight, min_lines) = MIN_WEIGHT.markup;
@@ -254,13 +268,25 @@ impl<'s> Window<'s> {
     }
 
     /// Whether a run of a test only calls and asserts: a test may repeat both to check a state.
-    /// The orders of TypeScript in comments do not count.
-    fn calls_and_asserts(&self, pair: Pair) -> bool {
+    /// The orders of TypeScript in comments do not count. Each plain line of a shell is a call.
+    fn calls_and_asserts(&self, pair: Pair, shell: bool) -> bool {
         let run = pair.second..pair.second + pair.length;
         let is_order = |line: &&[u8]| line.trim_ascii_start().starts_with(b"// @ts-");
         let lines =
             || run.clone().map(|at| self.lines[self.rows[at]]).filter(|line| !is_order(line));
-        lines().all(is_call) && lines().any(|line| !is_unlikely_to_repeat(line))
+        if lines().all(is_call) {
+            return lines().any(|line| !is_unlikely_to_repeat(line));
+        }
+        shell && lines().all(is_command) && lines().any(asserts)
+    }
+
+    /// Whether the run has rules of a style sheet: one begins in it, and one ends in it.
+    fn is_style(&self, pair: Pair) -> bool {
+        let run = pair.second..pair.second + pair.length;
+        let has = |sign: &[u8]| {
+            run.clone().any(|at| self.lines[self.rows[at]].trim_ascii_end().ends_with(sign))
+        };
+        has(b"{") && has(b"}")
     }
 
     /// Whether the run is a step by a macro without arguments, `ADVANCE;`, and one statement more, and
@@ -397,6 +423,27 @@ fn is_call(line: &[u8]) -> bool {
     let path = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:>!*&-@$?\"'".contains(byte);
     let end = line.iter().position(|byte| !path(byte)).unwrap_or(line.len());
     end == line.len() || matches!(line[end], b'(' | b'[' | b';' | b',' | b'{' | b'}')
+}
+
+/// Whether a line of a shell is one command: it begins with a word that neither assigns nor begins or
+/// ends a compound command.
+fn is_command(line: &[u8]) -> bool {
+    const COMPOUND: [&[u8]; 12] = [
+        b"case", b"do", b"done", b"elif", b"else", b"esac", b"fi", b"for", b"if", b"then",
+        b"until", b"while",
+    ];
+    let word = line.trim_ascii().split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    let named = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.:".contains(byte);
+    !word.is_empty() && word.iter().all(named) && !COMPOUND.contains(&word)
+}
+
+/// Whether a command of a shell is named after what it asserts: `assertEquals`, `should_exist`.
+fn asserts(line: &[u8]) -> bool {
+    let name = line.trim_ascii().split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    [&b"assert"[..], b"expect", b"should", b"verify", b"equal"]
+        .iter()
+        .any(|word| memchr::memmem::find(&name, word).is_some())
 }
 
 /// Whether a command of a shell has another effect each time: it moves, reads, waits, or prints

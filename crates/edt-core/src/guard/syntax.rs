@@ -154,8 +154,17 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
         Some(old) => without_idioms(subject, language, subject.old_text(), subject.faults(old)?)?,
         None => Vec::new(),
     };
+    let alone = |tree: &Parsed<'_>| brackets::unmatched(&tree.brackets()).len();
+    let data = matches!(language.name, "yaml" | "json");
     if faults.len() <= before.len() {
-        return Ok(None);
+        // The parser finds one error where there are two. Brackets that were in pairs show the second.
+        return Ok(match old {
+            Some(old) if language.exact && !data && alone(old) == 0 => {
+                unmatched_bracket(after, &new.brackets(), &subject.touched())
+                    .map(SyntaxBreak::unmatched)
+            }
+            _ => None,
+        });
     }
     // A fault of which the old text has several of the same shape is an idiom that the grammar does
     // not know.
@@ -171,7 +180,6 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     if fresh.is_empty() {
         return Ok(None);
     }
-    let alone = |tree: &Parsed<'_>| brackets::unmatched(&tree.brackets()).len();
     // An error that was there before may be found at another place, far from the change.
     let touched = subject.touched();
     if language.name == "json"
@@ -183,7 +191,6 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     }
     // A file without errors is checked. A template was never valid YAML or JSON by itself, and is
     // not.
-    let data = matches!(language.name, "yaml" | "json");
     if (!data || old.is_none() || !before.is_empty()) && is_template(subject, after) {
         return Err(Unparsed::Template);
     }
@@ -207,10 +214,10 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
         // No grammar here knows the types of Flow. Brackets and quotes are in pairs.
         let known = old.is_some() && before.is_empty();
         let flow = language.name == "javascript" && !known && is_flow(after);
-        if flow
-            && alone(new) == 0
-            && fresh.iter().all(|fault| has_pairs(&after[fault.bytes.clone()]))
-        {
+        let paired =
+            || alone(new) == 0 && fresh.iter().all(|fault| has_pairs(&after[fault.bytes.clone()]));
+        // Of a Korn shell, the grammar knows what it shares with Bash.
+        if flow && paired() || !known && edt_lang::table::is_korn(after) {
             found.certain = false;
         }
     }
@@ -441,6 +448,8 @@ mod tests {
     fn idioms_that_a_grammar_does_not_know_are_no_errors() {
         for (path, before, after) in [
             ("a.sh", "a\n", "a\ncoproc B { cat; }\ncoproc cat c\n"),
+            ("a.html", "<p>a</p>\n", "<pre>\na 0 < b\n</pre>\n"),
+            ("a.sh", "a\n", "a\nunsetenv() {\n  unset a\n}\nunsetenv b\n"),
             ("a.html", "<p>a</p>\n", "<?xml version=\"1.0\"?>\n<p>a</p>\n"),
             ("a.html", "<p>a</p>\n", "<p><![CDATA[ a < b && <c ]]></p>\n"),
             ("a.js", "a()\n", "import defer * as a from 'b';\n"),
@@ -452,6 +461,29 @@ mod tests {
             assert!(!refused(path, before, after).0, "{after}");
         }
         assert!(refused("a.sh", "a\n", "coproc B { cat; }\nif b; then\n").0);
+    }
+
+    #[test]
+    fn a_second_error_shows_in_the_brackets() {
+        let before = "a(\n b(\n  c('d').e(f);\n );\n);\ng();\n";
+        let refused = |from: &str, to: &str| refused("a.js", before, &before.replace(from, to)).0;
+        assert!(!refused("c('d')", "c('h')"));
+        assert!(refused("c('d')", "c('h'"));
+        assert!(refused("e(f)", "e(f))"));
+    }
+
+    #[test]
+    fn a_korn_shell_is_judged_by_what_it_shares_with_bash() {
+        let text = |body: &str| format!("#!/bin/ksh\n{body}");
+        let before = text("f() {\n\ta $b\n}\n");
+        let own = text("enum A=(b c)\n");
+        for path in ["a.sh", "a"] {
+            for damage in ["f( {\n\ta $b\n}\n", "f() {\n\ta \"$b\n}\n", "f() {\n\ta $b &lt;c\n"] {
+                assert!(refused(path, &before, &text(damage)).0, "{damage}");
+            }
+            assert!(!refused(path, &own, &format!("{own}enum D=(e f)\n")).0);
+        }
+        assert!(!refused("a.sh", "#!/bin/zsh\na\n", "#!/bin/zsh\n(\n").0);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use super::blank_out;
 
-/// Blanks what browsers take for a comment: the declaration `<?xml …?>`, and `<![CDATA[ … ]]>`.
+/// Blanks what browsers take for a comment, the declaration `<?xml …?>` and `<![CDATA[ … ]]>`, and what
+/// they take for text: a `<` before white space, a digit or `=`.
 pub(crate) fn declarations(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
     for (open, close) in [(&b"<?xml"[..], &b"?>"[..]), (b"<![CDATA[", b"]]>")] {
@@ -18,6 +19,14 @@ pub(crate) fn declarations(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Ve
             if memchr::memmem::find(inside, open).is_none() {
                 blank_out(&mut out[at..from]);
             }
+        }
+    }
+    for at in memchr::memchr_iter(b'<', text) {
+        let next = text.get(at + 1);
+        let is_text = next
+            .is_some_and(|byte| byte.is_ascii_whitespace() || matches!(byte, b'0'..=b'9' | b'='));
+        if is_text && !text[..at].ends_with(b"<") {
+            out[at] = b' ';
         }
     }
     Some(out)
@@ -37,8 +46,14 @@ mod tests {
             " ".repeat(15),
             " ".repeat(4)
         );
-        assert_eq!(rewritten(declarations, text), blank);
+        assert_eq!(rewritten(declarations, text), blank.replace("a < b", "a   b"));
         let lost = "<![CDATA[ a <p <b <![CDATA[ c ]]>";
         assert_eq!(rewritten(declarations, lost), lost);
+    }
+
+    #[test]
+    fn a_sign_before_a_blank_is_text() {
+        let text = "<p>0 < a <= b <2 c</p> << d <e> <";
+        assert_eq!(rewritten(declarations, text), "<p>0   a  = b  2 c</p> << d <e> <");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{LONGEST, blank_out, blanks, closing, word_length};
+use super::{LONGEST, blanks, closing, is_word, word_length};
 
 /// Words that are not the name of a command.
 const KEYWORDS: [&[u8]; 14] = [
@@ -15,10 +15,12 @@ const KEYWORDS: [&[u8]; 14] = [
 /// * `for NAME do` by `for NAME;do`.
 /// * the sign `<<<`, behind whose word further arguments may follow, by blanks.
 /// * escaped parentheses of `test`, and the `!` before a group, by blanks.
-/// * `\>`, `">"` and their like between operands of `test` by another comparison.
 /// * the backticks of an assignment whose command begins below or behind blanks, by blanks.
 /// * a single quote, or an escaped one in two others, between an expansion and the end of its string,
 ///   `"${a}'"`, by a word.
+/// * tests on one line, `[ … ]` and `[[ … ]]`, by words: many of them in nested conditions exceed what
+///   the parser follows, too.
+/// * the name of a function that is also a builtin's, `unset()`, by another one.
 /// * `coproc`, with the name of the coprocess, by blanks.
 /// * the bars of pipelines by blanks: many of them in nested conditions exceed what the parser
 ///   follows.
@@ -69,12 +71,6 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
             out[at..at + 2].fill(b' ');
         }
     }
-    for sign in [&b" \\> "[..], b" \\< ", b" \">\" ", b" \"<\" ", b" '>' ", b" '<' "] {
-        for at in memchr::memmem::find_iter(text, sign) {
-            blank_out(&mut out[at + 1..at + sign.len()]);
-            out[at + 1..at + 3].copy_from_slice(b"!=");
-        }
-    }
     for at in memchr::memmem::find_iter(text, b"! {") {
         let alone = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
         if alone(text[..at].last()) && alone(text.get(at + 3)) {
@@ -107,7 +103,15 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
             out[start + blank] = b';';
         }
         for bar in bars(text, start..start + line.len()) {
-            out[bar] = b' ';
+            if out[bar] == b'|' {
+                out[bar] = b' ';
+            }
+        }
+        if let Some(name) = builtin_defined(line) {
+            out[start + name.start..start + name.end].fill(b'A');
+        }
+        for test in tests(line) {
+            out[start + test.start..start + test.end].fill(b'A');
         }
         start += line.len();
     }
@@ -185,6 +189,65 @@ fn before_do(line: &[u8]) -> Option<usize> {
     (blank > 0 && name > 0 && last > 0 && whole).then_some(at)
 }
 
+/// The name of the function that a line defines, if the grammar takes it for the builtin.
+fn builtin_defined(line: &[u8]) -> Option<Range<usize>> {
+    let blank = blanks(line);
+    let name = word_length(&line[blank..]);
+    let is_builtin = matches!(&line[blank..blank + name], b"unset" | b"unsetenv");
+    let rest = &line[blank + name..];
+    (is_builtin && rest[blanks(rest)..].starts_with(b"()")).then_some(blank..blank + name)
+}
+
+/// The tests `[ … ]` and `[[ … ]]` where a line may have a command, if quotes and parentheses in them
+/// are in pairs and nothing in them ends a command.
+fn tests(line: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(open) = memchr::memchr(b'[', &line[from..]).map(|at| from + at) {
+        from = open + 1;
+        let double = line[from..].starts_with(b"[");
+        let (inside, close) = if double { (open + 2, &b" ]]"[..]) } else { (open + 1, &b" ]"[..]) };
+        if !is_command_place(&line[..open]) || line.get(inside) != Some(&b' ') {
+            continue;
+        }
+        let ends = memchr::memmem::find_iter(&line[inside..], close).map(|at| inside + at);
+        let last = |end: &usize| {
+            let next = line.get(end + close.len());
+            next.is_none_or(|byte| byte.is_ascii_whitespace() || b";&|)".contains(byte))
+        };
+        let Some(end) = { ends }.find(last) else { continue };
+        if is_plain_test(&line[inside..end]) {
+            from = end + close.len();
+            found.push(open..from);
+        }
+    }
+    found
+}
+
+/// Whether a command may follow the text before it.
+fn is_command_place(before: &[u8]) -> bool {
+    let before = before.trim_ascii_end();
+    let word = before.iter().rev().take_while(|byte| is_word(**byte)).count();
+    let word = &before[before.len() - word..];
+    match word {
+        b"" => before.last().is_none_or(|byte| b";&|({!".contains(byte)),
+        _ => matches!(word, b"if" | b"elif" | b"while" | b"until" | b"then" | b"do" | b"else"),
+    }
+}
+
+/// Whether quotes and parentheses are in pairs, and nothing ends a command.
+fn is_plain_test(content: &[u8]) -> bool {
+    let count = |byte| memchr::memchr_iter(byte, content).count();
+    let even = |byte| count(byte).is_multiple_of(2);
+    let single = |byte: u8| {
+        content.split(|other| *other != byte).any(|run| !run.is_empty() && run.len() != 2)
+    };
+    b"\"'`".iter().all(|quote| even(*quote))
+        && count(b'(') == count(b')')
+        && !content.contains(&b';')
+        && !single(b'&')
+}
+
 /// The bars between two commands of the line at `row`: blanks are around each, a command is before
 /// it, and a word follows. In a line with more closing parentheses than opening ones, a bar may be
 /// one of a pattern of `case`.
@@ -252,13 +315,13 @@ mod tests {
 
     #[test]
     fn escaped_parentheses_become_blank() {
-        assert_eq!(rewritten(expansions, "[ a -a \\( b \\) ]\n"), "[ a -a    b    ]\n");
+        assert_eq!(rewritten(expansions, "[ a -a \\( b \\) \\\n ]\n"), "[ a -a    b    \\\n ]\n");
     }
 
     #[test]
     fn comparisons_and_the_sign_of_a_group_are_rewritten() {
         let text = "! { a; } && [ b \\> c ] || [ d \">\" e ] || [ f '<' g ]\n";
-        let plain = "  { a; } && [ b != c ] || [ d !=  e ] || [ f !=  g ]\n";
+        let plain = "  { a; } && AAAAAAAAAA || AAAAAAAAAAA || AAAAAAAAAAA\n";
         assert_eq!(rewritten(expansions, text), plain);
         for other in ["a! { b; }\n", "!{ a; }\n", "! {a; }\n", "echo \\>a \">\"\n"] {
             assert_eq!(rewritten(expansions, other), other);
@@ -279,6 +342,24 @@ mod tests {
         assert_eq!(rewritten(expansions, "a \"'${b}'\""), "a \"'${A}A\"");
         assert_eq!(rewritten(expansions, "a ${b}'\\'' \""), "a ${A}'\\'' \"");
         assert_eq!(rewritten(expansions, "a ${b}'\"c\"'"), "a ${A}'\"c\"'");
+    }
+
+    #[test]
+    fn a_test_becomes_a_word() {
+        let text = "if [ $(a < b) -eq 0 ] && [[ $c =~ ^(d|e)$ ]]; then [ f ] || g; fi\n";
+        let words = format!("if {} && {}; then AAAAA || g; fi\n", "A".repeat(18), "A".repeat(19));
+        assert_eq!(rewritten(expansions, text), words);
+        for other in
+            ["a [ b ]\n", "[ a; ]\n", "[ a &lt b ]\n", "[[ (a ]]\n", "[ 'a ]\n", "[ a\n]\n"]
+        {
+            assert_eq!(rewritten(expansions, other), other);
+        }
+    }
+
+    #[test]
+    fn a_builtin_may_be_defined() {
+        assert_eq!(rewritten(expansions, "unset() {\n  unset a\n}\n"), "AAAAA() {\n  unset a\n}\n");
+        assert_eq!(rewritten(expansions, "  unsetenv () {\n"), "  AAAAAAAA () {\n");
     }
 
     #[test]

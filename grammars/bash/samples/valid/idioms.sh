@@ -27,3 +27,32 @@ listening() {
   fi
 }
 old=${answer#*{\"name\":\""$domain"\",\"type\":\"TXT\"}
+jobs=$(( ($(nproc | tail -n 1 | cut -d: -f2) + 1) * 2 ))
+
+find_entry() (
+  describe() {
+    return $?
+  }
+  # -- code --
+  if [ $# -lt 3 ] && [[ ${1:1} =~ $digits || ${2:1} =~ $digits || ${1} =~ $digits || ${2} =~ $digits ]] && ! echo $1 | grep -q '[0-9]' || ! echo $2 | grep -q '[0-9]'
+  then
+    if echo ${1^^} | grep -q '[B-Z]'
+    then
+      key=${2^^}
+    fi
+    if [[ ${lang^^} == ':LIST' ]]
+    then
+      print_all "A.*B"
+    else
+      if [[ ${lang^^} == 'MAPLE' ]] && grep -q 'MAPLE' $page
+      then
+        pattern='MAPLE.*REFS'
+      fi
+      [ $(wc -c < $dir/part) -eq 0 ] && awk -v want="${lang}" -F'[()]' '/^\(/{f=(want==$2)} f' ${dir}/all > ${dir}/part
+      if [ $(wc -c < $dir/part) -ne 0 ]
+      then
+        printf "${lang^^} is unavailable\n"
+      fi
+    fi
+  fi
+)
