@@ -146,9 +146,9 @@ impl Journal {
     pub fn append(&mut self, record: &Record) -> Result<u64> {
         let payload = postcard::to_stdvec(record).map_err(|error| internal(&error.to_string()))?;
         let needed = (RECORD_HEAD + payload.len()) as u64;
-        // Until its rollback ends, a transaction needs its record.
-        let may_restart = self.tail > PAGE && !matches!(record, Record::RolledBack(_));
-        if self.tail + needed > self.size && may_restart {
+        // A rollback needs the record of its transaction.
+        let is_full = self.tail + needed > self.size && self.tail > PAGE;
+        if is_full && !matches!(record, Record::RolledBack(_)) {
             self.checkpoint_before(Some(record))?;
         }
         let mut bytes = Vec::with_capacity(RECORD_HEAD + payload.len());
@@ -347,8 +347,7 @@ impl Journal {
         sweep::sweep(own, records, current)
     }
 
-    /// Removes what is behind the last record: a damaged one, which no call can recover, or one that
-    /// is not true any more.
+    /// Removes what is behind the last record: it is damaged, or not true any more.
     pub(super) fn remove_next(&mut self) {
         let _ = self.file.write_all_at(&[0; RECORD_HEAD], self.tail);
     }

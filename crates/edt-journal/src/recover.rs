@@ -114,7 +114,7 @@ fn recover_one(
         (Some(current), BranchOrigin::Rewound(old)) => {
             !repo.is_ancestor(old, current)?
                 && repo.is_ancestor(branch.new, current)?
-                && !was_amended(repo, record, &branch, old)
+                && !was_amended(repo, &branch, old)
         }
         (Some(current), _) => repo.is_ancestor(branch.new, current)?,
     };

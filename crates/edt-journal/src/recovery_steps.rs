@@ -152,16 +152,11 @@ pub(super) fn was_in_head(
     Ok(since.is_complete.then_some(false))
 }
 
-/// Whether the user moved the branch away from `old`, which an undo was to take back. The log may
-/// have lost the lines of undos: an earlier move, or one of edt, does not count.
-pub(super) fn was_amended(
-    repo: &Repo,
-    record: &ChangeRecord,
-    branch: &BranchUpdate,
-    old: Oid,
-) -> bool {
-    repo.moved_on_from(&branch.name, old)
-        .is_some_and(|line| line.to != branch.new && !line.by_edt && line.time >= record.time)
+/// Whether the user moved the branch away from `old`, which an undo was to remove. The log may have
+/// lost the lines of undos: a move of edt does not count.
+pub(super) fn was_amended(repo: &Repo, branch: &BranchUpdate, old: Oid) -> bool {
+    let moved = repo.moved_on_from(&branch.name, old);
+    moved.is_some_and(|line| line.to != branch.new && !line.by_edt)
 }
 
 /// Whether HEAD has the commit that the transaction made.

@@ -276,7 +276,7 @@ pub(super) fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Ve
     // Where the next transaction of each branch began.
     let mut next: HashMap<&str, Oid> = HashMap::new();
     let mut found: Vec<&Recorded> = Vec::new();
-    for recorded @ (record, branch, _) in changes.iter().rev() {
+    for recorded @ (_, branch, _) in changes.iter().rev() {
         let held = &held[branch.name.as_str()];
         let is_in = match branch.from {
             // The user may have renamed the branch.
@@ -287,7 +287,7 @@ pub(super) fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Ve
             BranchOrigin::Rewound(old) => {
                 !held.contains(&old)
                     && held.contains(&branch.new)
-                    && !was_amended(repo, record, branch, old)
+                    && !was_amended(repo, branch, old)
             }
             BranchOrigin::Existing(_) | BranchOrigin::Created(_) => held.contains(&branch.new),
         };
