@@ -4,8 +4,7 @@
 //! Page 0 has the header: the epoch, the offset of the next record, and the boot in which the
 //! header was written. The header is a hint that is never synced on its own. Within one boot the
 //! page cache makes it exact. After a restart of the machine it is not trusted, and every record of
-//! the epoch counts. A record is `magic, length, crc32, epoch, number, payload`. A torn record
-//! belongs to a call that was never answered.
+//! the epoch counts, but a torn one. A record is `magic, length, crc32, epoch, number, payload`.
 
 use std::path::{Path, PathBuf};
 
@@ -147,8 +146,8 @@ impl Journal {
         let payload = postcard::to_stdvec(record).map_err(|error| internal(&error.to_string()))?;
         let needed = (RECORD_HEAD + payload.len()) as u64;
         // A rollback needs the record of its transaction.
-        let is_full = self.tail + needed > self.size && self.tail > PAGE;
-        if is_full && !matches!(record, Record::RolledBack(_)) {
+        let may_restart = self.tail > PAGE && !matches!(record, Record::RolledBack(_));
+        if may_restart && self.tail + needed > self.size {
             self.checkpoint_before(Some(record))?;
         }
         let mut bytes = Vec::with_capacity(RECORD_HEAD + payload.len());
@@ -347,7 +346,7 @@ impl Journal {
         sweep::sweep(own, records, current)
     }
 
-    /// Removes what is behind the last record: it is damaged, or not true any more.
+    /// Removes a damaged or outdated record behind the last one.
     pub(super) fn remove_next(&mut self) {
         let _ = self.file.write_all_at(&[0; RECORD_HEAD], self.tail);
     }
