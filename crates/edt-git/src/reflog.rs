@@ -250,14 +250,12 @@ impl Repo {
         LoggedMove::parse(complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?)
     }
 
-    /// Whether the log of `name` has a move with the values `from` and `to` at the time `since`, in
-    /// seconds since 1970, or later; `None` if it has no move at all.
-    #[must_use]
-    pub fn has_logged(&self, name: &str, (from, to): (Oid, Oid), since: i64) -> Option<bool> {
+    /// Whether the log of `name` has such a move; `None` if it has no move at all.
+    pub fn has_logged(&self, name: &str, is_it: impl Fn(&LoggedMove) -> bool) -> Option<bool> {
         let text = self.log_text(name)?;
         let mut moves = text.split(|b| *b == b'\n').filter_map(LoggedMove::parse).peekable();
         moves.peek()?;
-        Some(moves.any(|line| (line.from, line.to) == (from, to) && line.time >= since))
+        Some(moves.any(|line| is_it(&line)))
     }
 
     /// How the ref moved after it last came to the value `from`, as its log has it.

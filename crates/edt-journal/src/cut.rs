@@ -111,5 +111,5 @@ fn is_line_lost(repo: &Repo, changes: &[Recorded]) -> bool {
     let logs_both = branch.head == InHead::Yes && record.head_to.is_none() && made.0 != made.1;
     logs_both
         && repo.last_move("HEAD").is_some_and(|last| (last.from, last.to) == made)
-        && repo.has_logged(&branch.name, made, i64::MIN) == Some(false)
+        && repo.has_logged(&branch.name, |line| (line.from, line.to) == made) == Some(false)
 }

@@ -1,16 +1,17 @@
 //! After a restart of the machine: whether the last transaction, which was not answered, is given up
 //! because the user went on without it.
 
-use super::files::{StagedState, StagingArea, TargetState};
-use super::index;
+use super::files::{StagingArea, TargetState};
 use super::log::Journal;
+use super::open_mark;
 use super::path_history::PathHistory;
 use super::pointers::BranchUpdate;
 use super::record::{ChangeRecord, FileRecord};
-use super::recovery_steps::{follows_head, is_in_head, was_in_head};
+use super::recovery_steps::{follows_head, is_in_head, was_in_head, was_left};
 use super::restart::Recorded;
 use super::restart_refs::{drop_created, has_session, in_branches, landed};
 use edt_git::Repo;
+use edt_git::reflog::LoggedMove;
 use edt_io::permanent_as_none;
 use edt_types::Result;
 
@@ -66,14 +67,9 @@ fn was_put_back(
     })
 }
 
-/// Whether the last transaction left what only a killed call leaves, unless a power cut lost its
-/// removal: its staged index, or a displaced file.
+/// Whether the last transaction was killed, unless a power cut lost the removal of its mark.
 pub(super) fn was_killed(stage: &StagingArea<'_>, changes: &[Recorded]) -> bool {
-    let is_displaced = |file: &FileRecord| {
-        matches!(stage.staged(file), Ok(StagedState::Old | StagedState::Foreign))
-    };
-    let last = changes.last().map(|(record, ..)| record);
-    last.is_some_and(|last| index::is_staged(stage) || last.files.iter().any(is_displaced))
+    changes.last().is_some_and(|(_, branch, _)| open_mark::is_there(stage, branch.new))
 }
 
 /// Takes from `changes` the last transaction, if it was not answered and cannot be completed: the
@@ -124,8 +120,10 @@ fn was_made(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
         return Ok(true);
     }
     let made = (branch.start(), branch.new);
-    let has_line = |name: &str| repo.has_logged(name, made, record.time) == Some(true);
-    Ok(made.0 != made.1 && (has_line(&branch.name) || has_line("HEAD")))
+    let is_it = |line: &LoggedMove| (line.from, line.to) == made && line.time >= record.time;
+    let has_line = |name: &str| repo.has_logged(name, is_it) == Some(true);
+    Ok(made.0 != made.1 && (has_line(&branch.name) || has_line("HEAD"))
+        || was_left(repo, record, branch))
 }
 
 /// Whether the branch that HEAD was to leave has all commits of the refs that were created.

@@ -352,11 +352,6 @@ pub fn unlock(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a call staged an index and did not end.
-pub(super) fn is_staged(stage: &StagingArea<'_>) -> bool {
-    stage.dir().stat(STAGED).is_ok_and(|staged| staged.is_some())
-}
-
 /// The path of `index.lock` if it is edt's own: the same file as the staged index.
 pub(super) fn own_lock(repo: &Repo) -> Option<PathBuf> {
     let mut lock = repo.index_path().into_os_string();

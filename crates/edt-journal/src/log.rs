@@ -4,10 +4,13 @@
 //! Page 0 has the header: the epoch, the offset of the next record, and the boot in which the
 //! header was written. The header is a hint that is never synced on its own. Within one boot the
 //! page cache makes it exact. After a restart of the machine it is not trusted, and every record of
-//! the epoch counts, but a torn one. A record is `magic, length, crc32, epoch, number, payload`.
+//! the epoch counts, but a torn one.
 
 use std::path::{Path, PathBuf};
 
+use super::frame::{
+    Found, FoundRecord, RECORD_HEAD, RECORD_MAGIC, internal, look_at, record_at, u32_at, u64_at,
+};
 use super::index_backup;
 use super::record::{Record, VERSION};
 use super::sweep;
@@ -18,14 +21,12 @@ use edt_io::{failed, fs};
 use edt_types::{Code, Durability, Finding, Result};
 
 pub(super) const MAGIC: &[u8; 8] = b"edt-jrnl";
-pub(super) const RECORD_MAGIC: u32 = 0xed7_0ec0;
 /// The offset of the first record.
 pub(super) const PAGE: u64 = 4096;
 /// The size of the header.
 pub(super) const HEADER: usize = 64;
 /// The offset in the header of [`Journal::program_announced`].
 const PROGRAM_ANNOUNCED: usize = 56;
-pub(super) const RECORD_HEAD: usize = 4 + 4 + 4 + 8 + 8;
 /// Initial size in bytes: about a thousand ordinary edits between two checkpoints.
 const SIZE: u64 = 4 * 1024 * 1024;
 
@@ -346,9 +347,19 @@ impl Journal {
         sweep::sweep(own, records, current)
     }
 
-    /// Removes a damaged or outdated record behind the last one.
-    pub(super) fn remove_next(&mut self) {
-        let _ = self.file.write_all_at(&[0; RECORD_HEAD], self.tail);
+    /// Removes a damaged or outdated record behind the last one, durably.
+    ///
+    /// # Errors
+    /// `IO_ERROR`: it may be there.
+    pub(super) fn remove_next(&mut self) -> Result<()> {
+        match look_at(&self.file, self.tail, self.size)? {
+            Found::Torn(epoch, number) | Found::Record((epoch, number, ..))
+                if (epoch, number) == (self.epoch, self.next) => {}
+            _ => return Ok(()),
+        }
+        let fail = |error: std::io::Error| failed("write the journal", &self.path, &error);
+        self.file.write_all_at(&[0; RECORD_HEAD], self.tail).map_err(fail)?;
+        self.sync_header()
     }
 
     /// Syncs everything that records describe, then overwrites all records with zeros: they may have
@@ -421,58 +432,6 @@ impl Journal {
     }
 }
 
-/// A record with its epoch, its number and the offset of its end.
-type FoundRecord = (u64, u64, Record, u64);
-
-/// The complete record at `at` of a journal with `size` bytes; `None` if there is none or a torn
-/// one.
-///
-/// # Errors
-/// `IO_ERROR`; `INTERNAL` if a complete record cannot be decoded.
-pub(super) fn record_at(file: &File, at: u64, size: u64) -> Result<Option<FoundRecord>> {
-    Ok(match look_at(file, at, size)? {
-        Found::Record(record) => Some(record),
-        Found::Torn(..) | Found::Nothing => None,
-    })
-}
-
-/// What is at an offset of a journal.
-enum Found {
-    Nothing,
-    /// The head of a record with this epoch and number, whose payload is not the one that was
-    /// written.
-    Torn(u64, u64),
-    Record(FoundRecord),
-}
-
-fn look_at(file: &File, at: u64, size: u64) -> Result<Found> {
-    let fail = |error: std::io::Error| failed("read the journal", file.path(), &error);
-    if at + RECORD_HEAD as u64 > size {
-        return Ok(Found::Nothing);
-    }
-    let mut head = [0; RECORD_HEAD];
-    file.read_exact_at(&mut head, at).map_err(fail)?;
-    let len = u32_at(&head, 4);
-    let end = at + RECORD_HEAD as u64 + u64::from(len);
-    if u32_at(&head, 0) != RECORD_MAGIC {
-        return Ok(Found::Nothing);
-    }
-    let (epoch, number) = (u64_at(&head, 12), u64_at(&head, 20));
-    if end > size {
-        return Ok(Found::Torn(epoch, number));
-    }
-    let mut payload = vec![0; len as usize];
-    file.read_exact_at(&mut payload, at + RECORD_HEAD as u64).map_err(fail)?;
-    let mut crc = crc32fast::Hasher::new();
-    crc.update(&head[12..]);
-    crc.update(&payload);
-    if crc.finalize() != u32_at(&head, 8) {
-        return Ok(Found::Torn(epoch, number));
-    }
-    let record = postcard::from_bytes(&payload).map_err(|error| internal(&error.to_string()))?;
-    Ok(Found::Record((epoch, number, record, end)))
-}
-
 fn quarantine(path: &Path) -> Result<PathBuf> {
     let free =
         (1..1000).map(|n| path.with_extension(format!("damaged-{n}"))).find(|path| !path.exists());
@@ -480,22 +439,6 @@ fn quarantine(path: &Path) -> Result<PathBuf> {
     fs::rename(path, &quarantined)
         .map_err(|error| failed("rename the unreadable journal", path, &error))?;
     Ok(quarantined)
-}
-
-fn internal(why: &str) -> Finding {
-    Finding::new(
-        Code::Internal,
-        format!("A journal record could not be encoded or decoded: {why}."),
-        "Report this message.",
-    )
-}
-
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes[at..at + 4].iter().rev().fold(0, |n, b| n << 8 | u32::from(*b))
-}
-
-pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes[at..at + 8].iter().rev().fold(0, |n, b| n << 8 | u64::from(*b))
 }
 
 #[cfg(test)]

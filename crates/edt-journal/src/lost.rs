@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::files::StagingArea;
 use super::sweep::{keep, staged_files};
-use super::{index, private};
+use super::{index, open_mark, private};
 use edt_git::Repo;
 use edt_types::text::Shown as _;
 use edt_types::{Recovered, Result};
@@ -29,6 +29,7 @@ pub fn own_locks(repo: &Repo) -> Vec<PathBuf> {
 /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the next call tries again.
 pub fn release(repo: &Repo) -> Result<Option<Recovered>> {
     let locks = own_locks(repo);
+    open_mark::remove_all(repo.state_path());
     let staged = staged_files(repo.state_path());
     if repo.state_path().join("stage").is_dir() {
         index::release(repo, &StagingArea::open(repo)?)?;

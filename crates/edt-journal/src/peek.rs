@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::beside;
-use super::log::{HEADER, MAGIC, PAGE, RECORD_HEAD, RECORD_MAGIC, record_at, u32_at, u64_at};
+use super::frame::{RECORD_HEAD, RECORD_MAGIC, record_at, u32_at, u64_at};
+use super::log::{HEADER, MAGIC, PAGE};
 use super::record::{Record, VERSION};
 use super::sweep::staged_files;
 use edt_git::{Loose, Repo, SpareObjects};

@@ -6,6 +6,7 @@ use super::files::{FileChange, StagingArea};
 use super::index::{self, IndexPlan, IndexView, LockOutcome};
 use super::log::Journal;
 use super::new_session;
+use super::open_mark;
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::private::{self, PrivateRecord};
 use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, HeadRecord, Id, Record};
@@ -123,8 +124,10 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
     beside::forget(repo, &staged.records);
 
     let mut swapped = 0;
-    let held = match until_commit_point(repo, &change, &mut staged, &moves, &mut plan, &mut swapped)
-    {
+    let held = open_mark::make(&stage, change.branch.new).and_then(|()| {
+        until_commit_point(repo, &change, &mut staged, &moves, &mut plan, &mut swapped)
+    });
+    let held = match held {
         Ok(held) => held,
         Err(error) => {
             roll_back(repo, journal, number, &change, &mut staged, swapped, plan.as_ref());
@@ -144,6 +147,7 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
             let records = std::mem::take(&mut staged.records);
             let mut warnings: Vec<Warning> =
                 records.iter().filter_map(|record| stage.discard_unless_written(record)).collect();
+            open_mark::remove(&stage, change.branch.new);
             if let BranchOrigin::Created(_) = change.branch.from {
                 objects::create_object_directories(repo);
             }
@@ -373,6 +377,7 @@ fn roll_back(
         return;
     }
     if is_recorded {
+        open_mark::remove(staged.stage, change.branch.new);
         let _ = journal.close();
     }
 }

@@ -12,10 +12,10 @@ use super::pointers::{BranchOrigin, BranchUpdate};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{
     add_kept, commit_before, follow_refs, follows_head, has_file, install, is_in_head,
-    is_new_in_head, report, was_amended, was_in_head,
+    is_new_in_head, report, was_amended, was_in_head, was_left,
 };
 use super::rollback::Rollback;
-use super::{beside, lost, private, restart, restart_index};
+use super::{beside, lost, open_mark, private, restart, restart_index};
 use edt_git::objects::ObjectCheck;
 use edt_git::{InHead, Oid, Repo, Tracked, objects};
 use edt_io::permanent_as_none;
@@ -61,7 +61,7 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
         Pending::Missing => lost::release(repo)?,
         Pending::Torn => {
             let released = lost::release(repo)?;
-            journal.remove_next();
+            journal.remove_next()?;
             released
         }
         Pending::Quarantined(path) => {
@@ -116,7 +116,9 @@ fn recover_one(
                 && repo.is_ancestor(branch.new, current)?
                 && !was_amended(repo, &branch, old)
         }
-        (Some(current), _) => repo.is_ancestor(branch.new, current)?,
+        (Some(current), _) => {
+            repo.is_ancestor(branch.new, current)? || was_left(repo, record, &branch)
+        }
     };
     let follows = follows_head(repo, record, &branch, journal, false)?;
     let stage = StagingArea::open(repo)?;
@@ -141,9 +143,10 @@ fn recover_one(
         journal.append(&Record::RolledBack(number))?;
         roll_back(repo, record, &branch)?
     };
+    open_mark::remove(&stage, branch.new);
     if committed {
         // A rollback that was killed may be recorded behind it.
-        journal.remove_next();
+        journal.remove_next()?;
     }
     // After a restart nothing may be done for a transaction that was left as it was.
     let lasting = committed && (branch.must_be_synced() || !record.drop.is_empty());

@@ -159,6 +159,15 @@ pub(super) fn was_amended(repo: &Repo, branch: &BranchUpdate, old: Oid) -> bool 
     moved.is_some_and(|line| line.to != branch.new && !line.by_edt)
 }
 
+/// Whether a log shows that the branch had the commit that the transaction made: the user moved it
+/// on from there.
+pub(super) fn was_left(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> bool {
+    // A redo goes to a commit that the branch had before.
+    let is_made = record.objects.iter().any(|(id, _)| id.oid() == Some(branch.new));
+    let has_line = |name: &str| repo.has_logged(name, |line| line.from == branch.new) == Some(true);
+    is_made && (has_line(&branch.name) || has_line("HEAD"))
+}
+
 /// Whether HEAD has the commit that the transaction made.
 pub(super) fn is_new_in_head(repo: &Repo, branch: &BranchUpdate) -> Result<bool> {
     let head = repo.head()?.commit.filter(|_| branch.new != branch.start());

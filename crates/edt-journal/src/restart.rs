@@ -16,23 +16,24 @@ use super::files::{StagedState, StagingArea, TargetState};
 use super::given_up::{give_up_last, give_up_put_back, was_killed};
 use super::index;
 use super::log::Journal;
+use super::open_mark;
 use super::path_history::{
     MAX_SWAP_SECONDS, PathHistory, is_half_exchanged, renumber_devices, was_removed,
 };
-use super::pointers::{BranchOrigin, BranchUpdate};
+use super::pointers::BranchUpdate;
 use super::private::{self, PrivateRecord};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{
-    add_kept, commit_before, follow_refs, follows_head, has_file, install, is_in_head, prepare,
-    report, unless_denied,
+    add_kept, commit_before, follow_refs, follows_head, has_file, install, prepare, report,
+    unless_denied,
 };
 use super::restart_index::{self, OtherLosses};
 use super::restart_refs::{
-    create_missing, drop_created, in_branches, must_follow, repair_refs, restore_branches,
-    successor,
+    create_missing, drop_created, in_branches, is_synced, must_follow, repair_logs, repair_refs,
+    restore_branches, successor,
 };
 use edt_git::objects::ObjectCheck;
-use edt_git::{InHead, Oid, Repo, Tracked, objects};
+use edt_git::{Oid, Repo, Tracked, objects};
 use edt_io::disk::Parent;
 use edt_io::{failed, permanent_as_none};
 use edt_types::{Recovered, RepoPath, Result};
@@ -122,8 +123,9 @@ pub(super) fn recover_all(
     let lost = restart_index::restore(repo, &stage, &committed, &all, losses)?;
     repair_logs(repo, &changes)?;
     // What was given up may have been answered.
-    remove_private(repo, &changes, &rolled_back);
+    remove_private(repo, changes.iter().chain(&given_up), &rolled_back);
     journal.checkpoint()?;
+    open_mark::remove_all(repo.state_path());
     cut::forget(repo)?;
     let RestoredFiles { files, left, kept } = restored;
     let anything_done =
@@ -148,12 +150,17 @@ pub(super) fn recover_all(
 
 /// Removes the private records of transactions that were rolled back. A later attempt may have made
 /// the same commit.
-fn remove_private(repo: &Repo, changes: &[Recorded], rolled_back: &[Recorded]) {
+fn remove_private<'r>(
+    repo: &Repo,
+    needed: impl Iterator<Item = &'r Recorded>,
+    rolled_back: &[Recorded],
+) {
     let private = |(record, ..): &Recorded| record.private.clone();
+    let needed: Vec<PrivateRecord> = needed.filter_map(private).collect();
     for record in rolled_back.iter().filter_map(private) {
         let same =
-            |other: PrivateRecord| other.session == record.session && other.name == record.name;
-        if !changes.iter().filter_map(private).any(same) {
+            |other: &PrivateRecord| other.session == record.session && other.name == record.name;
+        if !needed.iter().any(same) {
             private::remove(repo, &record);
         }
     }
@@ -465,35 +472,6 @@ fn to_restore(
 fn is_in_tip(repo: &Repo, branch: &str, recorded_by: Oid, path: &RepoPath) -> Result<bool> {
     let Some(tip) = repo.ref_value(branch)? else { return Ok(false) };
     Ok(repo.tracked(repo.tree_of(tip)?, path)? == repo.tracked(repo.tree_of(recorded_by)?, path)?)
-}
-
-/// Whether the transaction created its branch and was closed: its refs and HEAD were synced before
-/// (`new_session`).
-pub(super) fn is_synced((_, branch, number): &Recorded, closed: u64) -> bool {
-    matches!(branch.from, BranchOrigin::Created(_)) && *number < closed
-}
-
-/// Ends torn last lines of reflogs, and appends the missing lines.
-fn repair_logs(repo: &Repo, changes: &[Recorded]) -> Result<()> {
-    let mut lines: BTreeMap<&str, Vec<(Oid, Oid, &str)>> = BTreeMap::new();
-    for (record, branch, _) in changes.iter().filter(|(_, branch, _)| branch.start() != branch.new)
-    {
-        let line = (branch.start(), branch.new, branch.log.as_str());
-        lines.entry(&branch.name).or_default().push(line);
-        if branch.head == InHead::Yes
-            && record.head_to.is_none()
-            && is_in_head(repo, record, branch)?
-        {
-            lines.entry("HEAD").or_default().push(line);
-        }
-    }
-    for (name, lines) in lines {
-        // The branch may have been renamed or deleted.
-        if name == "HEAD" || repo.ref_value(name)?.is_some() {
-            unless_denied(repo.repair_log(name, &lines))?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

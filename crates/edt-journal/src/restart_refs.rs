@@ -6,11 +6,11 @@ use super::log::Journal;
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::record::{ChangeRecord, Id};
 use super::recovery_steps::{
-    follows_head, is_head_unmoved, is_in_head, is_new_in_head, was_amended,
+    follows_head, is_head_unmoved, is_in_head, is_new_in_head, unless_denied, was_amended,
 };
-use super::restart::{Recorded, is_synced};
+use super::restart::Recorded;
 use edt_git::reflog::LoggedMove;
-use edt_git::{Oid, Repo};
+use edt_git::{InHead, Oid, Repo};
 use edt_io::permanent_as_none;
 use edt_types::Result;
 
@@ -298,4 +298,33 @@ pub(super) fn in_branches<'c>(repo: &Repo, changes: &'c [Recorded]) -> Result<Ve
     }
     found.reverse();
     Ok(found)
+}
+
+/// Whether the transaction created its branch and was closed: its refs and HEAD were synced before
+/// (`new_session`).
+pub(super) fn is_synced((_, branch, number): &Recorded, closed: u64) -> bool {
+    matches!(branch.from, BranchOrigin::Created(_)) && *number < closed
+}
+
+/// Ends torn last lines of reflogs, and appends the missing lines.
+pub(super) fn repair_logs(repo: &Repo, changes: &[Recorded]) -> Result<()> {
+    let mut lines: BTreeMap<&str, Vec<(Oid, Oid, &str)>> = BTreeMap::new();
+    for (record, branch, _) in changes.iter().filter(|(_, branch, _)| branch.start() != branch.new)
+    {
+        let line = (branch.start(), branch.new, branch.log.as_str());
+        lines.entry(&branch.name).or_default().push(line);
+        if branch.head == InHead::Yes
+            && record.head_to.is_none()
+            && is_in_head(repo, record, branch)?
+        {
+            lines.entry("HEAD").or_default().push(line);
+        }
+    }
+    for (name, lines) in lines {
+        // The branch may have been renamed or deleted.
+        if name == "HEAD" || repo.ref_value(name)?.is_some() {
+            unless_denied(repo.repair_log(name, &lines))?;
+        }
+    }
+    Ok(())
 }

@@ -10,17 +10,18 @@ use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use super::open_mark::{self, is_mark};
 use super::record::Record;
 use edt_io::{failed, fs};
 use edt_types::Result;
 
-/// The files in edt's directory `state` that have the name of a transaction's staged file. While no
-/// transaction is open and the worktree's lock is held, none of them is needed.
+/// The files in edt's directory `state` that have the name of a transaction's staged file, or of its
+/// mark. While no transaction is open and the worktree's lock is held, none of them is needed.
 #[must_use]
 pub fn staged_files(state: &Path) -> Vec<PathBuf> {
     let stage = state.join("stage");
     let mut names = fs::names_in(&stage);
-    names.retain(|name| is_staged_name(name.as_bytes()));
+    names.retain(|name| is_staged_name(name.as_bytes()) || is_mark(name.as_bytes()));
     names.sort();
     names.into_iter().map(|name| stage.join(name)).collect()
 }
@@ -46,7 +47,8 @@ pub(super) fn names_of(record: &Record) -> impl Iterator<Item = &str> {
 }
 
 /// Removes the staged files in `state` that none of the records names, and keeps the others under a
-/// name that nothing overwrites. `current` is about to be recorded: its files stay.
+/// name that nothing overwrites. `current` is about to be recorded: its files stay, as do marks of
+/// recorded transactions, whose recovery may not be complete.
 ///
 /// # Errors
 /// `IO_ERROR`: a file could not be kept.
@@ -65,8 +67,12 @@ pub(super) fn sweep(
     }
     let records = records()?;
     let recorded: HashSet<&str> = records.iter().flat_map(names_of).collect();
+    let marks: HashSet<String> = records.iter().filter_map(open_mark::of).collect();
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if marks.contains(&*name) {
+            continue;
+        }
         if recorded.contains(&*name) {
             keep(&path)?;
         } else {

@@ -338,14 +338,20 @@ fn an_undo_that_was_killed_before_its_decision_is_rolled_back_although_the_user_
     if !has_strace() {
         return;
     }
-    for restarts in [false, true] {
+    // The user may give a commit any time.
+    let dates = [None, Some("1000000000 +0000")];
+    for (restarts, date) in [false, true].into_iter().flat_map(|one| dates.map(|date| (one, date)))
+    {
         let workspace = TestRepo::with(FILES);
         workspace.overwrite("b.txt", "agent\n");
         workspace.overwrite("a.txt", "two\n");
         kill_at(&workspace, "rename", &["undo"]);
         assert_eq!(workspace.text("a.txt"), "one\n");
         remove_locks(&workspace);
-        workspace.git(&["commit", "--quiet", "--amend", "--message=amended"]);
+        let mut amend = workspace.command("git");
+        amend.args(["commit", "--quiet", "--amend", "--message=amended"]);
+        amend.envs(date.map(|date| ("GIT_COMMITTER_DATE", date)));
+        assert!(amend.output().unwrap().status.success());
         if restarts {
             restart_orderly(&workspace);
         }
@@ -382,5 +388,178 @@ fn the_index_of_a_killed_edit_follows_although_the_user_put_the_file_back() {
             is_decided
         };
         assert!((1..9).any(|n| is_decided(&n)), "no kill came after the decision");
+    }
+}
+
+/// It displaced no file, and staged no index.
+#[test]
+fn a_killed_edit_that_only_created_a_file_is_rolled_back_after_a_restart() {
+    if !has_strace() {
+        return;
+    }
+    let not_switched: Acts = &[&["begin", "s", "--no-switch"]];
+    let commit: &[&str] = &["commit", "--quiet", "--all", "--message=the user's"];
+    let cases: [(Acts, Acts, &[&str]); 6] = [
+        (not_switched, &[], &["branch", "--quiet", "-D", "edt/s"]),
+        (not_switched, &[], &["branch", "--move", "edt/s", "mine"]),
+        (not_switched, &[], &["branch", "--force", "edt/s", "main"]),
+        (&[], &[&["update-index", "--split-index"]], commit),
+        (&[], &[&["update-index", "--split-index"]], &["reset", "--quiet", "--soft", "HEAD~1"]),
+        (&[], &[&["sparse-checkout", "set", "--sparse-index", "x"]], commit),
+    ];
+    for (calls, setup, act) in cases {
+        let workspace = TestRepo::with(FILES);
+        calls.iter().for_each(|args| drop(workspace.edt(args).landed()));
+        workspace.overwrite("a.txt", "agent\n");
+        setup.iter().for_each(|args| drop(workspace.git(args)));
+        let create = ["apply", "n.txt", "--mode", "create", "--content", "new\n"];
+        kill_at(&workspace, "rename", &create);
+        assert!(workspace.exists("n.txt"), "{act:?}");
+        remove_locks(&workspace);
+        workspace.write("b.txt", "the user's\n");
+        workspace.git(act);
+        restart_orderly(&workspace);
+        assert_eq!(workspace.edt(&["status"]).exit, 0, "{act:?}");
+        assert!(!workspace.exists("n.txt"), "{setup:?} {act:?}");
+    }
+}
+
+/// The disk was full when the line of the log was to be written.
+#[test]
+fn an_answered_edit_without_a_line_in_the_log_stays_although_the_user_moved_its_branch() {
+    if !has_strace() {
+        return;
+    }
+    let acts: [&[&str]; 2] = [
+        &["reset", "--quiet", "--soft", "HEAD~1"],
+        &["commit", "--quiet", "--all", "--amend", "--message=mine"],
+    ];
+    for (restarts, act) in [false, true].into_iter().flat_map(|one| acts.map(|act| (one, act))) {
+        let is_unfinished = |n: &u32| {
+            let workspace = TestRepo::with(FILES);
+            workspace.overwrite("b.txt", "agent\n");
+            let mut command = workspace.command("strace");
+            let inject = format!("inject=write:error=ENOSPC:when={n}");
+            command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=write", "-e", &inject]);
+            command.args([EDT, "apply", "a.txt", "--mode", "overwrite", "--content", "two\n"]);
+            let answer = command.output().unwrap();
+            let is_unfinished =
+                String::from_utf8_lossy(&answer.stdout).contains("a later step failed");
+            if is_unfinished {
+                remove_locks(&workspace);
+                workspace.git(act);
+                if restarts {
+                    restart_orderly(&workspace);
+                }
+                assert_eq!(workspace.edt(&["status"]).exit, 0, "{restarts} {act:?}");
+                assert_eq!(workspace.text("a.txt"), "two\n", "{restarts} {act:?}");
+            }
+            is_unfinished
+        };
+        assert!((1..40).any(|n| is_unfinished(&n)), "no write failed after the decision");
+    }
+}
+
+/// The recovery restored an index, and was killed.
+#[test]
+fn an_index_that_a_recovery_staged_is_no_sign_of_a_killed_edit() {
+    if !has_strace() {
+        return;
+    }
+    for call in ["linkat", "pwrite64", "renameat2"] {
+        for n in 1..5 {
+            let workspace = TestRepo::with(FILES);
+            workspace.edt(&["apply", "c.txt", "--mode", "create", "--content", "c\n"]).landed();
+            let git = workspace.git_dir("--git-dir");
+            fs::hard_link(git.join("index"), git.join("kept")).unwrap();
+            workspace.overwrite("b.txt", "agent\n");
+            let logs = [git.join("logs").join(BRANCH), git.join("logs/HEAD")];
+            let texts = logs.clone().map(|log| fs::read_to_string(log).unwrap());
+            let journal = git.join("edt/main/journal");
+            let head = fs::read(&journal).unwrap()[..56].to_vec();
+            workspace.overwrite("a.txt", "two\n");
+            workspace.git(&["reset", "--quiet", "--soft", "HEAD~1"]);
+            logs.iter().zip(texts).for_each(|(log, text)| fs::write(log, text).unwrap());
+            fs::rename(git.join("kept"), git.join("index")).unwrap();
+            File::options().write(true).open(journal).unwrap().write_all_at(&head, 0).unwrap();
+            restart_orderly(&workspace);
+            let mut command = workspace.command("strace");
+            let (trace, inject) =
+                (format!("trace={call}"), format!("inject={call}:signal=KILL:when={n}"));
+            command.args(["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject]);
+            command.args([EDT, "status"]).output().unwrap();
+            restart_orderly(&workspace);
+            assert_eq!(workspace.edt(&["status"]).exit, 0, "{call} {n}");
+            assert_eq!(workspace.text("a.txt"), "two\n", "{call} {n}");
+        }
+    }
+}
+
+/// A first attempt, which was rolled back, made the same commit.
+#[test]
+fn the_private_record_of_an_edit_that_was_given_up_stays() {
+    if !has_strace() {
+        return;
+    }
+    let overwrite = ["apply", ".env", "--mode", "overwrite", "--content", "two\n"];
+    let failed_first = |n: &u32| {
+        let workspace = TestRepo::with(FILES);
+        workspace.write(".git/info/exclude", ".env\n");
+        workspace.overwrite("b.txt", "agent\n");
+        workspace.write(".env", KEPT);
+        let mut command = workspace.command("strace");
+        let inject = format!("inject=renameat2:error=EIO:when={n}");
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2", "-e", &inject]);
+        let has_failed = !command.arg(EDT).args(overwrite).output().unwrap().status.success();
+        if has_failed {
+            kill_at_nth(&workspace, "rename", 2, &overwrite);
+            remove_locks(&workspace);
+            workspace.write("b.txt", "the user's\n");
+            workspace.git(&["commit", "--quiet", "--all", "--message=the user's"]);
+            restart_orderly(&workspace);
+            assert_eq!(workspace.edt(&["status"]).exit, 0);
+            assert_eq!(workspace.text(".env"), KEPT);
+            let private = workspace.git_dir("--git-common-dir").join("edt/private/main-1");
+            assert_eq!(fs::read_dir(private).unwrap().count(), 1);
+        }
+        has_failed
+    };
+    assert!((1..6).any(|n| failed_first(&n)), "no exchange failed");
+}
+
+/// The user committed, and what shows the kill must outlive a recovery that is killed, too.
+#[test]
+fn a_recovery_that_was_killed_gives_the_edit_up_all_the_same() {
+    if !has_strace() {
+        return;
+    }
+    let create: &[&str] = &["apply", "z.txt", "--mode", "create", "--content", "zzz\n"];
+    let calls = ["unlinkat", "pwrite64", "renameat2", "rename", "unlink", "syncfs"];
+    for (args, restarts) in [(create, false), (create, true), (&["undo"], true)] {
+        for (call, n) in calls.into_iter().flat_map(|call| (1..6).map(move |n| (call, n))) {
+            let case = format!("{args:?} {restarts} {call} {n}");
+            let workspace = TestRepo::with(FILES);
+            workspace.overwrite("b.txt", "agent\n");
+            workspace.overwrite("a.txt", "two\n");
+            kill_at(&workspace, "rename", args);
+            remove_locks(&workspace);
+            workspace.write("b.txt", "the user's\n");
+            workspace.git(&["commit", "--quiet", "--message=the user's", "--", "b.txt"]);
+            if restarts {
+                restart_orderly(&workspace);
+            }
+            let mut command = workspace.command("strace");
+            let (trace, inject) =
+                (format!("trace={call}"), format!("inject={call}:signal=KILL:when={n}"));
+            command.args(["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject]);
+            command.args([EDT, "status"]).output().unwrap();
+            restart_orderly(&workspace);
+            assert_eq!(workspace.edt(&["status"]).exit, 0, "{case}");
+            assert_eq!(
+                (workspace.text("a.txt").as_str(), workspace.status().as_str()),
+                ("two\n", "")
+            );
+            assert_eq!(workspace.git(&["for-each-ref", "refs/edt/main-1/undone"]), "", "{case}");
+        }
     }
 }
