@@ -250,12 +250,11 @@ impl Repo {
         LoggedMove::parse(complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?)
     }
 
-    /// Whether the log of `name` has such a move; `None` if it has no move at all.
-    pub fn has_logged(&self, name: &str, is_it: impl Fn(&LoggedMove) -> bool) -> Option<bool> {
-        let text = self.log_text(name)?;
-        let mut moves = text.split(|b| *b == b'\n').filter_map(LoggedMove::parse).peekable();
-        moves.peek()?;
-        Some(moves.any(|line| is_it(&line)))
+    /// The moves in the log of `name`; none if it cannot be read.
+    #[must_use]
+    pub fn logged_moves(&self, name: &str) -> Vec<LoggedMove> {
+        let text = self.log_text(name).unwrap_or_default();
+        text.split(|b| *b == b'\n').filter_map(LoggedMove::parse).collect()
     }
 
     /// How the ref moved after it last came to the value `from`, as its log has it.

@@ -109,7 +109,11 @@ fn is_line_lost(repo: &Repo, changes: &[Recorded]) -> bool {
     let Some((record, branch, _)) = changes.last() else { return false };
     let made = (branch.start(), branch.new);
     let logs_both = branch.head == InHead::Yes && record.head_to.is_none() && made.0 != made.1;
+    let has_line = || {
+        let moves = repo.logged_moves(&branch.name);
+        moves.is_empty() || moves.iter().any(|line| (line.from, line.to) == made)
+    };
     logs_both
         && repo.last_move("HEAD").is_some_and(|last| (last.from, last.to) == made)
-        && repo.has_logged(&branch.name, |line| (line.from, line.to) == made) == Some(false)
+        && !has_line()
 }

@@ -121,9 +121,9 @@ fn was_made(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
     }
     let made = (branch.start(), branch.new);
     let is_it = |line: &LoggedMove| (line.from, line.to) == made && line.time >= record.time;
-    let has_line = |name: &str| repo.has_logged(name, is_it) == Some(true);
+    let has_line = |name: &str| repo.logged_moves(name).iter().any(is_it);
     Ok(made.0 != made.1 && (has_line(&branch.name) || has_line("HEAD"))
-        || was_left(repo, record, branch))
+        || was_left(repo, record, branch)?)
 }
 
 /// Whether the branch that HEAD was to leave has all commits of the refs that were created.

@@ -37,7 +37,7 @@ pub(super) fn is_mark(name: &[u8]) -> bool {
 pub(super) fn make(stage: &StagingArea<'_>, commit: Oid) -> Result<()> {
     let name = name(commit);
     let path = || stage.repo.state_path().join("stage").join(&name);
-    let made = stage.dir.write_staged(name.as_bytes(), b"", Perms::Exactly(0o600));
+    let made = stage.dir.write_staged(name.as_bytes(), b"", Perms::Usual { executable: false });
     made.map(drop).map_err(|error| failed("write", &path(), &error).into())
 }
 

@@ -113,21 +113,23 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
     record.branch.head = head;
     let recorded = sync_large(repo, &change.objects)
         .and_then(|()| keep_private(repo, &change))
+        .and_then(|()| open_mark::make(&stage, change.branch.new))
         .and_then(|()| journal.append(&Record::ChangeSet(Box::new(record))));
-    if let (Err(_), Some(IndexPlan::Patch(prepared))) = (&recorded, &plan) {
-        prepared.discard(&stage);
-    }
-    if let (Err(_), Some(record)) = (&recorded, &change.private) {
-        private::remove(repo, record);
+    if recorded.is_err() {
+        if let Some(IndexPlan::Patch(prepared)) = &plan {
+            prepared.discard(&stage);
+        }
+        if let Some(record) = &change.private {
+            private::remove(repo, record);
+        }
+        open_mark::remove(&stage, change.branch.new);
     }
     let number = recorded?;
     beside::forget(repo, &staged.records);
 
     let mut swapped = 0;
-    let held = open_mark::make(&stage, change.branch.new).and_then(|()| {
-        until_commit_point(repo, &change, &mut staged, &moves, &mut plan, &mut swapped)
-    });
-    let held = match held {
+    let held = match until_commit_point(repo, &change, &mut staged, &moves, &mut plan, &mut swapped)
+    {
         Ok(held) => held,
         Err(error) => {
             roll_back(repo, journal, number, &change, &mut staged, swapped, plan.as_ref());

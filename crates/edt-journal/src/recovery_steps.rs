@@ -6,7 +6,7 @@ use super::pointers::{BranchUpdate, HeldPointers};
 use super::private;
 use super::publish::recover_refs;
 use super::record::{ChangeRecord, FileRecord, Id};
-use edt_git::reflog::ReflogWrite;
+use edt_git::reflog::{LoggedMove, ReflogWrite};
 use edt_git::{FileId, InHead, Oid, Repo, Tracked};
 use edt_io::disk::Perms;
 use edt_io::{is_denied, permanent_as_none};
@@ -74,8 +74,9 @@ pub(super) fn follow_refs(
     let head_to = record.head_to.as_deref();
     let mut held = HeldPointers::default();
     branch.move_symbolic(repo, &mut held, head_to)?;
-    // The user may have renamed or deleted the branch.
-    if repo.ref_value(&branch.name)?.is_some() {
+    // The user may have renamed or deleted the branch. A line that follows one of the user's would
+    // say that the branch came back.
+    if repo.ref_value(&branch.name)?.is_some() && !was_left(repo, record, &branch)? {
         unless_denied(branch.write_logs(repo, &held, head_to, ReflogWrite::AppendIfMissing))?;
     }
     recover_refs(repo, record, journal.pointer())
@@ -159,13 +160,30 @@ pub(super) fn was_amended(repo: &Repo, branch: &BranchUpdate, old: Oid) -> bool 
     moved.is_some_and(|line| line.to != branch.new && !line.by_edt)
 }
 
-/// Whether a log shows that the branch had the commit that the transaction made: the user moved it
-/// on from there.
-pub(super) fn was_left(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> bool {
-    // A redo goes to a commit that the branch had before.
-    let is_made = record.objects.iter().any(|(id, _)| id.oid() == Some(branch.new));
-    let has_line = |name: &str| repo.has_logged(name, |line| line.from == branch.new) == Some(true);
-    is_made && (has_line(&branch.name) || has_line("HEAD"))
+/// Whether a log shows that the transaction was decided: the user moved its branch on from there. If
+/// it was to move HEAD, too, HEAD must have been there.
+pub(super) fn was_left(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Result<bool> {
+    let has_line = |name: &str| {
+        let moves = repo.logged_moves(name);
+        moves.iter().any(|line| leaves(record, branch, line))
+    };
+    if !has_line(&branch.name) && !has_line("HEAD") {
+        return Ok(false);
+    }
+    Ok(record.branch.left().is_none()
+        || is_in_head(repo, record, branch)?
+        || was_in_head(repo, record, branch)? == Some(true))
+}
+
+/// Whether the user moved a ref on from where the transaction moved its branch.
+pub(super) fn leaves(record: &ChangeRecord, branch: &BranchUpdate, line: &LoggedMove) -> bool {
+    // An undo and a redo go to a commit that the branch had before.
+    let is_made = || record.objects.iter().any(|(id, _)| id.oid() == Some(branch.new));
+    branch.start() != branch.new
+        && line.from == branch.new
+        && line.to != branch.new
+        && !line.by_edt
+        && (line.time >= record.time || is_made())
 }
 
 /// Whether HEAD has the commit that the transaction made.

@@ -6,7 +6,7 @@ use super::log::Journal;
 use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::record::{ChangeRecord, Id};
 use super::recovery_steps::{
-    follows_head, is_head_unmoved, is_in_head, is_new_in_head, unless_denied, was_amended,
+    follows_head, is_head_unmoved, is_in_head, is_new_in_head, leaves, unless_denied, was_amended,
 };
 use super::restart::Recorded;
 use edt_git::reflog::LoggedMove;
@@ -306,25 +306,33 @@ pub(super) fn is_synced((_, branch, number): &Recorded, closed: u64) -> bool {
     matches!(branch.from, BranchOrigin::Created(_)) && *number < closed
 }
 
-/// Ends torn last lines of reflogs, and appends the missing lines.
+/// Ends torn last lines of reflogs, and appends the missing lines, but none behind the line with
+/// which the user left its commit.
 pub(super) fn repair_logs(repo: &Repo, changes: &[Recorded]) -> Result<()> {
-    let mut lines: BTreeMap<&str, Vec<(Oid, Oid, &str)>> = BTreeMap::new();
-    for (record, branch, _) in changes.iter().filter(|(_, branch, _)| branch.start() != branch.new)
-    {
-        let line = (branch.start(), branch.new, branch.log.as_str());
-        lines.entry(&branch.name).or_default().push(line);
+    let mut logs: BTreeMap<&str, Vec<&Recorded>> = BTreeMap::new();
+    for recorded in changes.iter().filter(|(_, branch, _)| branch.start() != branch.new) {
+        let (record, branch, _) = recorded;
+        logs.entry(&branch.name).or_default().push(recorded);
         if branch.head == InHead::Yes
             && record.head_to.is_none()
             && is_in_head(repo, record, branch)?
         {
-            lines.entry("HEAD").or_default().push(line);
+            logs.entry("HEAD").or_default().push(recorded);
         }
     }
-    for (name, lines) in lines {
+    for (name, recorded) in logs {
         // The branch may have been renamed or deleted.
-        if name == "HEAD" || repo.ref_value(name)?.is_some() {
-            unless_denied(repo.repair_log(name, &lines))?;
+        if name != "HEAD" && repo.ref_value(name)?.is_none() {
+            continue;
         }
+        let moves = repo.logged_moves(name);
+        let mut lines: Vec<(Oid, Oid, &str)> = Vec::new();
+        for (record, branch, _) in recorded {
+            if !moves.iter().any(|line| leaves(record, branch, line)) {
+                lines.push((branch.start(), branch.new, &branch.log));
+            }
+        }
+        unless_denied(repo.repair_log(name, &lines))?;
     }
     Ok(())
 }

@@ -61,7 +61,11 @@ pub(super) fn sweep(
     let named = |path: &Path, record: &Record| {
         path.file_name().is_some_and(|name| names_of(record).any(|staged| name == staged))
     };
-    files.retain(|path| !current.is_some_and(|record| named(path, record)));
+    files.retain(|path| {
+        !current.is_some_and(|record| {
+            named(path, record) || open_mark::of(record).is_some_and(|mark| path.ends_with(mark))
+        })
+    });
     if files.is_empty() {
         return Ok(());
     }

@@ -451,8 +451,15 @@ fn an_answered_edit_without_a_line_in_the_log_stays_although_the_user_moved_its_
                 if restarts {
                     restart_orderly(&workspace);
                 }
+                let tip = workspace.rev("HEAD");
                 assert_eq!(workspace.edt(&["status"]).exit, 0, "{restarts} {act:?}");
                 assert_eq!(workspace.text("a.txt"), "two\n", "{restarts} {act:?}");
+                // No line says now that the branch came back.
+                workspace.git(&["pack-refs", "--all"]);
+                restart_orderly(&workspace);
+                assert_eq!(workspace.edt(&["status"]).exit, 0, "{restarts} {act:?}");
+                assert_eq!(workspace.rev("HEAD"), tip, "{restarts} {act:?}");
+                assert_eq!(workspace.rev("HEAD@{0}"), tip, "{restarts} {act:?}");
             }
             is_unfinished
         };
@@ -561,5 +568,66 @@ fn a_recovery_that_was_killed_gives_the_edit_up_all_the_same() {
             );
             assert_eq!(workspace.git(&["for-each-ref", "refs/edt/main-1/undone"]), "", "{case}");
         }
+    }
+}
+
+/// A log shows that the target of the landing had it, but HEAD was not there.
+#[test]
+fn a_killed_landing_that_the_user_took_out_of_its_target_does_not_move_head() {
+    if !has_strace() {
+        return;
+    }
+    let is_decided = |n: &u32| {
+        let workspace = TestRepo::with(FILES);
+        workspace.overwrite("a.txt", "agent\n");
+        let (head, main) = (workspace.git(&["symbolic-ref", "HEAD"]), workspace.rev("main"));
+        let mut command = workspace.command("strace");
+        let inject = format!("inject=rename:signal=KILL:when={n}");
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=rename", "-e", &inject, EDT]);
+        command.args(["land", "-m", "landed"]).output().unwrap();
+        let is_decided =
+            workspace.rev("main") != main && workspace.git(&["symbolic-ref", "HEAD"]) == head;
+        if is_decided {
+            remove_locks(&workspace);
+            workspace.git(&["branch", "--quiet", "--force", "main", &main]);
+            let answer = workspace.edt(&["status"]);
+            assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), head);
+            assert_eq!(workspace.status(), "");
+            assert!(answer.json["session"].is_object(), "{:#}", answer.json);
+        }
+        is_decided
+    };
+    assert!((1..6).any(|n| is_decided(&n)), "no kill came between the two moves");
+}
+
+/// Git's index has the content of the undone edit again: with the old file it would be reversed.
+#[test]
+fn a_decided_undo_that_the_user_reset_leaves_the_file_as_it_was() {
+    if !has_strace() {
+        return;
+    }
+    for call in ["unlinkat", "write"] {
+        let is_decided = |n: &u32| {
+            let workspace = TestRepo::with(FILES);
+            workspace.overwrite("b.txt", "agent\n");
+            workspace.overwrite("a.txt", "two\n");
+            let tip = workspace.rev("HEAD");
+            let mut command = workspace.command("strace");
+            let (trace, inject) =
+                (format!("trace={call}"), format!("inject={call}:signal=KILL:when={n}"));
+            command.args(["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject]);
+            let is_killed = !command.args([EDT, "undo"]).output().unwrap().status.success();
+            let is_decided =
+                is_killed && workspace.rev("HEAD") != tip && workspace.status().is_empty();
+            if is_decided {
+                remove_locks(&workspace);
+                workspace.git(&["reset", "--quiet", "--soft", &tip]);
+                assert_eq!(workspace.edt(&["status"]).exit, 0, "{call} {n}");
+                assert_eq!(workspace.text("a.txt"), "one\n", "{call} {n}");
+                assert_eq!(workspace.status(), "M  a.txt\n", "{call} {n}");
+            }
+            is_decided
+        };
+        assert!((1..12).any(|n| is_decided(&n)), "no kill came after the decision");
     }
 }
