@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::invisible::is_minified;
+use super::runs;
 use super::subject::Subject;
 use edt_lang::Stop;
 use edt_lang::bodies::{Body, Does};
@@ -84,14 +85,31 @@ pub fn detect(subject: &Subject<'_>) -> Option<Hollow> {
     let is_bundle = (0..rows).any(|row| is_minified(subject, row));
     let is_made =
         |stub: &Body| is_minified(subject, stub.begins) || is_bundle && stub.name.len() <= 2;
+    let test = runs::is_test(&subject.path.text());
+    let may_be_empty = |stub: &Body| {
+        is_made(stub) || test && ends_a_test(&stub.name) || is_constructor(subject, &stub.name)
+    };
     let Some(Ok(old)) = subject.old_tree() else { return None };
     let (before, after) = (old.bodies(None, &stop), new.bodies(None, &stop));
     let lost = subject.lost_lines();
     stubs.into_iter().take_while(|_| !subject.is_over()).find_map(|stub| {
-        let first = earlier(subject, &stub, &before, &after).filter(|_| !is_made(&stub))?;
+        let first = earlier(subject, &stub, &before, &after).filter(|_| !may_be_empty(&stub))?;
         let works = matches!(first.does, Does::Something(tokens) if tokens >= MIN_TOKENS);
         works.then(|| hollowed(subject, &stub, first, &lost)).flatten()
     })
+}
+
+/// Whether a function that tests share is named after its work behind each test, which may become none.
+fn ends_a_test(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('_', "");
+    ["teardown", "takedown", "cleanup"].iter().any(|word| name.contains(word))
+}
+
+/// Whether a function of JavaScript makes objects with methods of `NAME.prototype`: like other
+/// constructors, it may do nothing.
+fn is_constructor(subject: &Subject<'_>, name: &str) -> bool {
+    let methods = format!("{name}.prototype.");
+    memchr::memmem::find(subject.after.unwrap_or_default(), methods.as_bytes()).is_some()
 }
 
 /// The function that `stub` was. Of several functions of one name the text must have as many as
@@ -231,6 +249,21 @@ mod tests {
         assert_eq!(found("a.py", stub, "def f(a):\n    pass\n"), None);
         let moved = PYTHON.replace("def f", "def ff") + "\ndef f(a):\n    pass\n";
         assert_eq!(found("a.py", PYTHON, &moved), None);
+    }
+
+    #[test]
+    fn the_end_of_a_test_and_a_constructor_may_become_empty() {
+        let text = |name: &str, body: &str| format!("void\n{name}(void)\n{{\n{body}}}\n");
+        let body = "\tfree(a->b);\n\tfree(a->c);\n\tfree(a->d);\n\tfree(a->e);\n";
+        let found_in = |path: &str, name: &str| found(path, &text(name, body), &text(name, ""));
+        assert_eq!(found_in("tests/a.c", "tear_down"), None);
+        assert!(found_in("tests/a.c", "start_up").is_some());
+        assert!(found_in("lib/a.c", "tear_down").is_some());
+        let body = "\n  this.a = b(1);\n  this.c = d(2, e);\n  this.f = g(h);\n  i(this);\n";
+        let text = |body: &str, more: &str| format!("function A() {{{body}}}\n{more}");
+        let methods = "A.prototype.b = function () { return 1; };\n";
+        assert_eq!(found("a.js", &text(body, methods), &text("", methods)), None);
+        assert!(found("a.js", &text(body, ""), &text("", "")).is_some());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a line that occurs twice in a row is: a call, a command, an element of a page.
 
 /// Whether a line of a page is an element that a page has once: it has an `id`, loads a script or a
-/// style by its name, or links to a place. Or it is a comment.
+/// style by its name, links to a place, or is a choice with a value. Or it is a comment.
 pub(super) fn is_single(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     let has = |sign: &[u8]| memchr::memmem::find(line, sign).is_some();
@@ -16,12 +16,13 @@ pub(super) fn is_single(line: &[u8]) -> bool {
         let letters = line.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
         return line.ends_with(b"-->") && letters >= 8;
     }
-    line.starts_with(b"<") && !template && (loads || links || has(b" id=\""))
+    let option = value(b"<option value=\"").is_some_and(|value| !value.starts_with(b"\""));
+    line.starts_with(b"<") && !template && (loads || links || option || has(b" id=\""))
 }
 
 /// Whether repeating a statement has no further effect. A call, an increment or a bare expression
-/// may have one.
-pub(super) fn is_idempotent(line: &[u8]) -> bool {
+/// may have one. In a shell, `--` begins an option.
+pub(super) fn is_idempotent(line: &[u8], shell: bool) -> bool {
     let line = line.trim_ascii();
     let has = |word: &[u8]| memchr::memmem::find(line, word).is_some();
     let changes = [
@@ -41,7 +42,7 @@ pub(super) fn is_idempotent(line: &[u8]) -> bool {
         b"await",
         b"next",
     ];
-    if changes.iter().any(|word| has(word)) {
+    if changes.iter().any(|word| has(word) && !(shell && *word == b"--")) {
         return false;
     }
     // `x = x.parent` has another effect each time. Repeated includes are a matter of the language's

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::run_lines::{
-    advances, asserts, is_call, is_command, is_idempotent, is_single, is_unlikely_to_repeat, sets_a_member,
+    advances, asserts, is_call, is_command, is_idempotent, is_single, is_unlikely_to_repeat,
+    sets_a_member,
 };
 use super::subject::Subject;
 use edt_lang::Parsed;
@@ -25,11 +26,20 @@ struct MinWeight {
     elsewhere: usize,
     /// The same in markup, where elements repeat: characters, and lines.
     markup: (usize, usize),
+    /// Two lines or more of markup, one of which begins with text.
+    paragraph: usize,
 }
 
 /// Measured on human changes and on blocks pasted twice: `benches/guards`.
-const MIN_WEIGHT: MinWeight =
-    MinWeight { line: 8, call: 30, block: 16, test_block: 60, elsewhere: 40, markup: (120, 4) };
+const MIN_WEIGHT: MinWeight = MinWeight {
+    line: 8,
+    call: 30,
+    block: 16,
+    test_block: 60,
+    elsewhere: 40,
+    markup: (120, 4),
+    paragraph: 80,
+};
 /// The shortest run in a file without a grammar, in characters and lines.
 const MIN_WITHOUT_GRAMMAR: (usize, usize) = (80, 3);
 /// Most runs that are looked up in the old text. After that many, the rest passes.
@@ -203,7 +213,7 @@ impl<'s> Window<'s> {
     fn is_suspicious(
         &self,
         pair: Pair,
-        subject: &Subject<'_>,
+        subject: &'s Subject<'_>,
         tree: Option<&Parsed<'_>>,
         test: bool,
     ) -> bool {
@@ -227,14 +237,23 @@ impl<'s> Window<'s> {
             let at = subject.start_of(self.rows[second]);
             let recipe = is("make") && line.starts_with(b"\t");
             if recipe || tree.is_prose(at) && !tree.is_text(at) {
-                return false;
+                return !recipe && self.is_remark(pair);
             }
-            let idle =
-                is_idempotent(line) && !(test && sets_a_member(line)) && !(shell && advances(line));
+            let idle = is_idempotent(line, shell)
+                && !(test && sets_a_member(line))
+                && !(shell && advances(line));
             let call = weight >= MIN_WEIGHT.call && !test && is_unlikely_to_repeat(line);
-            return (idle || call) && starts(first) && starts(second);
+            let remark = tree.is_prose(subject.start_of(self.rows[first.saturating_sub(1)]));
+            return (idle || call)
+                && starts(first)
+                && starts(second)
+                && !(remark && self.is_said_twice(pair))
+                && !self.repeats_calls(subject, line);
         }
-        if test && self.calls_and_asserts(pair, shell) || self.is_round(pair) || self.is_step(pair)
+        if test && self.calls_and_asserts(pair, shell)
+            || self.is_round(pair)
+            || self.is_step(pair)
+            || self.is_session(pair)
         {
             return false;
         }
@@ -243,7 +262,8 @@ impl<'s> Window<'s> {
         }
         if subject.language().is_some_and(|language| language.markup && !language.exact) {
             let (min_weight, min_lines) = MIN_WEIGHT.markup;
-            return weight >= min_weight && length >= min_lines;
+            return weight >= min_weight && length >= min_lines
+                || weight >= MIN_WEIGHT.paragraph && self.has_text(pair);
         }
         let last = self.lines[self.rows[second + length - 1]];
         let quoted = || tree.is_text(subject.start_of(self.rows[second]));
@@ -281,6 +301,64 @@ impl<'s> Window<'s> {
             return lines().any(|line| !is_unlikely_to_repeat(line));
         }
         shell && lines().all(is_command) && lines().any(asserts)
+    }
+
+    /// Whether the line is a comment of its own, with words, and no other comment is next to the pair.
+    fn is_remark(&self, pair: Pair) -> bool {
+        let line = |at: usize| self.rows.get(at).map(|row| self.lines[*row].trim_ascii());
+        let begins = |line: &[u8]| line.starts_with(b"//") || line.starts_with(b"#");
+        let alone = |at: Option<usize>| !at.and_then(line).is_some_and(begins);
+        let text = line(pair.second).unwrap_or_default();
+        let letters = text.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+        begins(text)
+            && (letters >= 8 || text.starts_with(b"#!"))
+            && alone(pair.first.checked_sub(1))
+            && alone(Some(pair.second + 1))
+    }
+
+    /// Whether a line of the run begins with a letter.
+    fn has_text(&self, pair: Pair) -> bool {
+        let mut run = pair.second..pair.second + pair.length;
+        run.any(|at| {
+            let first = self.lines[self.rows[at]].trim_ascii_start().first();
+            first.is_some_and(u8::is_ascii_alphabetic)
+        })
+    }
+
+    /// Whether the line above says that what follows occurs twice.
+    fn is_said_twice(&self, pair: Pair) -> bool {
+        pair.first.checked_sub(1).is_some_and(|above| {
+            let line = self.lines[self.rows[above]].to_ascii_lowercase();
+            memchr::memmem::find(&line, b"twice").is_some()
+        })
+    }
+
+    /// Whether the old text has two other calls of the same function twice in a row.
+    fn repeats_calls(&self, subject: &'s Subject<'_>, line: &[u8]) -> bool {
+        let name = |line: &[u8]| {
+            let line = line.trim_ascii();
+            line.iter().position(|byte| byte.is_ascii_whitespace() || *byte == b'(')
+        };
+        let own = line.trim_ascii();
+        let own = &own[..name(own).unwrap_or(0)];
+        let calls = |pair: &&[&[u8]]| {
+            let other = pair[0].trim_ascii();
+            pair[0] == pair[1]
+                && !own.is_empty()
+                && name(other).map(|end| &other[..end]) == Some(own)
+        };
+        self.old_lines(subject).windows(2).filter(calls).nth(1).is_some()
+    }
+
+    /// Whether a line of the run is a command of a session that a comment shows, `# $ cat a`.
+    fn is_session(&self, pair: Pair) -> bool {
+        let mut run = pair.second..pair.second + pair.length;
+        run.any(|at| {
+            let line = self.lines[self.rows[at]].trim_ascii();
+            let marks = line.iter().take_while(|byte| b"/*#".contains(byte)).count();
+            let text = line[marks..].trim_ascii_start();
+            marks > 0 && (text.starts_with(b"$ ") || text.starts_with(b">>> "))
+        })
     }
 
     /// Whether the run has rules of a style sheet: one begins in it, and one ends in it.
@@ -339,18 +417,21 @@ impl<'s> Window<'s> {
             .iter()
             .map(|row| self.lines[*row].trim_ascii_end())
             .collect();
-        let old_lines = self.old_lines.get_or_init(|| {
-            let old = subject.lines().texts().0.iter().copied();
-            old.map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty()).collect()
-        });
         let often = |line: &&[u8]| {
             self.lines.iter().filter(|other| other.trim_ascii_end() == *line).nth(2).is_some()
         };
-        old_lines
+        self.old_lines(subject)
             .windows(pair.length * 2)
             .any(|window| window[..pair.length] == copy && window[pair.length..] == copy)
             || subject.language().is_none_or(|language| language.markup && !language.exact)
                 && copy.iter().all(often)
+    }
+
+    fn old_lines(&self, subject: &'s Subject<'_>) -> &[&'s [u8]] {
+        self.old_lines.get_or_init(|| {
+            let old = subject.lines().texts().0.iter().copied();
+            old.map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty()).collect()
+        })
     }
 
     fn span(&self, at: usize, length: usize) -> Range<usize> {

@@ -81,6 +81,9 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
         }
     }
     for at in memchr::memmem::find_iter(text, b";&") {
+        if text.get(at + 2).is_some_and(|byte| !byte.is_ascii_whitespace()) {
+            continue;
+        }
         out[at] = b';';
         out[at + 1] = if text[..at].ends_with(b";") { b' ' } else { b';' };
     }
@@ -417,7 +420,9 @@ mod tests {
         let text = "case a in\n  b) c ;;&\n  d) e;&\nesac\n{ f; }&!\n";
         let plain = "case a in\n  b) c ;; \n  d) e;;\nesac\n{ f; }& \n";
         assert_eq!(rewritten(expansions, text), plain);
-        assert_eq!(rewritten(expansions, "echo a!\n!a\n"), "echo a!\n!a\n");
+        for other in ["echo a!\n!a\n", "a;&lt;b\n"] {
+            assert_eq!(rewritten(expansions, other), other);
+        }
         assert_eq!(rewritten(expansions, "[[ (a || b)]] && c\n"), "AAAAAAAAAAAAA && c\n");
     }
 
