@@ -1,13 +1,14 @@
 //! The body of a function must not be replaced by a stub or by comments.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::invisible::is_minified;
 use super::runs;
 use super::subject::Subject;
-use edt_lang::Stop;
 use edt_lang::bodies::{Body, Does};
+use edt_lang::{Parsed, Stop};
 use edt_types::text::counted;
 use edt_types::{Code, Finding};
 
@@ -72,9 +73,31 @@ pub fn detect(subject: &Subject<'_>) -> Option<Hollow> {
     {
         return None;
     }
+    let Some(Ok(new)) = subject.new_tree() else { return None };
+    if let Some(found) = hollow(subject, new, || subject.old_tree()?.as_ref().ok()) {
+        return Some(found);
+    }
+    // The head of a function may have idioms that the grammar does not know.
+    let language = new.language();
+    let plain = |text| subject.without_idioms(language, text).ok().flatten();
+    if !new.has_error() {
+        return None;
+    }
+    let (before, after) = (plain(subject.old_code()?)?, plain(subject.text()?)?);
+    let new = subject.parse(language, &after).ok()?;
+    let old = OnceCell::new();
+    let old = || old.get_or_init(|| subject.parse(language, &before).ok()).as_ref();
+    hollow(subject, &new, old)
+}
+
+/// The first function of the new tree that does nothing, and did something in the old one.
+fn hollow<'p, 't: 'p>(
+    subject: &Subject<'_>,
+    new: &Parsed<'_>,
+    old: impl FnOnce() -> Option<&'p Parsed<'t>>,
+) -> Option<Hollow> {
     let expired = || subject.is_over();
     let stop = Stop::when(&expired);
-    let Some(Ok(new)) = subject.new_tree() else { return None };
     let stubs: Vec<Body> = { new.bodies(Some(&subject.touched()), &stop).into_iter() }
         .filter(|body| body.does == Does::Nothing)
         .collect();
@@ -89,8 +112,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<Hollow> {
     let may_be_empty = |stub: &Body| {
         is_made(stub) || test && ends_a_test(&stub.name) || is_constructor(subject, &stub.name)
     };
-    let Some(Ok(old)) = subject.old_tree() else { return None };
-    let (before, after) = (old.bodies(None, &stop), new.bodies(None, &stop));
+    let (before, after) = (old()?.bodies(None, &stop), new.bodies(None, &stop));
     let lost = subject.lost_lines();
     stubs.into_iter().take_while(|_| !subject.is_over()).find_map(|stub| {
         let first = earlier(subject, &stub, &before, &after).filter(|_| !may_be_empty(&stub))?;
@@ -220,6 +242,13 @@ mod tests {
         let text = |body: &str| format!("A::~A() {{\n{body}}}\n");
         let body = "  delete b(1, 2);\n  delete c(3, 4);\n  delete d(5, 6);\n  delete e(7);\n";
         assert_eq!(found("a.cpp", &text(body), &text("")), None);
+    }
+
+    #[test]
+    fn a_function_behind_a_macro_is_found() {
+        let inline = |text: &str| format!("A_INLINE\n{text}");
+        let after = inline("int f(int a)\n{\n}\n");
+        assert_eq!(found("a.c", &inline(C), &after), Some(("f".to_owned(), false)));
     }
 
     #[test]
