@@ -491,7 +491,7 @@ mod tests {
             assert!(found("a.sh", &text(&line), &text(&line.repeat(2))).is_some(), "{line}");
         }
         let head = "#!/bin/bash\n";
-        assert!(found("a.sh", head, &format!("{head}{head}a\n")).is_some());
+        assert!(found("a.sh", head, &format!("{head}{head}# About.\na\n")).is_some());
         let session = "# $ ./write now.out\n# $ cat now.out\n#\n";
         assert_eq!(found("a.sh", "a\n", &format!("# Try:\n{}a\n", session.repeat(2))), None);
         let text = session.replace("$ ", "");

@@ -110,7 +110,8 @@ fn hollow<'p, 't: 'p>(
         |stub: &Body| is_minified(subject, stub.begins) || is_bundle && stub.name.len() <= 2;
     let test = runs::is_test(&subject.path.text());
     let may_be_empty = |stub: &Body| {
-        is_made(stub) || test && ends_a_test(&stub.name) || is_constructor(subject, &stub.name)
+        let named = test && ends_a_test(&stub.name) || is_constructor(subject, &stub.name);
+        is_made(stub) || named && !has_words(subject, stub)
     };
     let (before, after) = (old()?.bodies(None, &stop), new.bodies(None, &stop));
     let lost = subject.lost_lines();
@@ -119,6 +120,12 @@ fn hollow<'p, 't: 'p>(
         let works = matches!(first.does, Does::Something(tokens) if tokens >= MIN_TOKENS);
         works.then(|| hollowed(subject, &stub, first, &lost)).flatten()
     })
+}
+
+/// Whether the body of a function that does nothing has a comment with words, such as `TODO`.
+fn has_words(subject: &Subject<'_>, stub: &Body) -> bool {
+    let lines = subject.lines().texts().1;
+    lines[stub.rows.clone()].iter().any(|line| without_marks(line).len() < line.trim_ascii().len())
 }
 
 /// Whether a function that tests share is named after its work behind each test, which may become none.
@@ -287,6 +294,8 @@ mod tests {
         let found_in = |path: &str, name: &str| found(path, &text(name, body), &text(name, ""));
         assert_eq!(found_in("tests/a.c", "tear_down"), None);
         assert!(found_in("tests/a.c", "start_up").is_some());
+        let stub = text("tear_down", "\t/* TODO: implement */\n");
+        assert!(found("tests/a.c", &text("tear_down", body), &stub).is_some());
         assert!(found_in("lib/a.c", "tear_down").is_some());
         let body = "\n  this.a = b(1);\n  this.c = d(2, e);\n  this.f = g(h);\n  i(this);\n";
         let text = |body: &str, more: &str| format!("function A() {{{body}}}\n{more}");

@@ -303,17 +303,17 @@ impl<'s> Window<'s> {
         shell && lines().all(is_command) && lines().any(asserts)
     }
 
-    /// Whether the line is a comment of its own, with words, and no other comment is next to the pair.
+    /// Whether the line names the interpreter, or is a comment of its own, with words: no other
+    /// comment is next to the pair.
     fn is_remark(&self, pair: Pair) -> bool {
         let line = |at: usize| self.rows.get(at).map(|row| self.lines[*row].trim_ascii());
         let begins = |line: &[u8]| line.starts_with(b"//") || line.starts_with(b"#");
         let alone = |at: Option<usize>| !at.and_then(line).is_some_and(begins);
         let text = line(pair.second).unwrap_or_default();
         let letters = text.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-        begins(text)
-            && (letters >= 8 || text.starts_with(b"#!"))
-            && alone(pair.first.checked_sub(1))
-            && alone(Some(pair.second + 1))
+        let words = begins(text) && letters >= 8;
+        let apart = alone(pair.first.checked_sub(1)) && alone(Some(pair.second + 1));
+        text.starts_with(b"#!/") || words && apart
     }
 
     /// Whether a line of the run begins with a letter.

@@ -65,34 +65,7 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
             at += 2;
         }
     }
-    for at in memchr::memchr_iter(b'\\', text) {
-        let blank = at > 0 && text[at - 1].is_ascii_whitespace();
-        if blank
-            && matches!(text.get(at + 1), Some(b'(' | b')'))
-            && text.get(at + 2).is_none_or(u8::is_ascii_whitespace)
-        {
-            out[at..at + 2].fill(b' ');
-        }
-    }
-    for at in memchr::memmem::find_iter(text, b"! {") {
-        let alone = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
-        if alone(text[..at].last()) && alone(text.get(at + 3)) {
-            out[at] = b' ';
-        }
-    }
-    for at in memchr::memmem::find_iter(text, b";&") {
-        if text.get(at + 2).is_some_and(|byte| !byte.is_ascii_whitespace()) {
-            continue;
-        }
-        out[at] = b';';
-        out[at + 1] = if text[..at].ends_with(b";") { b' ' } else { b';' };
-    }
-    for at in memchr::memmem::find_iter(text, b"!\n") {
-        let before = text[..at].last();
-        if before.is_none_or(|byte| byte.is_ascii_whitespace() || b"&;|".contains(byte)) {
-            out[at] = b' ';
-        }
-    }
+    signs(text, &mut out);
     substitutions(text, &mut out, expired)?;
     for at in memchr::memmem::find_iter(text, b"}'") {
         let line = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
@@ -133,6 +106,38 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
     }
     here_documents(text, &mut out, expired)?;
     Some(out)
+}
+
+/// Rewrites escaped parentheses, the `!` of a group or at the end of a line, and the ends of clauses.
+fn signs(text: &[u8], out: &mut [u8]) {
+    for at in memchr::memchr_iter(b'\\', text) {
+        let blank = at > 0 && text[at - 1].is_ascii_whitespace();
+        if blank
+            && matches!(text.get(at + 1), Some(b'(' | b')'))
+            && text.get(at + 2).is_none_or(u8::is_ascii_whitespace)
+        {
+            out[at..at + 2].fill(b' ');
+        }
+    }
+    for at in memchr::memmem::find_iter(text, b"! {") {
+        let alone = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
+        if alone(text[..at].last()) && alone(text.get(at + 3)) {
+            out[at] = b' ';
+        }
+    }
+    for at in memchr::memmem::find_iter(text, b";&") {
+        if text.get(at + 2).is_some_and(|byte| !byte.is_ascii_whitespace()) {
+            continue;
+        }
+        out[at] = b';';
+        out[at + 1] = if text[..at].ends_with(b";") { b' ' } else { b';' };
+    }
+    for at in memchr::memmem::find_iter(text, b"!\n") {
+        let before = text[..at].last();
+        if before.is_none_or(|byte| byte.is_ascii_whitespace() || b"&;|".contains(byte)) {
+            out[at] = b' ';
+        }
+    }
 }
 
 /// Blanks the here-documents whose first line goes on behind their word, `(a <<b; c)`, if they end.
