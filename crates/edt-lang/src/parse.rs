@@ -290,6 +290,26 @@ impl Parsed<'_> {
         None
     }
 
+    /// Whether byte `at` is code of a script in a page: outside block comments and templates.
+    #[must_use]
+    pub fn is_script(&self, at: usize) -> bool {
+        let mut cursor = self.tree.walk();
+        while cursor.goto_first_child_for_byte(at).is_some() {
+            let node = cursor.node();
+            if node.kind() != "script_element" || node.start_byte() > at {
+                continue;
+            }
+            let tag = node.child(0).map_or(&b""[..], |tag| self.text_of(tag));
+            let has = |sign: &[u8]| memchr::memmem::find(tag, sign).is_some();
+            let before = &self.text[node.start_byte()..at];
+            let last = |sign: &[u8]| memchr::memmem::rfind(before, sign);
+            return (!has(b"type=") || has(b"javascript") || has(b"\"module\""))
+                && last(b"/*") <= last(b"*/")
+                && memchr::memchr_iter(b'`', before).count().is_multiple_of(2);
+        }
+        false
+    }
+
     /// Whether byte `at` is in a module of Rust that only tests have: `#[cfg(test)] mod a { … }`.
     #[must_use]
     pub fn is_in_tests(&self, at: usize) -> bool {

@@ -107,7 +107,8 @@ struct Chain {
 struct Branch {
     row: usize,
     is_else: bool,
-    /// Whether the directive is `#if 0`.
+    /// Whether no compiler reads the branch: `#if 0`, and `#ifdef DOXYGEN`, which only that program
+    /// defines.
     never: bool,
 }
 
@@ -151,8 +152,11 @@ impl Lines {
             let branch = |is_else, never| Branch { row, is_else, never };
             match word {
                 b"if" | b"ifdef" | b"ifndef" => {
+                    let documents = word != b"ifndef"
+                        && !rest.contains(&b'!')
+                        && memchr::memmem::find(rest, b"DOXYGEN").is_some();
                     let chain = Chain {
-                        branches: vec![branch(false, rest == b"0")],
+                        branches: vec![branch(false, rest == b"0" || documents)],
                         end: usize::MAX,
                         guard: false,
                     };
@@ -303,7 +307,10 @@ mod tests {
     #[test]
     fn an_include_guard_is_always_taken_and_if_0_never() {
         assert_eq!(texts("#ifndef A_H\n#define A_H\nx;\n#endif\n"), ["/#defineA_H/x;//"]);
-        assert_eq!(texts("#if 0\njunk {\n#else\ny;\n#endif\n"), ["///y;//"]);
+        for never in ["#if 0", "#ifdef DOXYGEN", "#if defined(A_DOXYGEN)"] {
+            assert_eq!(texts(&format!("{never}\njunk {{\n#else\ny;\n#endif\n")), ["///y;//"]);
+        }
+        assert_eq!(texts("#ifndef DOXYGEN\nx;\n#endif\n"), ["/x;//", "///"]);
     }
 
     #[test]

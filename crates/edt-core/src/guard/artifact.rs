@@ -95,7 +95,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
         let last = subject.lines().texts().1.iter().rposition(|line| !line.trim_ascii().is_empty());
         let around = |row: usize| row == 0 || Some(row) == last;
         let counts = |row: usize| {
-            if subject.language().is_some() { !subject.is_prose(row) } else { around(row) }
+            if subject.language().is_some() { subject.is_code(row) } else { around(row) }
         };
         let (row, _) = fresh.iter().find(|(row, line)| is_fence(line) && counts(*row))?;
         (!had(is_fence)).then_some((Leftover::Fence, *row))
@@ -290,6 +290,20 @@ fn explain(subject: &Subject<'_>, what: Leftover, row: usize) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_fence_in_a_script_of_a_page_is_found() {
+        let page = |text: &str| format!("<script>\na();\n{text}b();\n</script>\n");
+        let path = edt_types::RepoPath::parse(b"a.html").unwrap();
+        let found = |text: &str| {
+            let (before, after) = (page(""), page(text));
+            let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
+            let limit = std::time::Duration::from_secs(5);
+            detect(&Subject::new(&path, None, before, after, Vec::new(), limit))
+        };
+        assert_eq!(found("```html\nc();\n```\n"), Some((Leftover::Fence, 2)));
+        assert_eq!(found("/*\n```\nc();\n```\n*/\n"), None);
+    }
+
     #[test]
     fn a_page_may_have_markdown_in_it() {
         let page = "{{#markdown}}\n```html\n<b>c</b>\n```\n{{/markdown}}\n";

@@ -161,6 +161,8 @@ fn broken_directive(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
         b"include" => match rest.first()? {
             b'"' => rest[1..].contains(&b'"'),
             b'<' => rest.contains(&b'>'),
+            // `#include A_NAME >`
+            first if first.is_ascii_uppercase() && is_word_apart(rest) => true,
             _ => !rest.contains(&b'"') && !rest.contains(&b'>'),
         },
         b"define" => has_parameters(rest),
@@ -168,6 +170,12 @@ fn broken_directive(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
         _ => true,
     };
     (!whole).then_some(start + hash)
+}
+
+/// Whether the first word of a text ends it or is before a blank.
+fn is_word_apart(text: &[u8]) -> bool {
+    let word = text.iter().take_while(|byte| is_word(**byte)).count();
+    text.get(word).is_none_or(u8::is_ascii_whitespace)
 }
 
 /// Whether none of the parameters of a macro, `a(b, c) d`, is empty.
@@ -472,14 +480,20 @@ mod tests {
 
     #[test]
     fn directives_are_whole() {
-        for line in
-            ["#include \"a.h", "#include a.h\"", "#include <a.h", "#if defined(A", "#elif A)"]
-        {
+        for line in [
+            "#include \"a.h",
+            "#include A.h\"",
+            "#include A.h>",
+            "#include <a.h",
+            "#if defined(A",
+            "#elif A)",
+        ] {
             assert!(found("int a;\n", &format!("{line}\nint a;\n")).is_some(), "{line}");
         }
         for line in [
             "#include \"a.h\" /* ) */",
             "#include A_H",
+            "#include A_H >",
             "#include_next <a.h>",
             "#if !defined(A) && (defined(B) /* ( */)",
             "# include <a.h> // (",

@@ -288,6 +288,7 @@ mod tests {
             "<script src=\"b.js\"></script>",
             "<li><a href=\"b/c.html\">The page of c</a></li>",
             "<!-- TODO: look at this again -->",
+            "<option value=\"b\" selected>C</option>",
         ] {
             let page = format!("<body>\n  {line}\n</body>\n");
             let twice = page.replace(line, &format!("{line}\n  {line}"));
@@ -297,6 +298,7 @@ mod tests {
             "<td>1</td>",
             "<b id=\"{{ c }}\"></b>",
             "<li><a href=\"#\">B</a></li>",
+            "<option value=\"\">-</option>",
             "<!-- ==== -->",
         ] {
             let page = format!("<body>\n  {line}\n</body>\n");
@@ -463,6 +465,47 @@ mod tests {
         let once = "f() {\n  readonly a=1\n}\n";
         let twice = once.replace("1\n", "1\n  readonly a=1\n");
         assert!(found("a.sh", once, &twice).is_some());
+    }
+
+    #[test]
+    fn a_call_may_occur_twice_where_a_comment_says_so_or_calls_do() {
+        let body = |text: &str| ["void f(void) {\n  a();\n", text, "}\n"].concat();
+        let call = "  add_ignored_event(event->sequence);\n";
+        let twice = |comment: &str| [comment, call, call].concat();
+        let found = |before: &str, after: &str| found("a.c", &body(before), &body(after));
+        assert!(found(call, &twice("  /* We ignore the event. */\n")).is_some());
+        assert_eq!(found(call, &twice("  /* We ignore it twice. */\n")), None);
+        let others = |name: &str| {
+            [1, 2].map(|n| format!("  {name}(the_name_of_an_event, {n});\n").repeat(2)).concat()
+        };
+        let usual = |name: &str| found(&others(name), &(others(name) + &twice("  b();\n")));
+        assert_eq!(usual("add_ignored_event"), None);
+        assert!(usual("remove_ignored_event").is_some());
+    }
+
+    #[test]
+    fn a_comment_and_an_option_of_a_command_occur_once() {
+        for line in ["# shellcheck disable=SC2154", "a=`git log -1 --pretty=short`"] {
+            let text = |lines: &str| format!("b() {{\n{lines}  c\n}}\n");
+            let line = format!("  {line}\n");
+            assert!(found("a.sh", &text(&line), &text(&line.repeat(2))).is_some(), "{line}");
+        }
+        let head = "#!/bin/bash\n";
+        assert!(found("a.sh", head, &format!("{head}{head}# About.\na\n")).is_some());
+        let session = "# $ ./write now.out\n# $ cat now.out\n#\n";
+        assert_eq!(found("a.sh", "a\n", &format!("# Try:\n{}a\n", session.repeat(2))), None);
+        let text = session.replace("$ ", "");
+        assert!(found("a.sh", "a\n", &format!("# Try:\n{}a\n", text.repeat(2))).is_some());
+    }
+
+    #[test]
+    fn a_paragraph_occurs_once() {
+        let page = |text: &str| format!("<dd>\n{text}</dd>\n");
+        let text = "  The same object MUST be returned until the <a>user agent</a> needs to\n  \
+                    return different values, or the same values in a different order.\n";
+        assert!(found("a.html", &page(text), &page(&text.repeat(2))).is_some());
+        let rows = text.replace("  The", "  <td>The").replace("  return", "  <td>return");
+        assert_eq!(found("a.html", &page(&rows), &page(&rows.repeat(2))), None);
     }
 
     #[test]

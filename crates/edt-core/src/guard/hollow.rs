@@ -1,12 +1,14 @@
 //! The body of a function must not be replaced by a stub or by comments.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::invisible::is_minified;
+use super::runs;
 use super::subject::Subject;
-use edt_lang::Stop;
 use edt_lang::bodies::{Body, Does};
+use edt_lang::{Parsed, Stop};
 use edt_types::text::counted;
 use edt_types::{Code, Finding};
 
@@ -71,9 +73,31 @@ pub fn detect(subject: &Subject<'_>) -> Option<Hollow> {
     {
         return None;
     }
+    let Some(Ok(new)) = subject.new_tree() else { return None };
+    if let Some(found) = hollow(subject, new, || subject.old_tree()?.as_ref().ok()) {
+        return Some(found);
+    }
+    // The head of a function may have idioms that the grammar does not know.
+    let language = new.language();
+    let plain = |text| subject.without_idioms(language, text).ok().flatten();
+    if !new.has_error() {
+        return None;
+    }
+    let (before, after) = (plain(subject.old_code()?)?, plain(subject.text()?)?);
+    let new = subject.parse(language, &after).ok()?;
+    let old = OnceCell::new();
+    let old = || old.get_or_init(|| subject.parse(language, &before).ok()).as_ref();
+    hollow(subject, &new, old)
+}
+
+/// The first function of the new tree that does nothing, and did something in the old one.
+fn hollow<'p, 't: 'p>(
+    subject: &Subject<'_>,
+    new: &Parsed<'_>,
+    old: impl FnOnce() -> Option<&'p Parsed<'t>>,
+) -> Option<Hollow> {
     let expired = || subject.is_over();
     let stop = Stop::when(&expired);
-    let Some(Ok(new)) = subject.new_tree() else { return None };
     let stubs: Vec<Body> = { new.bodies(Some(&subject.touched()), &stop).into_iter() }
         .filter(|body| body.does == Does::Nothing)
         .collect();
@@ -84,14 +108,37 @@ pub fn detect(subject: &Subject<'_>) -> Option<Hollow> {
     let is_bundle = (0..rows).any(|row| is_minified(subject, row));
     let is_made =
         |stub: &Body| is_minified(subject, stub.begins) || is_bundle && stub.name.len() <= 2;
-    let Some(Ok(old)) = subject.old_tree() else { return None };
-    let (before, after) = (old.bodies(None, &stop), new.bodies(None, &stop));
+    let test = runs::is_test(&subject.path.text());
+    let may_be_empty = |stub: &Body| {
+        let named = test && ends_a_test(&stub.name) || is_constructor(subject, &stub.name);
+        is_made(stub) || named && !has_words(subject, stub)
+    };
+    let (before, after) = (old()?.bodies(None, &stop), new.bodies(None, &stop));
     let lost = subject.lost_lines();
     stubs.into_iter().take_while(|_| !subject.is_over()).find_map(|stub| {
-        let first = earlier(subject, &stub, &before, &after).filter(|_| !is_made(&stub))?;
+        let first = earlier(subject, &stub, &before, &after).filter(|_| !may_be_empty(&stub))?;
         let works = matches!(first.does, Does::Something(tokens) if tokens >= MIN_TOKENS);
         works.then(|| hollowed(subject, &stub, first, &lost)).flatten()
     })
+}
+
+/// Whether the body of a function that does nothing has a comment with words, such as `TODO`.
+fn has_words(subject: &Subject<'_>, stub: &Body) -> bool {
+    let lines = subject.lines().texts().1;
+    lines[stub.rows.clone()].iter().any(|line| without_marks(line).len() < line.trim_ascii().len())
+}
+
+/// Whether a function that tests share is named after its work behind each test, which may become none.
+fn ends_a_test(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('_', "");
+    ["teardown", "takedown", "cleanup"].iter().any(|word| name.contains(word))
+}
+
+/// Whether a function of JavaScript makes objects with methods of `NAME.prototype`: like other
+/// constructors, it may do nothing.
+fn is_constructor(subject: &Subject<'_>, name: &str) -> bool {
+    let methods = format!("{name}.prototype.");
+    memchr::memmem::find(subject.after.unwrap_or_default(), methods.as_bytes()).is_some()
 }
 
 /// The function that `stub` was. Of several functions of one name the text must have as many as
@@ -205,6 +252,13 @@ mod tests {
     }
 
     #[test]
+    fn a_function_behind_a_macro_is_found() {
+        let inline = |text: &str| format!("A_INLINE\n{text}");
+        let after = inline("int f(int a)\n{\n}\n");
+        assert_eq!(found("a.c", &inline(C), &after), Some(("f".to_owned(), false)));
+    }
+
+    #[test]
     fn a_body_that_is_commented_out_is_found() {
         let commented = |text: &str, mark: &str| {
             text.lines()
@@ -231,6 +285,23 @@ mod tests {
         assert_eq!(found("a.py", stub, "def f(a):\n    pass\n"), None);
         let moved = PYTHON.replace("def f", "def ff") + "\ndef f(a):\n    pass\n";
         assert_eq!(found("a.py", PYTHON, &moved), None);
+    }
+
+    #[test]
+    fn the_end_of_a_test_and_a_constructor_may_become_empty() {
+        let text = |name: &str, body: &str| format!("void\n{name}(void)\n{{\n{body}}}\n");
+        let body = "\tfree(a->b);\n\tfree(a->c);\n\tfree(a->d);\n\tfree(a->e);\n";
+        let found_in = |path: &str, name: &str| found(path, &text(name, body), &text(name, ""));
+        assert_eq!(found_in("tests/a.c", "tear_down"), None);
+        assert!(found_in("tests/a.c", "start_up").is_some());
+        let stub = text("tear_down", "\t/* TODO: implement */\n");
+        assert!(found("tests/a.c", &text("tear_down", body), &stub).is_some());
+        assert!(found_in("lib/a.c", "tear_down").is_some());
+        let body = "\n  this.a = b(1);\n  this.c = d(2, e);\n  this.f = g(h);\n  i(this);\n";
+        let text = |body: &str, more: &str| format!("function A() {{{body}}}\n{more}");
+        let methods = "A.prototype.b = function () { return 1; };\n";
+        assert_eq!(found("a.js", &text(body, methods), &text("", methods)), None);
+        assert!(found("a.js", &text(body, ""), &text("", "")).is_some());
     }
 
     #[test]

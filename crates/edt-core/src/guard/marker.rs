@@ -62,7 +62,7 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<(usize, &'a [u8])> {
         Mark::Side | Mark::Envelope => true,
         Mark::Middle | Mark::Hunk => {
             sides
-                || subject.language().is_some() && !subject.is_prose(row)
+                || subject.is_code(row)
                 || mark == Mark::Middle && is_lone_middle(subject, row)
                 || mark == Mark::Hunk && is_lone_hunk(subject, row)
         }
@@ -204,6 +204,18 @@ mod tests {
         let found = |text: &str| first_marker("a.html", &page(""), &page(text));
         assert_eq!(found("{% endif %}\n=======\n"), Some(3));
         assert_eq!(found("=======\n"), None);
+    }
+
+    #[test]
+    fn the_middle_of_a_conflict_in_a_script_counts() {
+        let page = |tag: &str, text: &str| format!("<script{tag}>\na();\n{text}b();\n</script>\n");
+        let found =
+            |tag: &str, text: &str| first_marker("a.html", &page(tag, ""), &page(tag, text));
+        assert_eq!(found("", "=======\n"), Some(2));
+        assert_eq!(found(" type=\"text/javascript\"", "=======\n"), Some(2));
+        assert_eq!(found(" type=\"text/template\"", "=======\n"), None);
+        assert_eq!(found("", "/*\n=======\n*/\n"), None);
+        assert_eq!(found("", "c = `\n=======\n`;\n"), None);
     }
 
     #[test]

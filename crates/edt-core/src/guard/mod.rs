@@ -23,6 +23,7 @@ pub mod marker;
 pub mod mass_deletion;
 pub mod protected;
 pub mod review;
+mod run_lines;
 mod runs;
 pub mod secret;
 pub mod size_reduction;

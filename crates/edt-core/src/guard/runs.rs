@@ -4,6 +4,10 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::run_lines::{
+    advances, asserts, is_call, is_command, is_idempotent, is_single, is_unlikely_to_repeat,
+    sets_a_member,
+};
 use super::subject::Subject;
 use edt_lang::Parsed;
 
@@ -22,11 +26,20 @@ struct MinWeight {
     elsewhere: usize,
     /// The same in markup, where elements repeat: characters, and lines.
     markup: (usize, usize),
+    /// Two lines or more of markup, one of which begins with text.
+    paragraph: usize,
 }
 
 /// Measured on human changes and on blocks pasted twice: `benches/guards`.
-const MIN_WEIGHT: MinWeight =
-    MinWeight { line: 8, call: 30, block: 16, test_block: 60, elsewhere: 40, markup: (120, 4) };
+const MIN_WEIGHT: MinWeight = MinWeight {
+    line: 8,
+    call: 30,
+    block: 16,
+    test_block: 60,
+    elsewhere: 40,
+    markup: (120, 4),
+    paragraph: 80,
+};
 /// The shortest run in a file without a grammar, in characters and lines.
 const MIN_WITHOUT_GRAMMAR: (usize, usize) = (80, 3);
 /// Most runs that are looked up in the old text. After that many, the rest passes.
@@ -200,7 +213,7 @@ impl<'s> Window<'s> {
     fn is_suspicious(
         &self,
         pair: Pair,
-        subject: &Subject<'_>,
+        subject: &'s Subject<'_>,
         tree: Option<&Parsed<'_>>,
         test: bool,
     ) -> bool {
@@ -224,14 +237,23 @@ impl<'s> Window<'s> {
             let at = subject.start_of(self.rows[second]);
             let recipe = is("make") && line.starts_with(b"\t");
             if recipe || tree.is_prose(at) && !tree.is_text(at) {
-                return false;
+                return !recipe && self.is_remark(pair);
             }
-            let idle =
-                is_idempotent(line) && !(test && sets_a_member(line)) && !(shell && advances(line));
+            let idle = is_idempotent(line, shell)
+                && !(test && sets_a_member(line))
+                && !(shell && advances(line));
             let call = weight >= MIN_WEIGHT.call && !test && is_unlikely_to_repeat(line);
-            return (idle || call) && starts(first) && starts(second);
+            let remark = tree.is_prose(subject.start_of(self.rows[first.saturating_sub(1)]));
+            return (idle || call)
+                && starts(first)
+                && starts(second)
+                && !(remark && self.is_said_twice(pair))
+                && !self.repeats_calls(subject, line);
         }
-        if test && self.calls_and_asserts(pair, shell) || self.is_round(pair) || self.is_step(pair)
+        if test && self.calls_and_asserts(pair, shell)
+            || self.is_round(pair)
+            || self.is_step(pair)
+            || self.is_session(pair)
         {
             return false;
         }
@@ -240,7 +262,8 @@ impl<'s> Window<'s> {
         }
         if subject.language().is_some_and(|language| language.markup && !language.exact) {
             let (min_weight, min_lines) = MIN_WEIGHT.markup;
-            return weight >= min_weight && length >= min_lines;
+            return weight >= min_weight && length >= min_lines
+                || weight >= MIN_WEIGHT.paragraph && self.has_text(pair);
         }
         let last = self.lines[self.rows[second + length - 1]];
         let quoted = || tree.is_text(subject.start_of(self.rows[second]));
@@ -278,6 +301,64 @@ impl<'s> Window<'s> {
             return lines().any(|line| !is_unlikely_to_repeat(line));
         }
         shell && lines().all(is_command) && lines().any(asserts)
+    }
+
+    /// Whether the line names the interpreter, or is a comment of its own, with words: no other
+    /// comment is next to the pair.
+    fn is_remark(&self, pair: Pair) -> bool {
+        let line = |at: usize| self.rows.get(at).map(|row| self.lines[*row].trim_ascii());
+        let begins = |line: &[u8]| line.starts_with(b"//") || line.starts_with(b"#");
+        let alone = |at: Option<usize>| !at.and_then(line).is_some_and(begins);
+        let text = line(pair.second).unwrap_or_default();
+        let letters = text.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+        let words = begins(text) && letters >= 8;
+        let apart = alone(pair.first.checked_sub(1)) && alone(Some(pair.second + 1));
+        text.starts_with(b"#!/") || words && apart
+    }
+
+    /// Whether a line of the run begins with a letter.
+    fn has_text(&self, pair: Pair) -> bool {
+        let mut run = pair.second..pair.second + pair.length;
+        run.any(|at| {
+            let first = self.lines[self.rows[at]].trim_ascii_start().first();
+            first.is_some_and(u8::is_ascii_alphabetic)
+        })
+    }
+
+    /// Whether the line above says that what follows occurs twice.
+    fn is_said_twice(&self, pair: Pair) -> bool {
+        pair.first.checked_sub(1).is_some_and(|above| {
+            let line = self.lines[self.rows[above]].to_ascii_lowercase();
+            memchr::memmem::find(&line, b"twice").is_some()
+        })
+    }
+
+    /// Whether the old text has two other calls of the same function twice in a row.
+    fn repeats_calls(&self, subject: &'s Subject<'_>, line: &[u8]) -> bool {
+        let name = |line: &[u8]| {
+            let line = line.trim_ascii();
+            line.iter().position(|byte| byte.is_ascii_whitespace() || *byte == b'(')
+        };
+        let own = line.trim_ascii();
+        let own = &own[..name(own).unwrap_or(0)];
+        let calls = |pair: &&[&[u8]]| {
+            let other = pair[0].trim_ascii();
+            pair[0] == pair[1]
+                && !own.is_empty()
+                && name(other).map(|end| &other[..end]) == Some(own)
+        };
+        self.old_lines(subject).windows(2).filter(calls).nth(1).is_some()
+    }
+
+    /// Whether a line of the run is a command of a session that a comment shows, `# $ cat a`.
+    fn is_session(&self, pair: Pair) -> bool {
+        let mut run = pair.second..pair.second + pair.length;
+        run.any(|at| {
+            let line = self.lines[self.rows[at]].trim_ascii();
+            let marks = line.iter().take_while(|byte| b"/*#".contains(byte)).count();
+            let text = line[marks..].trim_ascii_start();
+            marks > 0 && (text.starts_with(b"$ ") || text.starts_with(b">>> "))
+        })
     }
 
     /// Whether the run has rules of a style sheet: one begins in it, and one ends in it.
@@ -336,143 +417,24 @@ impl<'s> Window<'s> {
             .iter()
             .map(|row| self.lines[*row].trim_ascii_end())
             .collect();
-        let old_lines = self.old_lines.get_or_init(|| {
-            let old = subject.lines().texts().0.iter().copied();
-            old.map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty()).collect()
-        });
         let often = |line: &&[u8]| {
             self.lines.iter().filter(|other| other.trim_ascii_end() == *line).nth(2).is_some()
         };
-        old_lines
+        self.old_lines(subject)
             .windows(pair.length * 2)
             .any(|window| window[..pair.length] == copy && window[pair.length..] == copy)
             || subject.language().is_none_or(|language| language.markup && !language.exact)
                 && copy.iter().all(often)
     }
 
+    fn old_lines(&self, subject: &'s Subject<'_>) -> &[&'s [u8]] {
+        self.old_lines.get_or_init(|| {
+            let old = subject.lines().texts().0.iter().copied();
+            old.map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty()).collect()
+        })
+    }
+
     fn span(&self, at: usize, length: usize) -> Range<usize> {
         self.rows[at]..self.rows[at + length - 1] + 1
     }
-}
-
-/// Whether a line of a page is an element that a page has once: it has an `id`, loads a script or a
-/// style by its name, or links to a place. Or it is a comment.
-fn is_single(line: &[u8]) -> bool {
-    let line = line.trim_ascii();
-    let has = |sign: &[u8]| memchr::memmem::find(line, sign).is_some();
-    let template = [&b"{{"[..], b"{%", b"<%", b"<?"].iter().any(|sign| has(sign));
-    let value = |name: &[u8]| memchr::memmem::find(line, name).map(|at| &line[at + name.len()..]);
-    let links = value(b" href=\"").is_some_and(|to| {
-        let to = &to[..memchr::memchr(b'"', to).unwrap_or(0)];
-        to.len() > 4 && to.iter().any(|byte| b"./#".contains(byte))
-    });
-    let loads = line.starts_with(b"<script ") && has(b" src=\"");
-    if line.starts_with(b"<!--") {
-        let letters = line.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-        return line.ends_with(b"-->") && letters >= 8;
-    }
-    line.starts_with(b"<") && !template && (loads || links || has(b" id=\""))
-}
-
-/// Whether repeating a statement has no further effect. A call, an increment or a bare expression
-/// may have one.
-fn is_idempotent(line: &[u8]) -> bool {
-    let line = line.trim_ascii();
-    let has = |word: &[u8]| memchr::memmem::find(line, word).is_some();
-    let changes = [
-        &b"++"[..],
-        b"--",
-        b"+=",
-        b"-=",
-        b"*=",
-        b"/=",
-        b"|=",
-        b"&=",
-        b"^=",
-        b"<<",
-        b">>",
-        b"<-",
-        b"yield",
-        b"await",
-        b"next",
-    ];
-    if changes.iter().any(|word| has(word)) {
-        return false;
-    }
-    // `x = x.parent` has another effect each time. Repeated includes are a matter of the language's
-    // own queries.
-    let moves = memchr::memmem::find(line, b" = ")
-        .is_some_and(|at| memchr::memmem::find(&line[at + 3..], line[..at].trim_ascii()).is_some());
-    if moves || line.starts_with(b"#include") {
-        return false;
-    }
-    // A call may return another value the second time.
-    let assigned = memchr::memmem::find(line, b"= ").map_or(&b""[..], |at| &line[at..]);
-    let imports = assigned.starts_with(b"= require(");
-    if assigned.contains(&b'(') && !imports && !is_unlikely_to_repeat(line) {
-        return false;
-    }
-    !line.starts_with(b"new ") && !is_call(line)
-}
-
-/// Whether a line is a call or a bare expression. A call begins with a path and an opening bracket.
-/// A bare expression has neither a space nor an assignment.
-fn is_call(line: &[u8]) -> bool {
-    let line = line.trim_ascii();
-    let line = line.strip_prefix(b"go ").unwrap_or(line);
-    let path = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:>!*&-@$?\"'".contains(byte);
-    let end = line.iter().position(|byte| !path(byte)).unwrap_or(line.len());
-    end == line.len() || matches!(line[end], b'(' | b'[' | b';' | b',' | b'{' | b'}')
-}
-
-/// Whether a line of a shell is one command: it begins with a word that neither assigns nor begins or
-/// ends a compound command.
-fn is_command(line: &[u8]) -> bool {
-    const COMPOUND: [&[u8]; 12] = [
-        b"case", b"do", b"done", b"elif", b"else", b"esac", b"fi", b"for", b"if", b"then",
-        b"until", b"while",
-    ];
-    let word = line.trim_ascii().split(u8::is_ascii_whitespace).next().unwrap_or_default();
-    let named = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.:".contains(byte);
-    !word.is_empty() && word.iter().all(named) && !COMPOUND.contains(&word)
-}
-
-/// Whether a command of a shell is named after what it asserts: `assertEquals`, `should_exist`.
-fn asserts(line: &[u8]) -> bool {
-    let name = line.trim_ascii().split(u8::is_ascii_whitespace).next().unwrap_or_default();
-    let name = name.to_ascii_lowercase();
-    [&b"assert"[..], b"expect", b"should", b"verify", b"equal"]
-        .iter()
-        .any(|word| memchr::memmem::find(&name, word).is_some())
-}
-
-/// Whether a command of a shell has another effect each time: it moves, reads, waits, or prints
-/// empty lines.
-fn advances(line: &[u8]) -> bool {
-    const COMMANDS: [&[u8]; 7] = [b"cd", b"popd", b"pushd", b"read", b"shift", b"sleep", b"tput"];
-    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    words.next().is_some_and(|word| COMMANDS.contains(&word))
-        || words.any(|word| word == b"..")
-        || line.trim_ascii().strip_prefix(b"printf ").is_some_and(|text| {
-            text.split(|byte| *byte == b'\\').all(|part| {
-                let part = part.strip_prefix(b"n").unwrap_or(part);
-                !part.iter().any(u8::is_ascii_alphanumeric)
-            })
-        })
-}
-
-/// Whether a line assigns to a member, which may call a setter.
-fn sets_a_member(line: &[u8]) -> bool {
-    memchr::memmem::find(line, b" = ").is_some_and(|at| line[..at].contains(&b'.'))
-}
-
-/// Whether a long call is usually written once: it neither checks a state, as tests do repeatedly,
-/// nor advances an iterator.
-fn is_unlikely_to_repeat(line: &[u8]) -> bool {
-    const REPEATABLE: [&str; 17] = [
-        "assert", "require", "expect", "check", "equal", "test", "verify", "ok(", "next", "read",
-        "++", "--", "+=", "yield", "await", "push", "<-",
-    ];
-    let line = String::from_utf8_lossy(line).to_lowercase();
-    !REPEATABLE.iter().any(|word| line.contains(word))
 }

@@ -311,6 +311,14 @@ impl<'a> Subject<'a> {
         matches!(self.new_tree(), Some(Ok(tree)) if began_above(tree))
     }
 
+    /// Whether row `row` is outside strings and comments of a language, or in a script of a page.
+    #[must_use]
+    pub fn is_code(&self, row: usize) -> bool {
+        let script =
+            || matches!(self.new_tree(), Some(Ok(tree)) if tree.is_script(self.start_of(row)));
+        self.language().is_some() && (!self.is_prose(row) || script())
+    }
+
     /// The tree of the new text; `None` if there is no grammar for it.
     ///
     /// # Errors

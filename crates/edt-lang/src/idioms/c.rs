@@ -146,7 +146,8 @@ fn joined_end(text: &[u8], start: usize) -> usize {
     ends.find(|&end| !joined(end)).unwrap_or(text.len())
 }
 
-/// Blanks pragmas, which may be anywhere, macros and included files in braces, and the lines that
+/// Blanks pragmas, which may be anywhere, macros and included files in braces, files that are included
+/// by a macro, and the lines that
 /// continue a `#define`: the grammars end a macro at its first comment.
 fn directives(text: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
     let mut next = 0;
@@ -165,7 +166,11 @@ fn directives(text: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
         // A list may be made by a file that is included into it.
         let listed = (define || word.starts_with(b"undef") || word.starts_with(b"include"))
             && (innermost(&text[..at]) == Some(b'{') || is_between_entries(text, at, next));
-        if pragma || listed {
+        // `#include A_HEADER >`
+        let by_macro = word.strip_prefix(b"include").is_some_and(|name| {
+            name.trim_ascii_start().first().is_some_and(u8::is_ascii_uppercase)
+        });
+        if pragma || listed || by_macro {
             blank_out(&mut text[at..next]);
         } else if define && let Some(end) = memchr::memchr(b'\n', &text[at..next]) {
             let first = at + text[at..at + end].trim_ascii_end().len() - 1;
@@ -551,6 +556,13 @@ mod tests {
             rewritten(macros, text),
             "#define A  \n                \n\nint x;\n                 \n"
         );
+    }
+
+    #[test]
+    fn a_file_included_by_a_macro_becomes_blank() {
+        let text = "#define A < b.h\n#include A >\n#include <c.h>\nint d;\n";
+        let blank = "#define A < b.h\n            \n#include <c.h>\nint d;\n";
+        assert_eq!(rewritten(macros, text), blank);
     }
 
     #[test]

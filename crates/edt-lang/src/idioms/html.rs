@@ -3,7 +3,7 @@
 use super::blank_out;
 
 /// Blanks what browsers take for a comment, the declaration `<?xml …?>` and `<![CDATA[ … ]]>`, and what
-/// they take for text: a `<` before white space, a digit or `=`.
+/// they take for text: a `<`, or two, before white space, a digit or `=`.
 pub(crate) fn declarations(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
     for (open, close) in [(&b"<?xml"[..], &b"?>"[..]), (b"<![CDATA[", b"]]>")] {
@@ -25,8 +25,9 @@ pub(crate) fn declarations(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Ve
         let next = text.get(at + 1);
         let is_text = next
             .is_some_and(|byte| byte.is_ascii_whitespace() || matches!(byte, b'0'..=b'9' | b'='));
-        if is_text && !text[..at].ends_with(b"<") {
-            out[at] = b' ';
+        let signs = text[..=at].iter().rev().take_while(|byte| **byte == b'<').count();
+        if is_text && signs <= 2 {
+            out[at + 1 - signs..=at].fill(b' ');
         }
     }
     Some(out)
@@ -53,7 +54,8 @@ mod tests {
 
     #[test]
     fn a_sign_before_a_blank_is_text() {
-        let text = "<p>0 < a <= b <2 c</p> << d <e> <";
-        assert_eq!(rewritten(declarations, text), "<p>0   a  = b  2 c</p> << d <e> <");
+        let text = "<p>0 < a <= b <2 c</p> 1 << d <e> <<< f <<g <";
+        let blank = "<p>0   a  = b  2 c</p> 1    d <e> <<< f <<g <";
+        assert_eq!(rewritten(declarations, text), blank);
     }
 }

@@ -117,7 +117,8 @@ mod tests {
                     try! safe fn\nexec a\ntype A[B=c, D=[e]]\n{f=\"\\x41\",\n'g'.h={}, } <?xml a ?> <![CDATA[\nb]]> coproc a {\n! { \\> a=`\nb` \">\" c\nimport \
                     defer * as b f<<S>(a)\n in(a): b /* c \
                     __attribute__ ((a)) x->*( .*(\nstatic A_B(c)\nregister a asm(\"b\") new(a) T*[ xstr(A) \"b\"\n\
-                    for_a(b) if {\n#include c\n #[deriving(a)] 1u ~a decltype(b){} c=` d`\n) A_B;\n#define C\n, module a from 'b'; ${c}'\\''\"";
+                    for_a(b) if {\n#include c\n #[deriving(a)] 1u ~a decltype(b){} c=` d`\n) A_B;\n#define C\n, module a from 'b'; ${c}'\\''\" d ;;&\n!\n#include A >\n\
+                    (<<-'e'; f\n\tg\n\te\n1 << 2 [[ (h)]]";
         let lines = |text: &[u8]| memchr::memchr_iter(b'\n', text).collect::<Vec<_>>();
         for (from, to) in
             (0..text.len()).flat_map(|from| (from..=text.len()).map(move |to| (from, to)))

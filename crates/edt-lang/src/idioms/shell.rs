@@ -24,6 +24,9 @@ const KEYWORDS: [&[u8]; 14] = [
 /// * `coproc`, with the name of the coprocess, by blanks.
 /// * the bars of pipelines by blanks: many of them in nested conditions exceed what the parser
 ///   follows.
+/// * the ends of a clause of `case`, `;&` and `;;&`, by `;;`, and a `!` before the end of its line by
+///   a blank.
+/// * a here-document with more commands behind its word by blanks, up to its end.
 pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut out = text.to_vec();
     let mut at = 0;
@@ -62,21 +65,7 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
             at += 2;
         }
     }
-    for at in memchr::memchr_iter(b'\\', text) {
-        let blank = at > 0 && text[at - 1].is_ascii_whitespace();
-        if blank
-            && matches!(text.get(at + 1), Some(b'(' | b')'))
-            && text.get(at + 2).is_none_or(u8::is_ascii_whitespace)
-        {
-            out[at..at + 2].fill(b' ');
-        }
-    }
-    for at in memchr::memmem::find_iter(text, b"! {") {
-        let alone = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
-        if alone(text[..at].last()) && alone(text.get(at + 3)) {
-            out[at] = b' ';
-        }
-    }
+    signs(text, &mut out);
     substitutions(text, &mut out, expired)?;
     for at in memchr::memmem::find_iter(text, b"}'") {
         let line = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
@@ -115,7 +104,81 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
         }
         start += line.len();
     }
+    here_documents(text, &mut out, expired)?;
     Some(out)
+}
+
+/// Rewrites escaped parentheses, the `!` of a group or at the end of a line, and the ends of clauses.
+fn signs(text: &[u8], out: &mut [u8]) {
+    for at in memchr::memchr_iter(b'\\', text) {
+        let blank = at > 0 && text[at - 1].is_ascii_whitespace();
+        if blank
+            && matches!(text.get(at + 1), Some(b'(' | b')'))
+            && text.get(at + 2).is_none_or(u8::is_ascii_whitespace)
+        {
+            out[at..at + 2].fill(b' ');
+        }
+    }
+    for at in memchr::memmem::find_iter(text, b"! {") {
+        let alone = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
+        if alone(text[..at].last()) && alone(text.get(at + 3)) {
+            out[at] = b' ';
+        }
+    }
+    for at in memchr::memmem::find_iter(text, b";&") {
+        if text.get(at + 2).is_some_and(|byte| !byte.is_ascii_whitespace()) {
+            continue;
+        }
+        out[at] = b';';
+        out[at + 1] = if text[..at].ends_with(b";") { b' ' } else { b';' };
+    }
+    for at in memchr::memmem::find_iter(text, b"!\n") {
+        let before = text[..at].last();
+        if before.is_none_or(|byte| byte.is_ascii_whitespace() || b"&;|".contains(byte)) {
+            out[at] = b' ';
+        }
+    }
+}
+
+/// Blanks the here-documents whose first line goes on behind their word, `(a <<b; c)`, if they end.
+fn here_documents(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
+    let mut last = 0;
+    for at in memchr::memmem::find_iter(text, b"<<") {
+        if expired() {
+            return None;
+        }
+        let indented = text.get(at + 2) == Some(&b'-');
+        let start = at + if indented { 3 } else { 2 };
+        let start =
+            start + text[start..].iter().take_while(|byte| b" '\"\\".contains(byte)).count();
+        let word = &text[start..start + word_length(&text[start..])];
+        let rest = &text[start + word.len()..];
+        let Some(line) = memchr::memchr(b'\n', rest) else { break };
+        let more = rest[..line].iter().any(|byte| b";)&".contains(byte));
+        if at < last || word.is_empty() || !more || text[..at].ends_with(b"<") {
+            continue;
+        }
+        let mut end = start + word.len() + line + 1;
+        let from = end;
+        let is_end = |line: &[u8]| {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            let tabs =
+                if indented { line.iter().take_while(|byte| **byte == b'\t').count() } else { 0 };
+            &line[tabs..] == word
+        };
+        let mut lines = text[from..].split_inclusive(|&byte| byte == b'\n');
+        let ends = lines.any(|line| {
+            end += line.len();
+            is_end(line)
+        });
+        if ends {
+            let quote = usize::from(matches!(rest.first(), Some(b'\'' | b'"')));
+            out[at..start + word.len() + quote].fill(b' ');
+            super::blank_out(&mut out[from..end]);
+            last = end;
+        }
+    }
+    Some(())
 }
 
 /// Blanks the backticks of an assignment whose first one is before a blank or ends its line.
@@ -206,14 +269,15 @@ fn tests(line: &[u8]) -> Vec<Range<usize>> {
     while let Some(open) = memchr::memchr(b'[', &line[from..]).map(|at| from + at) {
         from = open + 1;
         let double = line[from..].starts_with(b"[");
-        let (inside, close) = if double { (open + 2, &b" ]]"[..]) } else { (open + 1, &b" ]"[..]) };
+        let (inside, close) = if double { (open + 2, &b"]]"[..]) } else { (open + 1, &b"]"[..]) };
         if !is_command_place(&line[..open]) || line.get(inside) != Some(&b' ') {
             continue;
         }
         let ends = memchr::memmem::find_iter(&line[inside..], close).map(|at| inside + at);
         let last = |end: &usize| {
             let next = line.get(end + close.len());
-            next.is_none_or(|byte| byte.is_ascii_whitespace() || b";&|)".contains(byte))
+            let apart = line[..*end].ends_with(b" ") || double && line[..*end].ends_with(b")");
+            apart && next.is_none_or(|byte| byte.is_ascii_whitespace() || b";&|)".contains(byte))
         };
         let Some(end) = { ends }.find(last) else { continue };
         if is_plain_test(&line[inside..end]) {
@@ -352,6 +416,32 @@ mod tests {
         for other in
             ["a [ b ]\n", "[ a; ]\n", "[ a &lt b ]\n", "[[ (a ]]\n", "[ 'a ]\n", "[ a\n]\n"]
         {
+            assert_eq!(rewritten(expansions, other), other);
+        }
+    }
+
+    #[test]
+    fn the_ends_of_a_clause_and_a_sign_at_the_end_of_a_line_are_rewritten() {
+        let text = "case a in\n  b) c ;;&\n  d) e;&\nesac\n{ f; }&!\n";
+        let plain = "case a in\n  b) c ;; \n  d) e;;\nesac\n{ f; }& \n";
+        assert_eq!(rewritten(expansions, text), plain);
+        for other in ["echo a!\n!a\n", "a;&lt;b\n"] {
+            assert_eq!(rewritten(expansions, other), other);
+        }
+        assert_eq!(rewritten(expansions, "[[ (a || b)]] && c\n"), "AAAAAAAAAAAAA && c\n");
+    }
+
+    #[test]
+    fn a_here_document_before_further_commands_becomes_blank() {
+        let text = "(cat <<end; a)|b\nc `d` (\nend\nf\n";
+        assert_eq!(
+            rewritten(expansions, text),
+            "(cat      ; a)|b\n       \n   \nf\n"
+                .replace("\n       \n", &format!("\n{}\n", " ".repeat(7)))
+        );
+        let tabs = "(cat <<-'end' && a)\n\tc\n\tend\n";
+        assert_eq!(rewritten(expansions, tabs), "(cat          && a)\n  \n    \n");
+        for other in ["cat <<end\na (\nend\n", "(cat <<end; a)\nb\n", "a=$((1 <<b; c\n"] {
             assert_eq!(rewritten(expansions, other), other);
         }
     }
