@@ -115,7 +115,6 @@ fn recover_one(
             !repo.is_ancestor(old, current)?
                 && repo.is_ancestor(branch.new, current)?
                 && !was_amended(repo, &branch, old)
-                || was_left(repo, record, &branch)?
         }
         (Some(current), _) => {
             repo.is_ancestor(branch.new, current)? || was_left(repo, record, &branch)?

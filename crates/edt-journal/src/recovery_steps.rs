@@ -160,14 +160,14 @@ pub(super) fn was_amended(repo: &Repo, branch: &BranchUpdate, old: Oid) -> bool 
     moved.is_some_and(|line| line.to != branch.new && !line.by_edt)
 }
 
-/// Whether a log shows that the transaction was decided: the user moved its branch on from there. If
-/// it was to move HEAD, too, HEAD must have been there.
+/// Whether a log shows that the transaction was decided: the user moved its branch on from the commit
+/// that it made. If it was to move HEAD, too, HEAD must have been there.
 pub(super) fn was_left(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Result<bool> {
     let has_line = |name: &str| {
         let moves = repo.logged_moves(name);
         moves.iter().any(|line| leaves(record, branch, line))
     };
-    if !has_line(&branch.name) && !has_line("HEAD") {
+    if is_unmoved(repo, record) || !has_line(&branch.name) && !has_line("HEAD") {
         return Ok(false);
     }
     Ok(record.branch.left().is_none()
@@ -175,15 +175,20 @@ pub(super) fn was_left(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate
         || was_in_head(repo, record, branch)? == Some(true))
 }
 
-/// Whether the user moved a ref on from where the transaction moved its branch.
+/// Whether the branch is the file that the transaction found. The same commit may have been made and
+/// left before.
+fn is_unmoved(repo: &Repo, record: &ChangeRecord) -> bool {
+    let found = record.branch.stat.zip(repo.ref_stat(&record.branch.name));
+    found.is_some_and(|(was, is)| is.same_content_as(&was))
+}
+
+/// Whether the user moved a ref on from the commit that the transaction made. An undo and a redo make
+/// none: the ref may have been there before.
 pub(super) fn leaves(record: &ChangeRecord, branch: &BranchUpdate, line: &LoggedMove) -> bool {
-    // An undo and a redo go to a commit that the branch had before.
-    let is_made = || record.objects.iter().any(|(id, _)| id.oid() == Some(branch.new));
-    branch.start() != branch.new
-        && line.from == branch.new
+    line.from == branch.new
         && line.to != branch.new
         && !line.by_edt
-        && (line.time >= record.time || is_made())
+        && record.objects.iter().any(|(id, _)| id.oid() == Some(branch.new))
 }
 
 /// Whether HEAD has the commit that the transaction made.

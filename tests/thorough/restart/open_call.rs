@@ -600,34 +600,48 @@ fn a_killed_landing_that_the_user_took_out_of_its_target_does_not_move_head() {
     assert!((1..6).any(|n| is_decided(&n)), "no kill came between the two moves");
 }
 
-/// Git's index has the content of the undone edit again: with the old file it would be reversed.
+/// The user committed on the branch to whose commit the undo goes.
 #[test]
-fn a_decided_undo_that_the_user_reset_leaves_the_file_as_it_was() {
+fn a_killed_undo_whose_target_the_user_left_is_rolled_back() {
     if !has_strace() {
         return;
     }
-    for call in ["unlinkat", "write"] {
-        let is_decided = |n: &u32| {
-            let workspace = TestRepo::with(FILES);
-            workspace.overwrite("b.txt", "agent\n");
-            workspace.overwrite("a.txt", "two\n");
-            let tip = workspace.rev("HEAD");
-            let mut command = workspace.command("strace");
-            let (trace, inject) =
-                (format!("trace={call}"), format!("inject={call}:signal=KILL:when={n}"));
-            command.args(["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject]);
-            let is_killed = !command.args([EDT, "undo"]).output().unwrap().status.success();
-            let is_decided =
-                is_killed && workspace.rev("HEAD") != tip && workspace.status().is_empty();
-            if is_decided {
-                remove_locks(&workspace);
-                workspace.git(&["reset", "--quiet", "--soft", &tip]);
-                assert_eq!(workspace.edt(&["status"]).exit, 0, "{call} {n}");
-                assert_eq!(workspace.text("a.txt"), "one\n", "{call} {n}");
-                assert_eq!(workspace.status(), "M  a.txt\n", "{call} {n}");
-            }
-            is_decided
-        };
-        assert!((1..12).any(|n| is_decided(&n)), "no kill came after the decision");
+    for (call, n) in [("rename", 1), ("renameat2", 1), ("linkat", 1), ("linkat", 2)] {
+        let workspace = TestRepo::with(FILES);
+        workspace.overwrite("a.txt", "two\n");
+        let session = workspace.git(&["symbolic-ref", "--short", "HEAD"]);
+        kill_at_nth(&workspace, call, n, &["undo"]);
+        remove_locks(&workspace);
+        workspace.git(&["switch", "--quiet", "--force", "main"]);
+        workspace.git(&["commit", "--quiet", "--allow-empty", "--message=the user's"]);
+        workspace.git(&["switch", "--quiet", session.trim()]);
+        assert_eq!(workspace.edt(&["status"]).exit, 0, "{call} {n}");
+        assert_eq!((workspace.text("a.txt").as_str(), workspace.status().as_str()), ("two\n", ""));
+        assert_eq!(workspace.git(&["for-each-ref", "refs/edt/main-1/undone"]), "", "{call} {n}");
+        workspace.is_sound();
+    }
+}
+
+/// The user took the edit out of its branch before, perhaps in the same second.
+#[test]
+fn a_killed_edit_whose_commit_the_user_had_left_before_is_rolled_back() {
+    if !has_strace() {
+        return;
+    }
+    for n in 1..3 {
+        let workspace = TestRepo::with(FILES);
+        workspace.overwrite("b.txt", "agent\n");
+        let tip = workspace.rev("HEAD");
+        let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
+        workspace.edt(&edit).landed();
+        workspace.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+        kill_at_nth(&workspace, "renameat2", n, &edit);
+        if workspace.rev("HEAD") == tip {
+            assert_eq!(workspace.edt(&["status"]).exit, 0, "{n}");
+            assert_eq!(
+                (workspace.text("a.txt").as_str(), workspace.status().as_str()),
+                ("one\n", "")
+            );
+        }
     }
 }
