@@ -369,8 +369,9 @@ fn is_plain_test(content: &[u8]) -> bool {
         && !single(b'&')
 }
 
-/// The bars between two commands of the line at `row`: a command is before each, and a word follows. In a line with more closing parentheses than opening ones, a bar may be
-/// one of a pattern of `case`.
+/// The bars between two commands of the line at `row`: a command is before each, and a word
+/// follows. In a line with more closing parentheses than opening ones, a bar may be one of a pattern
+/// of `case`.
 fn bars(text: &[u8], row: Range<usize>) -> impl Iterator<Item = usize> + '_ {
     let (start, line) = (row.start, &text[row]);
     let count = |byte| memchr::memchr_iter(byte, line).count();
