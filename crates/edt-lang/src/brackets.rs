@@ -143,7 +143,7 @@ fn open_comment(line: &[u8]) -> Option<usize> {
     let before = &line[..open];
     let quotes = memchr::memchr_iter(b'"', before).count();
     let closed = memchr::memmem::find(&line[open + 2..], b"*/").is_some();
-    let lines = memchr::memmem::find(before, b"//").is_some();
+    let lines = memchr::memmem::find(&line[..=open], b"//").is_some();
     (!closed && !lines && quotes.is_multiple_of(2)).then_some(open)
 }
 
@@ -395,6 +395,12 @@ mod tests {
         assert_eq!(alone("auto s = R\"x()\")x\"; int i = 0x1'000;"), "");
         assert_eq!(alone("puts(\"unterminated ((\n);"), "\"", "a string ends with its line");
         assert_eq!(alone("char a = 0';\n#error don't\n/* don't */\n"), "'");
+    }
+
+    #[test]
+    fn a_line_of_stars_in_a_comment_opens_none() {
+        assert_eq!(unclosed_comment(b"//****\n// a\n//****\nint b;\n"), None);
+        assert_eq!(unclosed_comment(b"//****\n/* a\nint b;\n"), Some(7));
     }
 
     #[test]

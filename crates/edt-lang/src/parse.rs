@@ -267,6 +267,12 @@ impl Parsed<'_> {
         self.covering(at, &[self.language.strings]).is_some()
     }
 
+    /// Whether byte `at` is in the text of a page, outside tags, scripts and styles.
+    #[must_use]
+    pub fn is_running_text(&self, at: usize) -> bool {
+        self.covering(at, &[&["text"]]).is_some()
+    }
+
     /// The start of the string, comment or raw text that contains byte `at`.
     #[must_use]
     pub fn prose_from(&self, at: usize) -> Option<usize> {

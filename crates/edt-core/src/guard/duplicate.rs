@@ -462,6 +462,21 @@ mod tests {
                 None
             );
         }
+        let reports = ["ok_skip \"no --b\"", "skip_test c", "echo \"ok - d\"", "clear_line 1"];
+        for (line, path, times, repeats) in [
+            (reports[0], "tests/a.sh", 2, true),
+            (reports[0], "lib/a.sh", 2, false),
+            (reports[1], "tests/a.sh", 2, true),
+            (reports[2], "tests/a.sh", 2, true),
+            ("look --up \"no --b\"", "tests/a.sh", 2, false),
+            (reports[3], "a.sh", 3, true),
+            (reports[3], "a.sh", 2, false),
+            ("readonly a=1", "a.sh", 3, false),
+        ] {
+            let text =
+                |times: usize| format!("f() {{\n{}}}\n", format!("  {line}\n").repeat(times));
+            assert_eq!(found(path, &text(1), &text(times)).is_none(), repeats, "{line} {path}");
+        }
         let once = "f() {\n  readonly a=1\n}\n";
         let twice = once.replace("1\n", "1\n  readonly a=1\n");
         assert!(found("a.sh", once, &twice).is_some());

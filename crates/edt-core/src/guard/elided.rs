@@ -234,7 +234,10 @@ fn placeholder(line: &[u8], language: Option<&Language>) -> Option<Placeholder> 
             let names = [&CODE_NOUNS[..], &REMAINDER, &UNCHANGED].concat();
             name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c)) && !names.contains(&name)
         });
-    if usage || lower.starts_with('^') {
+    // `[...rest] a` names the rest of a list.
+    let rest = lower.strip_prefix("[...").and_then(|list| list.split_once("] "));
+    let rest = rest.is_some_and(|(name, _)| name.chars().all(char::is_alphanumeric));
+    if usage || rest || lower.starts_with('^') {
         return None;
     }
     let edge = lower.trim_matches(|c: char| "()[]<>:-\",'*; ".contains(c));
@@ -538,6 +541,12 @@ mod tests {
         assert!(found("a.sh", code, &after.replace("# fail", "# failing")));
         assert!(found("a.sh", code, &after.replace("fail ()", "other ()")));
         assert!(found("a.sh", code, "# fail function...\n"));
+        for (line, is_placeholder) in
+            [("[...rest] a", false), ("[...rest]", true), ("[...rest of the code] a", true)]
+        {
+            let after = format!("# {line}\nfail () {{\n  echo \"$1\"\n}}\n");
+            assert_eq!(found("a.sh", code, &after), is_placeholder, "{line}");
+        }
         let code = "/**\n * a\n */\nlet a = 1;\nlet b = 2;\n";
         let after = "/**\n * - a\n * -etc...\n */\nlet b = 2;\n";
         assert!(!found("a.ts", code, after));

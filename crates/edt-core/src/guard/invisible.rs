@@ -23,8 +23,8 @@ pub struct Invisible {
     pub character: char,
     /// How many there are in all.
     pub count: usize,
-    /// Whether it may hide something: not in a line that a program made, not as an entire string, and
-    /// not in a pattern.
+    /// Whether it may hide something: not in a line that a program made, not as an entire string,
+    /// not in a pattern, and not as a soft hyphen in a word of a page.
     pub hides: bool,
 }
 
@@ -50,7 +50,8 @@ impl Guard for InvisibleCharacters {
          a bidirectional control, a tag, a filler or one of no width. Emoji, and scripts that need \
          such characters, may have them. Control characters and a byte-order mark of a new file are a \
          warning, and so is every such character in a line that a program made, one without width \
-         that is an entire string, and an escape in a pattern that finds it."
+         that is an entire string, an escape in a pattern that finds it, and a soft hyphen in a word \
+         of a page."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
@@ -82,6 +83,30 @@ fn is_entire_string(line: &str, at: usize, c: char) -> bool {
 /// terminal shows the backslash.
 fn is_in_pattern(line: &str, at: usize, c: char) -> bool {
     c == '\u{1b}' && line[at + 1..].starts_with("\\[")
+}
+
+/// Whether the character at `at` of a line is a soft hyphen in a word of a page's text, where it says
+/// how the word may be divided.
+fn divides_word(file: &Subject<'_>, row: usize, line: &str, at: usize, c: char) -> bool {
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+    let is_in_word = c == '\u{ad}'
+        && is_letter(line[..at].chars().next_back())
+        && is_letter(line[at + c.len_utf8()..].chars().next());
+    if !is_in_word {
+        return false;
+    }
+    let path = file.path.as_bytes();
+    match file.new_tree() {
+        Some(Ok(tree)) => {
+            file.language().is_some_and(|language| language.name == "html")
+                && tree.is_running_text(file.start_of(row) + at)
+        }
+        Some(Err(_)) => false,
+        None => {
+            [&b".md"[..], b".markdown"].iter().any(|end| path.ends_with(end))
+                && memchr::memchr_iter(b'`', &line.as_bytes()[..at]).count().is_multiple_of(2)
+        }
+    }
 }
 
 /// Whether the character at `at` is what a heading leaves of an emoji in the anchor to it, `#\u{fe0f}-a`.
@@ -126,6 +151,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<Invisible> {
             .map(|(at, c)| {
                 let plain = is_made(at, c)
                     || is_entire_string(text, at, c)
+                    || divides_word(subject, row, text, at, c)
                     || c == '\r' && returns()
                     || c.is_control() && generated();
                 (c, !plain && !is_in_pattern(text, at, c) && !is_in_anchor(text, at, c))
@@ -343,6 +369,24 @@ mod tests {
         assert_eq!(refuses_in("a.html", Some("x\n"), text), Some(false));
         for text in ["<a href=\"b\u{fe0f}\">\n", "<a href=\"#\u{fe0f}\">\n"] {
             assert_eq!(refuses_in("a.html", Some("x\n"), text), Some(true), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_soft_hyphen_in_a_word_of_a_page_is_a_warning() {
+        for (path, text, refuses) in [
+            ("a.html", "<p>off\u{ad}er <b>b</b></p>\n", false),
+            ("a.md", "off\u{ad}er\n", false),
+            ("a.html", "<p a=\"off\u{ad}er\">\n", true),
+            ("a.html", "<script>\nof\u{ad}er();\n</script>\n", true),
+            ("a.html", "<p>off\u{ad} \u{ad}er</p>\n", true),
+            ("a.html", "<p>off\u{200b}er</p>\n", true),
+            ("a.md", "`off\u{ad}er`\n", true),
+            ("a.c", "off\u{ad}er();\n", true),
+        ] {
+            for before in [None, Some("x\n")] {
+                assert_eq!(refuses_in(path, before, text), Some(refuses), "{path} {text:?}");
+            }
         }
     }
 

@@ -92,6 +92,20 @@ pub(super) fn asserts(line: &[u8]) -> bool {
         .any(|word| memchr::memmem::find(&name, word).is_some())
 }
 
+/// Whether a command of a shell's test reports a result, which a plan counts: `ok_skip "no a"`,
+/// `echo "ok - a"`.
+pub(super) fn reports(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let text = line.strip_prefix(b"echo ").or_else(|| line.strip_prefix(b"printf "));
+    let text = text.map_or(line, |text| {
+        let text = text.trim_ascii_start();
+        text.strip_prefix(b"\"").or_else(|| text.strip_prefix(b"'")).unwrap_or(text)
+    });
+    let name = text.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    let mut words = name.split(|byte| matches!(byte, b'_' | b'-'));
+    words.any(|word| matches!(word, b"ok" | b"skip" | b"skipped" | b"pass" | b"fail"))
+}
+
 /// Whether a command of a shell has another effect each time: it moves, reads, waits, or prints
 /// empty lines.
 pub(super) fn advances(line: &[u8]) -> bool {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::run_lines::{
     advances, asserts, is_call, is_command, is_idempotent, is_single, is_unlikely_to_repeat,
-    sets_a_member,
+    reports, sets_a_member,
 };
 use super::subject::Subject;
 use edt_lang::Parsed;
@@ -241,7 +241,9 @@ impl<'s> Window<'s> {
             }
             let idle = is_idempotent(line, shell)
                 && !(test && sets_a_member(line))
-                && !(shell && advances(line));
+                && !(shell && advances(line))
+                && !(shell && test && reports(line))
+                && !(shell && self.is_counted(pair));
             let call = weight >= MIN_WEIGHT.call && !test && is_unlikely_to_repeat(line);
             let remark = tree.is_prose(subject.start_of(self.rows[first.saturating_sub(1)]));
             return (idle || call)
@@ -323,6 +325,17 @@ impl<'s> Window<'s> {
             let first = self.lines[self.rows[at]].trim_ascii_start().first();
             first.is_some_and(u8::is_ascii_alphabetic)
         })
+    }
+
+    /// Whether the line is a command with an argument that is a number, `clear_line 1`, and occurs
+    /// three times in a row: then it is repeated on purpose.
+    fn is_counted(&self, pair: Pair) -> bool {
+        let line = self.lines[self.rows[pair.second]].trim_ascii();
+        let mut words = line.split(u8::is_ascii_whitespace).skip(1);
+        let id = self.ids[pair.second];
+        let times = self.ids[..pair.second].iter().rev().take_while(|other| **other == id).count()
+            + self.ids[pair.second..].iter().take_while(|other| **other == id).count();
+        is_command(line) && times >= 3 && words.all(|word| word.iter().all(u8::is_ascii_digit))
     }
 
     /// Whether the line above says that what follows occurs twice.

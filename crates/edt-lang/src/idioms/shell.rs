@@ -13,7 +13,11 @@ const KEYWORDS: [&[u8]; 14] = [
 /// Replaces, in a shell script:
 /// * expansions, `${…}` and `$((…))`, by names, and extended patterns, such as `!(a|b)`, by words.
 /// * `for NAME do` by `for NAME;do`.
-/// * the sign `<<<`, behind whose word further arguments may follow, by blanks.
+/// * the sign `<<<`, behind whose word further arguments may follow, by blanks, or by `<` if a number
+///   is before it.
+/// * redirections to `/dev/null` by blanks: the grammar knows none behind an assignment. An empty
+///   substitution as a value, `a=$()`, by a word.
+/// * a command that is a word in brackets, `[string] a`, by a word.
 /// * escaped parentheses of `test`, and the `!` before a group, by blanks.
 /// * the backticks of an assignment whose command begins below or behind blanks, by blanks.
 /// * a single quote, or an escaped one in two others, between an expansion and the end of its string,
@@ -77,13 +81,18 @@ pub(crate) fn expansions(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<
             }
         }
     }
-    for at in memchr::memmem::find_iter(text, b"<<< ") {
-        out[at..at + 3].fill(b' ');
+    inputs(text, &mut out);
+    outputs(text, &mut out);
+    for at in memchr::memmem::find_iter(text, b"=$()") {
+        out[at + 1..at + 4].fill(b'A');
     }
     let mut start = 0;
     for line in text.split_inclusive(|&byte| byte == b'\n') {
         if expired() {
             return None;
+        }
+        if let Some(name) = bracketed(line) {
+            out[start + name.start..start + name.end].fill(b'A');
         }
         if let Some(words) = coprocess(line) {
             out[start + words.start..start + words.end].fill(b' ');
@@ -137,6 +146,41 @@ fn signs(text: &[u8], out: &mut [u8]) {
         if before.is_none_or(|byte| byte.is_ascii_whitespace() || b"&;|".contains(byte)) {
             out[at] = b' ';
         }
+    }
+}
+
+/// Rewrites the sign `<<<`: behind the number of a descriptor it becomes `<`.
+fn inputs(text: &[u8], out: &mut [u8]) {
+    for at in memchr::memmem::find_iter(text, b"<<< ") {
+        out[at..at + 3].fill(b' ');
+        let digits = text[..at].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits > 0 && text[..at - digits].ends_with(b" ") {
+            out[at - digits..at].fill(b' ');
+            out[at] = b'<';
+        }
+    }
+}
+
+/// Blanks the redirections of a command to `/dev/null`, and `2>&1` behind one.
+fn outputs(text: &[u8], out: &mut [u8]) {
+    for at in memchr::memmem::find_iter(text, b"/dev/null") {
+        let mut end = at + b"/dev/null".len();
+        let before = text[..at].strip_suffix(b" ").unwrap_or(&text[..at]);
+        let Some(open) = before.strip_suffix(b">") else { continue };
+        let open = open.strip_suffix(b">").unwrap_or(open);
+        let open = open.strip_suffix(b"&").unwrap_or(open);
+        let digits = open.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let command = &open[..open.len() - digits];
+        let apart =
+            text.get(end).is_none_or(|byte| byte.is_ascii_whitespace() || b";&|)".contains(byte));
+        if !apart || !command.ends_with(b" ") || lacks_command(command_before(text, command.len()))
+        {
+            continue;
+        }
+        for other in [&b" 2>&1"[..], b" 1>&2"] {
+            end += if text[end..].starts_with(other) { other.len() } else { 0 };
+        }
+        out[command.len()..end].fill(b' ');
     }
 }
 
@@ -229,6 +273,19 @@ fn is_whole(content: &[u8]) -> bool {
     !open && !content.contains(&b'\n') && (!runs || count(b'(') == count(b')'))
 }
 
+/// The word in brackets at the start of a line whose command it is: `[string] name`.
+fn bracketed(line: &[u8]) -> Option<Range<usize>> {
+    let blank = blanks(line);
+    let name = line[blank..].strip_prefix(b"[")?;
+    let part = |byte: &&u8| is_word(**byte) || b".-:[]".contains(*byte);
+    let end = blank + 1 + name.iter().take_while(part).count();
+    let rest = &line[end..];
+    let apart =
+        blanks(rest) > 0 && rest.trim_ascii_start().first().is_some_and(|byte| is_word(*byte));
+    let whole = end > blank + 2 && !name.starts_with(b"[") && line[..end].ends_with(b"]");
+    (apart && whole).then_some(blank..end)
+}
+
 /// The word `coproc` at the start of a line, with the name of the coprocess.
 fn coprocess(line: &[u8]) -> Option<Range<usize>> {
     let blank = blanks(line);
@@ -312,16 +369,17 @@ fn is_plain_test(content: &[u8]) -> bool {
         && !single(b'&')
 }
 
-/// The bars between two commands of the line at `row`: blanks are around each, a command is before
-/// it, and a word follows. In a line with more closing parentheses than opening ones, a bar may be
-/// one of a pattern of `case`.
+/// The bars between two commands of the line at `row`: a command is before each, and a word
+/// follows. In a line with more closing parentheses than opening ones, a bar may be one of a pattern
+/// of `case`.
 fn bars(text: &[u8], row: Range<usize>) -> impl Iterator<Item = usize> + '_ {
     let (start, line) = (row.start, &text[row]);
     let count = |byte| memchr::memchr_iter(byte, line).count();
     let pattern = count(b')') > count(b'(');
-    let places = memchr::memmem::find_iter(line, b" | ");
-    places.map(move |at| start + at + 1).filter(move |&at| {
-        let next = &line[at - start + 2..];
+    let places = memchr::memchr_iter(b'|', line).filter(|&at| is_pipe(line, at));
+    places.map(move |at| start + at).filter(move |&at| {
+        let next = &line[at - start + 1..];
+        let next = next.strip_prefix(b" ").unwrap_or(next);
         let word = &next[..word_length(next)];
         let before = command_before(text, at);
         // A group or a compound statement has no arguments.
@@ -335,6 +393,17 @@ fn bars(text: &[u8], row: Range<usize>) -> impl Iterator<Item = usize> + '_ {
             && !KEYWORDS.contains(&word)
             && next.get(word.len()) != Some(&b'=')
     })
+}
+
+/// Whether the bar at `at` is alone, with a blank on each side, or with none and outside of strings.
+fn is_pipe(line: &[u8], at: usize) -> bool {
+    let (before, next) = (&line[..at], line.get(at + 1));
+    if before.ends_with(b" ") || next == Some(&b' ') {
+        return before.ends_with(b" ") && next == Some(&b' ');
+    }
+    let even = |quote| memchr::memchr_iter(quote, before).count().is_multiple_of(2);
+    let part = |byte: Option<&u8>| byte.is_some_and(|byte| b"|&\\\n\r".contains(byte));
+    even(b'"') && even(b'\'') && !part(before.last()) && !part(next)
 }
 
 /// The text before `at`, without blanks at its end and without joined lines that are blank.
@@ -375,6 +444,34 @@ mod tests {
     #[test]
     fn a_text_as_input_becomes_an_argument() {
         assert_eq!(rewritten(expansions, "sed a > b <<< c \"d\"\n"), "sed a > b     c \"d\"\n");
+    }
+
+    #[test]
+    fn redirections_that_the_grammar_does_not_know_are_rewritten() {
+        let text = "while a; do b; done 4<<< \"c\" 15<<< \"d\"\n";
+        let files = "while a; do b; done  <   \"c\"   <   \"d\"\n";
+        assert_eq!(rewritten(expansions, text), files);
+        let text = "a=$(b) &> /dev/null || c=$() 2>/dev/null 2>&1; d > /dev/null)\n";
+        let plain = format!(
+            "a=$(b){}|| c=AAA{};{})\n",
+            " ".repeat(14),
+            " ".repeat(17),
+            " d".to_owned() + &" ".repeat(12)
+        );
+        assert_eq!(rewritten(expansions, text), plain);
+        for other in ["> /dev/null\n", "a;  > /dev/null\n", "a > /dev/nullb\n", "a >b/dev/null\n"] {
+            assert_eq!(rewritten(expansions, other), other);
+        }
+    }
+
+    #[test]
+    fn a_word_in_brackets_may_be_a_command() {
+        let text = "f() {\n  [string] a\n  [map[]] b=c\n  [...rest] d\n}\n";
+        let words = "f() {\n  AAAAAAAA a\n  AAAAAAA b=c\n  AAAAAAAAA d\n}\n";
+        assert_eq!(rewritten(expansions, text), words);
+        for other in ["[a]\n", "[a b] c\n", "[a] && b\n", "a [b] c\n", "[] b\n", "[[a]] b\n"] {
+            assert_eq!(rewritten(expansions, other), other);
+        }
     }
 
     #[test]
@@ -473,5 +570,7 @@ mod tests {
         let one =
             "x=\"$(a   b)\"\na | while read b; do c; done\n  -h | --help | h) d ;;\n(a) | b\n";
         assert_eq!(rewritten(expansions, text), one);
+        let text = "a|b 'c|d' \"e|f\"|g||h\n  i|j) k ;;\n";
+        assert_eq!(rewritten(expansions, text), "a b 'c|d' \"e|f\" g||h\n  i|j) k ;;\n");
     }
 }
