@@ -166,6 +166,7 @@ fn outputs(text: &[u8], out: &mut [u8]) {
     for at in memchr::memmem::find_iter(text, b"/dev/null") {
         let mut end = at + b"/dev/null".len();
         let before = text[..at].strip_suffix(b" ").unwrap_or(&text[..at]);
+        let before = before.strip_suffix(b"|").unwrap_or(before);
         let Some(open) = before.strip_suffix(b">") else { continue };
         let open = open.strip_suffix(b">").unwrap_or(open);
         let open = open.strip_suffix(b"&").unwrap_or(open);
@@ -459,6 +460,7 @@ mod tests {
             " d".to_owned() + &" ".repeat(12)
         );
         assert_eq!(rewritten(expansions, text), plain);
+        assert_eq!(rewritten(expansions, "a 2>| /dev/null b\n"), "a               b\n");
         for other in ["> /dev/null\n", "a;  > /dev/null\n", "a > /dev/nullb\n", "a >b/dev/null\n"] {
             assert_eq!(rewritten(expansions, other), other);
         }
