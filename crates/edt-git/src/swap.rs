@@ -319,14 +319,16 @@ impl Repo {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn unlock_stale(&self, name: &str, before: SystemTime) -> Result<()> {
         self.unlock_ref(name)?;
-        let lock = lock_path(&self.locked_path(name));
-        if std::fs::symlink_metadata(&lock)
-            .and_then(|meta| meta.modified())
-            .is_ok_and(|modified| modified <= before)
-        {
-            fs::remove_file(&lock).map_err(|error| failed("unlock", &lock, &error))?;
-        }
-        Ok(())
+        remove_older(&lock_path(&self.locked_path(name)), before)
+    }
+
+    /// As [`unlock_stale`](Repo::unlock_stale), for the packed refs.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn unlock_stale_packed_refs(&self, before: SystemTime) -> Result<()> {
+        self.unlock_packed_refs()?;
+        remove_older(&lock_path(&self.packed_refs()), before)
     }
 
     /// A staging file that refs and their locks are linked from: [`REF`] or [`HEAD`]. It stays until
@@ -460,6 +462,15 @@ fn locked(lock: &Path) -> Finding {
          user to remove it.",
     )
     .nothing_changed()
+}
+
+/// Removes a lock that was written at `before` or earlier.
+fn remove_older(lock: &Path, before: SystemTime) -> Result<()> {
+    let modified = std::fs::symlink_metadata(lock).and_then(|meta| meta.modified());
+    if modified.is_ok_and(|modified| modified <= before) {
+        fs::remove_file(lock).map_err(|error| failed("unlock", lock, &error))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

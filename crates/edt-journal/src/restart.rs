@@ -203,6 +203,10 @@ fn unlock(
         index::unlock_stale(repo, stage, before)?;
     }
     repo.unlock_packed_refs()?;
+    // The file that the lock was linked from may be lost.
+    if changes.iter().chain(rolled_back).any(|(record, ..)| !record.drop.is_empty()) {
+        repo.unlock_stale_packed_refs(before)?;
+    }
     for (record, branch, _) in changes.iter().chain(rolled_back) {
         let mut names: Vec<&str> = vec![&branch.name, "HEAD"];
         names.extend(branch.point.as_deref());
