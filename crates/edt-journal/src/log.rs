@@ -3,8 +3,8 @@
 //!
 //! Page 0 has the header: the epoch, the offset of the next record, and the boot in which the
 //! header was written. The header is a hint that is never synced on its own. Within one boot the
-//! page cache makes it exact. After a restart of the machine it is not trusted, and every record of
-//! the epoch counts, but a torn one.
+//! page cache makes it exact. After a restart of the machine it is not trusted, and every complete
+//! record of the epoch counts.
 
 use std::path::{Path, PathBuf};
 
