@@ -1,17 +1,10 @@
 //! Links the release build at a fixed address: a process that lives for two milliseconds should not
 //! spend a third of one on relocating itself. `EDT_FUNCTION_ORDER` names a file with the functions
-//! that come first, which `cargo xtask dist` writes: what an edit calls then lies on few pages. Also
-//! turns `EDT_TESTS` into the configuration `tier_ci`, without which the end-to-end tests compile
-//! their quick tier alone.
+//! that come first, which `cargo xtask dist` writes: what an edit calls then lies on few pages.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-env-changed=EDT_TESTS");
     println!("cargo::rerun-if-env-changed=EDT_FUNCTION_ORDER");
-    println!("cargo::rustc-check-cfg=cfg(tier_ci)");
-    if std::env::var("EDT_TESTS").is_ok_and(|tier| tier != "quick" && !tier.is_empty()) {
-        println!("cargo::rustc-cfg=tier_ci");
-    }
     if let Ok(order) = std::env::var("EDT_FUNCTION_ORDER") {
         println!("cargo::rerun-if-changed={order}");
         println!("cargo::rustc-link-arg-bins=-Wl,--symbol-ordering-file={order}");

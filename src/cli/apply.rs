@@ -304,7 +304,7 @@ pub(super) fn propose(context: &Context, request: &Request) -> Result<Status> {
 /// refused.
 pub(super) fn bytes_of(file: &Path, most: u64) -> Result<Vec<u8>> {
     let read = if is_stdin(file) {
-        fs::read_limited(std::io::stdin().lock(), most)
+        edt_io::streams::read_stdin(most)
     } else {
         fs::read_file_limited(file, most)
     };

@@ -1,7 +1,6 @@
 //! What every command needs, read from the arguments and the environment.
 
 use std::cell::RefCell;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -308,21 +307,13 @@ impl Context {
     /// Prints `text`. A closed pipe is ignored.
     #[expect(clippy::unused_self, reason = "every print goes through the context")]
     pub(super) fn print(&self, text: &str) {
-        let stdout = std::io::stdout();
-        let plain = anstream::AutoStream::choice(&stdout) == anstream::ColorChoice::Never;
-        let mut text =
-            if plain { anstream::adapter::strip_str(text).to_string() } else { text.to_owned() };
-        if !text.ends_with('\n') && !text.is_empty() {
-            text.push('\n');
-        }
-        // One system call, so that answers of two processes are not interleaved.
-        let _ = stdout.lock().write_all(text.as_bytes());
+        print_out(text);
     }
 
     /// Prints `text` on standard error.
     #[expect(clippy::unused_self, reason = "every print goes through the context")]
     pub(super) fn note(&self, text: &str) {
-        let _ = write!(anstream::stderr().lock(), "{}", screen(text));
+        print_error(&screen(text));
     }
 
     /// Records on the call's span how the call ended.
@@ -344,4 +335,25 @@ impl Context {
             self.note(&render::refused(&outcome));
         }
     }
+}
+
+/// Prints `text` and a line end on standard output, without its colors where that is no terminal. A
+/// closed pipe is ignored.
+pub(super) fn print_out(text: &str) {
+    let mut text = for_stream(text, &std::io::stdout());
+    if !text.ends_with('\n') && !text.is_empty() {
+        text.push('\n');
+    }
+    let _ = edt_io::streams::print(text.as_bytes());
+}
+
+/// Prints `text` on standard error, without its colors where that is no terminal.
+pub(super) fn print_error(text: &str) {
+    let _ = edt_io::streams::print_error(for_stream(text, &std::io::stderr()).as_bytes());
+}
+
+fn for_stream(text: &str, stream: &impl anstream::stream::RawStream) -> String {
+    let plain = edt_io::inherited::is_other()
+        || anstream::AutoStream::choice(stream) == anstream::ColorChoice::Never;
+    if plain { anstream::adapter::strip_str(text).to_string() } else { text.to_owned() }
 }

@@ -31,7 +31,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let dir = self.at.clone().unwrap_or_else(|| {
-            std::env::temp_dir().join(format!("edt-demo-{}", std::process::id()))
+            edt_io::environment::temporary_dir().join(format!("edt-demo-{}", std::process::id()))
         });
         let demo = Demo { context, dir };
         demo.play()?;

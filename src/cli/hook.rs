@@ -57,7 +57,8 @@ impl Args {
         let options = context.options();
         let user_home = options.as_ref().ok().and_then(|options| options.user_home.clone());
         let user_policy = options.map(|options| options.user_policy);
-        let allow: Vec<String> = std::env::var("EDT_ALLOW")
+        let allow: Vec<String> = edt_io::environment::variable("EDT_ALLOW")
+            .and_then(|words| words.into_string().ok())
             .unwrap_or_default()
             .split([',', ' '])
             .filter(|word| !word.is_empty())

@@ -110,7 +110,7 @@ fn bounds(defaults: &CallDefaults, cache: &Arc<Cache>, own: &Path) -> Result<Vec
 /// Whether the user's home directory is in `directory`: a client may start servers there, or in `/`,
 /// without meaning all of it.
 fn contains_home(directory: &Path) -> bool {
-    let home = std::env::var_os("HOME").map(|home| fs::real_path(Path::new(&home)));
+    let home = edt_io::environment::variable("HOME").map(|home| fs::real_path(Path::new(&home)));
     directory.parent().is_none() || home.is_some_and(|home| home.starts_with(directory))
 }
 

@@ -48,8 +48,6 @@ mod user_files;
 mod value;
 
 use std::ffi::OsString;
-use std::io::Write as _;
-use std::process::ExitCode;
 
 use clap::{Args as _, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -218,13 +216,14 @@ impl Command {
 
 /// Runs the command that `args` name and returns the exit status.
 #[must_use]
-pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+pub(crate) fn main(args: impl Iterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.collect();
     if let [_, only] = &args[..]
         && (only == "--version" || only == "-V")
     {
-        let _ = writeln!(std::io::stdout(), "edt {}", env!("CARGO_PKG_VERSION"));
-        return ExitCode::SUCCESS;
+        let version = concat!("edt ", env!("CARGO_PKG_VERSION"), "\n");
+        let _ = edt_io::streams::print(version.as_bytes());
+        return 0;
     }
     let parse = |command: clap::Command| {
         let matches = command.try_get_matches_from(&args)?;
@@ -264,7 +263,7 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     context.record_end(status);
     // The answer was printed before, so recording the span does not delay it.
     drop(call);
-    ExitCode::from(status.exit())
+    status.exit()
 }
 
 /// The call as the user would type it.
@@ -284,7 +283,7 @@ fn only_called(args: &[OsString]) -> Option<clap::Command> {
 }
 
 /// Prints help, the version or what is wrong with `args`.
-fn without_command(error: clap::Error, args: &[OsString]) -> ExitCode {
+fn without_command(error: clap::Error, args: &[OsString]) -> u8 {
     let error = if error.kind() == clap::error::ErrorKind::DisplayVersion {
         error
     } else {
@@ -297,12 +296,11 @@ fn without_command(error: clap::Error, args: &[OsString]) -> ExitCode {
     if !error.use_stderr() || !args.iter().any(|arg| arg == "--json") {
         if error.use_stderr() {
             // The text quotes arguments.
-            let text = render::screen(&error.render().ansi().to_string());
-            let _ = write!(anstream::stderr().lock(), "{text}");
+            context::print_error(&render::screen(&error.render().ansi().to_string()));
         } else {
-            let _ = error.print();
+            context::print_out(&error.render().ansi().to_string());
         }
-        return ExitCode::from(if error.use_stderr() { Status::Invalid.exit() } else { 0 });
+        return if error.use_stderr() { Status::Invalid.exit() } else { 0 };
     }
     let text = error.render().to_string();
     let message = text.trim().strip_prefix("error: ").unwrap_or(&text).trim().to_owned();
@@ -312,9 +310,9 @@ fn without_command(error: clap::Error, args: &[OsString]) -> ExitCode {
         "`edt help COMMAND` lists the arguments, with an example.",
     );
     let findings = Refusal::from(finding);
-    let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{}", render::json(&render::refusal(findings, Status::Invalid)));
-    ExitCode::from(Status::Invalid.exit())
+    let json = render::json(&render::refusal(findings, Status::Invalid)) + "\n";
+    let _ = edt_io::streams::print(json.as_bytes());
+    Status::Invalid.exit()
 }
 
 #[cfg(test)]

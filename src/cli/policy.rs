@@ -3,7 +3,6 @@
 use edt_types::text::Shown as _;
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::Read as _;
 use std::path::PathBuf;
 
 use clap::Subcommand;
@@ -188,7 +187,6 @@ impl CheckArgs {
         if !self.lines {
             return Ok(vec![self.argv.clone()]);
         }
-        let mut text = String::new();
         let wrong = |line: usize, why: &dyn std::fmt::Display| {
             let message =
                 format!("Line {line} of standard input is not a JSON array of strings: {why}.");
@@ -198,7 +196,9 @@ impl CheckArgs {
                 "Write each command as [\"PROGRAM\", \"ARG\"] on a line of its own.",
             )
         };
-        std::io::stdin().lock().read_to_string(&mut text).map_err(|error| wrong(1, &error))?;
+        let input = edt_io::streams::read_stdin(u64::MAX).map_err(|error| wrong(1, &error))?;
+        let text =
+            String::from_utf8(input.unwrap_or_default()).map_err(|error| wrong(1, &error))?;
         let line = |(at, line): (usize, &str)| {
             let argv: Vec<String> =
                 serde_json::from_str(line).map_err(|error| wrong(at + 1, &error))?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::render;
 use edt_agents::hook::who::Who;
-use edt_io::fs;
+use edt_io::{environment, fs};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
@@ -26,7 +26,7 @@ pub(super) fn refuse_agent(command: &str) -> Result<()> {
 /// Refuses an agent's call with variables that name another worktree, Git directory or index: the
 /// worktree of a call is where it starts.
 pub(super) fn refuse_places_of_agent() -> Result<()> {
-    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_set = |name: &&str| environment::variable(name).is_some_and(|value| !value.is_empty());
     let Some(name) = ["GIT_WORK_TREE", "GIT_DIR", "GIT_INDEX_FILE"].into_iter().find(is_set) else {
         return Ok(());
     };

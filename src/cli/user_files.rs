@@ -11,8 +11,8 @@ use edt_agents::hook::who::Who;
 use edt_core::policy::Policy;
 use edt_core::policy::trust::TrustStore;
 use edt_git::trust::Configuration;
-use edt_io::account;
 use edt_io::disk::Stat;
+use edt_io::{account, environment};
 use edt_types::text::{Shown as _, shell_word};
 use edt_types::{Code, Finding, Result};
 
@@ -42,7 +42,7 @@ impl UserFiles {
         let trust = data.map(|data| TrustStore::new(data.join("edt")));
         let is_agent: fn() -> bool = Who::is_agent_here;
         let home = account::home().filter(|home| Stat::of_target(home).is_some());
-        let is_set = |name: &str| std::env::var_os(name).is_some();
+        let is_set = |name: &str| environment::variable(name).is_some();
         let configuration = match home {
             Some(home) if !reads_configuration_of(home) => {
                 Configuration::Callers { is_agent, files: true }
@@ -101,7 +101,7 @@ pub(super) fn user_directory(variable: &str, below_home: &str) -> Option<PathBuf
 }
 
 fn absolute(variable: &str) -> Option<PathBuf> {
-    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+    environment::variable(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 /// Whether the environment leads to edt's files of the account with this home directory.
@@ -117,7 +117,7 @@ fn reads_configuration_of(home: &Path) -> bool {
     is_at(absolute("HOME"), home, "")
         && is_at(absolute("XDG_CONFIG_HOME"), home, ".config")
         && (is_at(global(), home, ".gitconfig") || is_at(global(), home, ".config/git/config"))
-        && std::env::var_os("GIT_CONFIG_SYSTEM").is_none()
+        && environment::variable("GIT_CONFIG_SYSTEM").is_none()
 }
 
 /// Whether `named` is `below` the home directory, if it is set.

@@ -774,7 +774,7 @@ fn a_vanished_reader_or_a_signal_leaves_no_half_edit() {
         json!({"edits": edits, "allow": ["size_reduction", "duplicate_code", "mass_deletion"]})
     };
     Server::new(&workspace).call("apply", both(0)).done();
-    for n in edt_testkit::share((1..30).collect(), 1, 6) {
+    for n in edt_testkit::share((1..30).collect(), 6) {
         let mut server = Server::new(&workspace);
         server.ask("tools/call", json!({"name": "apply", "arguments": both(n)}));
         std::thread::sleep(Duration::from_micros(300 * n as u64));

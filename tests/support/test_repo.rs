@@ -4,13 +4,14 @@
 #![allow(dead_code, reason = "each test binary and each tier uses a part of it")]
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use edt_io::inherited::Inherited;
 use edt_testkit::repository::{self, User};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -108,18 +109,26 @@ impl TestRepo {
     /// A command that sees neither the real home nor the real configuration.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
-        command.current_dir(&self.root).env_clear().stdin(Stdio::null());
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("LC_ALL", "C");
-        command.env("HOME", &self.home).env("XDG_CONFIG_HOME", self.home.join(".config"));
+        command.current_dir(&self.root).env_clear().envs(self.variables()).stdin(Stdio::null());
         command
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", self.home.join(".gitconfig"));
-        // `git status` must be right with the index as edt left it, without a refresh.
-        command
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_EDITOR", "true");
-        command
+    }
+
+    /// The environment of the programs of this repository.
+    fn variables(&self) -> BTreeMap<OsString, OsString> {
+        let own = |name: &str| (name.into(), std::env::var_os(name).unwrap_or_default());
+        let set = |name: &str, value: &OsStr| (name.into(), value.to_owned());
+        BTreeMap::from([
+            own("PATH"),
+            set("LC_ALL", "C".as_ref()),
+            set("HOME", self.home.as_ref()),
+            set("XDG_CONFIG_HOME", self.home.join(".config").as_ref()),
+            set("GIT_CONFIG_NOSYSTEM", "1".as_ref()),
+            set("GIT_CONFIG_GLOBAL", self.home.join(".gitconfig").as_ref()),
+            // `git status` must be right with the index as edt left it, without a refresh.
+            set("GIT_OPTIONAL_LOCKS", "0".as_ref()),
+            set("GIT_TERMINAL_PROMPT", "0".as_ref()),
+            set("GIT_EDITOR", "true".as_ref()),
+        ])
     }
 
     /// Runs `git`, which must succeed, and returns its output.
@@ -160,6 +169,20 @@ impl TestRepo {
     pub(crate) fn edt_fed(&self, stdin: &[u8], args: &[&str]) -> Answer {
         if is_for_users(args) {
             return self.as_user(stdin, args, &[]);
+        }
+        // gix reads the user's configuration as the environment of the process names it.
+        let configured = self.home.join(".gitconfig").exists();
+        if crate::IN_PROCESS && !configured && !needs_a_process(args) {
+            let args: Vec<OsString> =
+                args.iter().copied().chain(["--json"]).map(OsString::from).collect();
+            let caller = Inherited {
+                variables: self.variables(),
+                directory: self.root.clone(),
+                program: EDT.into(),
+                input: stdin.to_vec(),
+            };
+            let (exit, printed) = edt_cli::call(&args, caller);
+            return checked(i32::from(exit), &printed.stdout, &printed.stderr, &args);
         }
         let mut command = self.command(EDT);
         command.args(args).arg("--json");
@@ -426,6 +449,13 @@ fn is_for_users(args: &[&str]) -> bool {
     }
 }
 
+/// Whether edt must be a process of its own: it becomes another program's parent, ends itself, or
+/// works in the current directory.
+fn needs_a_process(args: &[&str]) -> bool {
+    let calls = ["-C", "agent-hook", "demo", "guide", "hook", "mcp", "run", "setup", "trust"];
+    args.first().is_none_or(|call| calls.contains(call))
+}
+
 /// Runs edt and checks its JSON against the schema it belongs to.
 #[track_caller]
 pub(crate) fn run(mut command: Command, stdin: &[u8], args: &[&str]) -> Answer {
@@ -437,10 +467,15 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], args: &[&str]) -> Answer {
     let feeder = std::thread::spawn(move || drop(pipe.write_all(&stdin)));
     let done = child.wait_with_output().unwrap();
     feeder.join().unwrap();
-    let exit = done.status.code().unwrap_or(-1);
-    let shown = || format!("{args:?}: {}\n{}", done.status, String::from_utf8_lossy(&done.stderr));
-    let json: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| {
-        panic!("{}not JSON: {error}: {}", shown(), String::from_utf8_lossy(&done.stdout))
+    checked(done.status.code().unwrap_or(-1), &done.stdout, &done.stderr, args)
+}
+
+/// Checks an answer against the schema it belongs to, and its exit status.
+#[track_caller]
+fn checked(exit: i32, stdout: &[u8], stderr: &[u8], args: &[impl std::fmt::Debug]) -> Answer {
+    let shown = || format!("{args:?}: {exit}\n{}", String::from_utf8_lossy(stderr));
+    let json: Value = serde_json::from_slice(stdout).unwrap_or_else(|error| {
+        panic!("{}not JSON: {error}: {}", shown(), String::from_utf8_lossy(stdout))
     });
     let shape = satisfies(&json);
     if matches!(shape, "outcome" | "run") {
@@ -500,9 +535,12 @@ fn validator(shape: &str) -> Arc<jsonschema::Validator> {
     static ALL: Mutex<BTreeMap<String, Arc<jsonschema::Validator>>> = Mutex::new(BTreeMap::new());
     let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     let compile = || {
-        let done = Command::new(EDT).args(["schema", shape]).output().unwrap();
-        assert!(done.status.success(), "no schema {shape}");
-        let schema = serde_json::from_slice(&done.stdout).unwrap();
+        let (exit, printed) = edt_cli::call(
+            &["schema".into(), shape.into()],
+            Inherited { directory: "/".into(), ..Inherited::default() },
+        );
+        assert_eq!(exit, 0, "no schema {shape}");
+        let schema = serde_json::from_slice(&printed.stdout).unwrap();
         Arc::new(jsonschema::validator_for(&schema).unwrap())
     };
     Arc::clone(all.entry(shape.to_owned()).or_insert_with(compile))

@@ -46,7 +46,6 @@ struct Crowd {
 
 fn edits(few: usize) -> usize {
     match tier() {
-        Tier::Quick => 3,
         Tier::Ci => few,
         Tier::All => 250,
     }
@@ -313,7 +312,6 @@ fn eight_processes_in_one_worktree() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn eight_worktrees() {
     let begun = Instant::now();
     let workspace = template();
@@ -358,7 +356,6 @@ fn half_of_the_processes_are_killed() {
 /// The journal begins again at its front about every thousand edits: what is staged then must not
 /// be forgotten.
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_edit_lands_where_the_journal_begins_again() {
     for flags in [&["begin", "s"][..], &["begin", "s", "--no-switch"]] {
         let workspace = template();
@@ -516,7 +513,6 @@ fn stopped(workspace: &TestRepo) -> std::process::Child {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn the_holder_of_the_lock_is_named_within_the_time_limit() {
     let workspace = template();
     workspace.edt(&["begin", "s"]).landed();

@@ -210,7 +210,7 @@ fn ends_well(scenario: &Scenario, signal: &str) {
         scenario.name,
         points.len()
     );
-    let points = share(points, 3, 5);
+    let points = share(points, 5);
 
     let faults: Mutex<BTreeMap<String, Vec<String>>> = Mutex::default();
     let next = std::sync::atomic::AtomicUsize::new(0);
@@ -390,7 +390,6 @@ fn session_in_a_linked_worktree() -> (TestRepo, TestRepo) {
 /// The landing changes the main worktree, where nobody calls edt. The agent's next call, in its own
 /// worktree, finishes it or rolls it back.
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_landing_into_another_worktree() {
     if !has_strace() {
         return;
@@ -406,7 +405,7 @@ fn a_landing_into_another_worktree() {
     let (main, linked) = session_in_a_linked_worktree();
     let trace = run(&linked, &["-e", &format!("trace={CALLS}")]);
     assert_eq!((main.text("a.txt").as_str(), main.status().as_str()), ("two\n", ""));
-    let points = share(points(&trace), 3, 12);
+    let points = share(points(&trace), 12);
     for (call, number) in &points {
         let (main, linked) = session_in_a_linked_worktree();
         let before = main.rev("main");
@@ -428,7 +427,6 @@ fn a_landing_into_another_worktree() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn calls_that_are_asked_to_end() {
     if !has_strace() {
         return;
@@ -440,7 +438,6 @@ fn calls_that_are_asked_to_end() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn one_edit_without_switching() {
     if has_strace() {
         survives(&scenario("edit, without switching", false, EDIT, None));
@@ -448,7 +445,6 @@ fn one_edit_without_switching() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn several_files_with_head_on_the_session() {
     if has_strace() {
         survives(&scenario("several, switched", true, &["apply"], Some(several())));
@@ -456,7 +452,6 @@ fn several_files_with_head_on_the_session() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn several_files_without_switching() {
     if has_strace() {
         survives(&scenario("several, without switching", false, &["apply"], Some(several())));
@@ -471,7 +466,6 @@ fn undo_with_head_on_the_session() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn undo_without_switching() {
     if has_strace() {
         survives(&scenario("undo, without switching", false, &["undo"], None));
@@ -479,7 +473,6 @@ fn undo_without_switching() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_edit_that_records_user_changes_first() {
     if !has_strace() {
         return;
@@ -497,7 +490,6 @@ fn an_edit_that_records_user_changes_first() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn redo_with_head_on_the_session() {
     if has_strace() {
         let scenario = scenario("redo, switched", true, &["redo"], None);
@@ -531,7 +523,6 @@ fn dirty(name: &'static str, args: &[&'static str], edits: &[&[&str]]) -> Scenar
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn files_with_uncommitted_lines_of_the_user() {
     if has_strace() {
         survives(&dirty("dirty edit", EDIT_BETWEEN, &[]));
@@ -558,7 +549,6 @@ fn ignored(name: &'static str, args: &[&'static str]) -> Scenario {
 const APPEND_TO_IGNORED: &[&str] = &["apply", ".env", "--mode", "append", "--content", "more=1\n"];
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_ignored_file() {
     if has_strace() {
         survives(&ignored("ignored edit", APPEND_TO_IGNORED));
@@ -587,7 +577,6 @@ fn converted(scenario: Scenario) -> Scenario {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn files_that_git_converts() {
     if has_strace() {
         survives(&converted(scenario("converted", true, &["apply"], Some(several()))));
@@ -595,7 +584,6 @@ fn files_that_git_converts() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn undo_and_redo_of_files_that_git_converts() {
     if has_strace() {
         let undo = converted(scenario("undo, converted", true, &["undo"], None));
@@ -614,7 +602,6 @@ fn a_landing() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_landing_without_switching() {
     if has_strace() {
         survives(&scenario("land, without switching", false, &["land"], None));
@@ -622,7 +609,6 @@ fn a_landing_without_switching() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_landing_on_a_branch_that_moved() {
     if has_strace() {
         let scenario = scenario("land, merged", true, &["land"], None);
@@ -634,7 +620,6 @@ fn a_landing_on_a_branch_that_moved() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_abandoned_session() {
     if has_strace() {
         survives(&scenario("abandon, switched", true, &["abandon"], None));
@@ -642,7 +627,6 @@ fn an_abandoned_session() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_abandoned_session_with_unrecorded_user_changes() {
     if has_strace() {
         let scenario = scenario("abandon, recorded", true, &["abandon"], None);
@@ -652,7 +636,6 @@ fn an_abandoned_session_with_unrecorded_user_changes() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_abandoned_session_that_began_on_a_detached_head() {
     if has_strace() {
         let template = TestRepo::with(&[
@@ -671,7 +654,6 @@ fn an_abandoned_session_that_began_on_a_detached_head() {
 
 /// Regression: the earlier tip was moved away before the journal recorded anything.
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_session_that_is_abandoned_a_second_time() {
     if !has_strace() {
         return;
@@ -686,7 +668,6 @@ fn a_session_that_is_abandoned_a_second_time() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_requested_checkpoint() {
     if has_strace() {
         let scenario = scenario("checkpoint, asked", true, &["checkpoint"], None);
@@ -712,7 +693,6 @@ fn the_beginning_of_a_session() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_rename_of_a_file_with_unrecorded_user_changes() {
     if !has_strace() {
         return;
@@ -731,7 +711,7 @@ fn a_rename_of_a_file_with_unrecorded_user_changes() {
 fn four_processes_record_a_hundred_edits_of_their_own_files() {
     let files: Vec<(String, &[u8])> =
         (0..4).map(|n| (format!("f{n}.txt"), b"start\n".as_slice())).collect();
-    let each = if tier() == Tier::Quick { 5 } else { 25 };
+    let each = 25;
     let files: Vec<(&str, &[u8])> =
         files.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect();
     let workspace = TestRepo::with(&files);
@@ -798,13 +778,11 @@ fn both(names: [&'static str; 2], args: &[&'static str], request: Option<&serde_
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn eight_files_in_one_edit() {
     both(["8 files, switched", "8 files, without switching"], &["apply"], Some(&eight_files()));
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_deletion() {
     both(
         ["delete, switched", "delete, without switching"],
@@ -814,14 +792,12 @@ fn a_deletion() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_rename() {
     let args = &["apply", "dir/c.txt", "--mode", "rename", "--to", "far/e.txt"];
     both(["rename alone, switched", "rename alone, without switching"], args, None);
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_executable_file() {
     let request =
         json!({"path": "bin/run", "mode": "create", "content": "#!/bin/sh\n", "executable": true});
@@ -829,13 +805,11 @@ fn an_executable_file() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_restored_file() {
     both(["restore, switched", "restore, without switching"], &["restore", "a.txt"], None);
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn redo_without_switching() {
     if has_strace() {
         let scenario = scenario("redo, without switching", false, &["redo"], None);
@@ -845,7 +819,6 @@ fn redo_without_switching() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_checkpoint_without_switching() {
     if has_strace() {
         let scenario = scenario("checkpoint, without switching", false, &["checkpoint"], None);
@@ -855,7 +828,6 @@ fn a_checkpoint_without_switching() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_abandoned_session_without_switching() {
     if has_strace() {
         survives(&scenario("abandon, without switching", false, &["abandon"], None));
@@ -863,7 +835,6 @@ fn an_abandoned_session_without_switching() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn the_beginning_of_a_session_without_switching() {
     if has_strace() {
         survives(&beginning("begin, without switching", &["begin", "s", "--no-switch"], false));
@@ -935,7 +906,7 @@ fn the_tree_survives(
     let new = state(&workspace);
     assert!(made > 20, "{}: only {made} calls", scenario.name);
     let (mut faults, mut killed) = (Vec::new(), 0);
-    for limit in share((1..made).collect(), 2, 5) {
+    for limit in share((1..made).collect(), 5) {
         let _ = std::fs::remove_dir_all(dir.path().join("beside"));
         let workspace = copy(scenario, &dir.path().join("repo"));
         killed += usize::from(killed_after(scenario, &workspace, limit) < made);
@@ -983,7 +954,6 @@ fn works_on(workspace: &TestRepo) -> Vec<String> {
 /// yet: both are seen by `edt status` and `git worktree list`. The worktree that it was called in
 /// stays as it was.
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn the_beginning_of_a_session_in_its_own_worktree() {
     if has_strace() {
         let scenario =
@@ -1003,7 +973,6 @@ fn the_beginning_of_a_session_in_its_own_worktree() {
 
 /// The file is on disk, `edt undo` writes it again, or the next call names its copy.
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_program_that_removes_an_ignored_file() {
     if has_strace() {
         let scenario = ignored("run, ignored", &["run", "--", "rm", ".env"]);
@@ -1034,7 +1003,6 @@ fn a_program_that_removes_an_ignored_file() {
 
 /// What it removed stays removed; all that is to stay stays.
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn housekeeping() {
     if has_strace() {
         let scenario = scenario("gc", true, &["gc", "--older-than", "0"], None);
@@ -1055,7 +1023,6 @@ fn housekeeping() {
 
 /// Git's hooks run for a landing: they are killed with it.
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_landing_that_hooks_judge() {
     if has_strace() {
         let scenario = scenario("land, hooks", true, &["land"], None);
@@ -1100,7 +1067,7 @@ fn fails_well(scenario: &Scenario, count: usize) {
             );
         }
     }
-    let tried = share(all, 2, count);
+    let tried = share(all, count);
     let mut faults = Vec::new();
     for (call, number, how) in &tried {
         let workspace = copy(scenario, &dir.path().join("repo"));
@@ -1193,7 +1160,6 @@ fn errors_from_outside() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn errors_from_outside_as_a_session_begins_and_ends() {
     if has_strace() {
         fails_well(&scenario("land, switched", true, &["land"], None), 10);

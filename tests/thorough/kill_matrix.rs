@@ -367,13 +367,11 @@ fn after_the_kill(
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn every_command_that_writes() {
     assert_survive(&[], |_| true);
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn commands_that_move_refs_in_tables() {
     let moves = [
         "begin",
@@ -411,7 +409,7 @@ fn assert_survive(flags: &[&str], wanted: impl Fn(&str) -> bool) {
         let (trace, exit) = traced(writer, &workspace, &format!("-e trace={CALLS}"));
         let trace = of_edt(&trace);
         let new = contents(&workspace);
-        let points = share(points(&trace), 1, 1);
+        let points = share(points(&trace), 1);
         if points.is_empty() || exit != Some(0) {
             faults.push(format!("{}: it did nothing, and ended with {exit:?}", writer.args));
         }

@@ -278,7 +278,6 @@ fn git_reads(repo: &TestRepo, step: &str) {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn every_kind_in_a_session() {
     each_kind(|kind, made| {
         let repo = &made.repo;
@@ -310,7 +309,6 @@ fn every_kind_in_a_session() {
 /// No call loses or overwrites a file that has the name in another case, whatever
 /// `core.ignoreCase` says.
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn names_of_another_case_on_a_case_insensitive_directory() {
     let made = match case_insensitive() {
         Ok(made) => made,
@@ -442,7 +440,6 @@ fn after_the_kill(repo: &TestRepo, old: &State, new: &State) -> Vec<String> {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn every_kind_killed() {
     if !has_strace() {
         return;
@@ -459,7 +456,7 @@ fn every_kind_killed() {
         let name = format!("{}, {}", kind.name, args[0]);
         assert!(old != new && points.len() > 10, "{name}: it did nothing");
         // Every point is killed in `crash`.
-        let points = share(points.into_iter().step_by(4).collect(), 1, 1);
+        let points = share(points.into_iter().step_by(4).collect(), 1);
         for (call, number) in &points {
             let made = in_a_session(kind).unwrap();
             let inject = format!("inject={call}:signal=KILL:when={number}");

@@ -85,7 +85,7 @@ fn survives_the_loss(scenario: &Scenario) {
     let all = points.iter().flat_map(|point| {
         [Lost::Deleted, Lost::Overwritten, Lost::TornRecord].map(|how| (point.clone(), how))
     });
-    let all = share(all.collect(), 3, 6);
+    let all = share(all.collect(), 6);
     let mut faults = Vec::new();
     for ((call, number), how) in &all {
         let workspace = copy(scenario, &dir.path().join("copy"));
@@ -119,7 +119,6 @@ fn a_journal_that_is_lost_in_an_edit() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_journal_that_is_lost_in_other_calls() {
     if has_strace() {
         let several = Some(several());
@@ -189,7 +188,6 @@ fn survives_the_copy(scenario: &Scenario) {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_copy_of_a_repository_in_which_a_call_was_killed() {
     if has_strace() {
         survives_the_copy(&scenario("copied, landing", true, &["land"], None));

@@ -35,3 +35,6 @@ mod rng;
 #[path = "../support/test_repo.rs"]
 mod test_repo;
 mod tree_merges;
+
+/// Each call of edt is a process.
+const IN_PROCESS: bool = false;

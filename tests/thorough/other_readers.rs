@@ -82,7 +82,6 @@ print(seen, "commits")
 "#;
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn libgit2_reads_the_repository_without_complaint() {
     let Some(python) = program("EDT_PYTHON", "python3") else { return };
     if !Command::new(&python).args(["-c", "import pygit2"]).output().unwrap().status.success() {
@@ -101,7 +100,6 @@ fn libgit2_reads_the_repository_without_complaint() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn jj_reads_the_repository_without_complaint() {
     let Some(jj) = program("EDT_JJ", "jj") else { return };
     let workspace = day();

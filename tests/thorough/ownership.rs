@@ -652,7 +652,6 @@ fn number(name: &str) -> Option<usize> {
 fn nobody_loses_or_publishes_a_line_of_the_user() {
     let progress = Progress::start();
     let (mut seeds, mut steps) = match tier() {
-        Tier::Quick => (1, 60),
         Tier::Ci => (3, 200),
         Tier::All => (20, 2000),
     };

@@ -429,11 +429,10 @@ fn number(name: &str) -> Option<usize> {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn no_object_and_no_push_has_a_byte_of_an_ignored_file() {
     let progress = Progress::start();
     let (mut seeds, mut steps) = match tier() {
-        Tier::Quick | Tier::Ci => (4, 32),
+        Tier::Ci => (4, 32),
         Tier::All => (30, 150),
     };
     let first = number("EDT_RANDOM_SEED").unwrap_or(1);

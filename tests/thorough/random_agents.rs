@@ -184,7 +184,7 @@ fn no_sequence_of_calls_loosens_what_main_is_held_to() {
     let progress = Progress::start();
     let first = std::env::var("EDT_RANDOM_SEED").ok().and_then(|seed| seed.parse().ok());
     let first: u64 = first.unwrap_or(0);
-    let seeds = share((first..first + 60).collect(), 0, 2);
+    let seeds = share((first..first + 60).collect(), 2);
     let (mut steps, mut landed) = (0, 0);
     for seed in seeds {
         let mut agent = Agent::new(seed);
@@ -196,6 +196,6 @@ fn no_sequence_of_calls_loosens_what_main_is_held_to() {
         let lands = |line: &&String| line.contains(" edt land") && line.ends_with(": 0 ");
         landed += agent.said.iter().filter(lands).count();
     }
-    assert!(tier() == Tier::Quick || landed > 0, "nothing landed");
+    assert!(landed > 0, "nothing landed");
     progress.done("random agents", "policy", steps);
 }

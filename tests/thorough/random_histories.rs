@@ -677,7 +677,6 @@ fn kept(workspace: &TestRepo, seed: u64, round: u64) -> PathBuf {
 fn nothing_is_lost_in_random_histories() {
     let progress = Progress::start();
     let (seconds, most) = match tier() {
-        Tier::Quick => (2, 1),
         Tier::Ci => (8, 6),
         Tier::All => (600, u64::MAX),
     };

@@ -503,7 +503,6 @@ fn number(name: &str, otherwise: usize) -> usize {
 fn nothing_is_lost_in_random_sessions() {
     let progress = Progress::start();
     let (seeds, steps) = match tier() {
-        Tier::Quick => (2, 30),
         Tier::Ci => (2, 150),
         Tier::All => (20, 500),
     };

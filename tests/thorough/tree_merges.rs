@@ -120,7 +120,6 @@ fn merged_trees_and_their_differences_are_gits_own() {
     let repo = Repo::open(&workspace.root).unwrap();
     let progress = Progress::start();
     let cases = match tier() {
-        Tier::Quick => 8,
         Tier::Ci => 60,
         Tier::All => 600,
     };

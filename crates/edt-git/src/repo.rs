@@ -135,7 +135,7 @@ impl Repo {
         let mut by_trust = gix::sec::trust::Mapping::<gix::open::Options>::default();
         by_trust.full = by_trust.full.config_overrides([allocation_limit()]);
         by_trust.reduced = by_trust.reduced.config_overrides([allocation_limit()]);
-        let opened = if environment == Environment::Process {
+        let opened = if gix_may_read(environment) {
             gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
                 start, options, by_trust,
             )
@@ -158,7 +158,7 @@ impl Repo {
     /// As [`Repo::open`].
     pub fn open_worktree(environment: Environment, root: &Path) -> Result<Repo> {
         let mut options = gix::open::Options::default().config_overrides([allocation_limit()]);
-        if environment != Environment::Process {
+        if !gix_may_read(environment) {
             options = options.permissions(isolated());
         }
         let opened = gix::open_opts(root, options).map_err(|error| not_opened(root, &error))?;
@@ -453,6 +453,12 @@ impl Repo {
 /// The setting of gix that refuses larger objects before memory is allocated for them.
 fn allocation_limit() -> String {
     format!("gitoxide.objects.allocLimit={}", super::read::MAX_OBJECT)
+}
+
+/// Whether gix may read the environment. It reads that of the process: a call that inherited another
+/// one gets the repository's configuration alone.
+fn gix_may_read(environment: Environment) -> bool {
+    environment == Environment::Process && !edt_io::inherited::is_other()
 }
 
 /// Permissions without the environment, the home directory and the system's configuration.

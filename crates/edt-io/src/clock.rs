@@ -1,12 +1,13 @@
 //! Time, and the identity of this process and this boot.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike as _};
-use tz::TimeZone;
 
 use super::Environment;
 
@@ -78,13 +79,20 @@ pub fn utc_offset(environment: Environment, at: i64) -> i32 {
         Environment::Isolated => &ISOLATED,
         Environment::Process => &PROCESS,
     };
-    let zone = zone.get_or_init(|| {
-        environment
-            .text("TZ")
-            .map_or_else(TimeZone::local, |name| TimeZone::from_posix_tz(&name))
-            .unwrap_or_else(|_| TimeZone::utc())
-    });
-    zone.find_local_time_type(at).map_or(0, tz::LocalTimeType::ut_offset)
+    let zone = zone.get_or_init(|| time_zone(environment.text("TZ")).unwrap_or(TimeZone::UTC));
+    Timestamp::from_second(at).map_or(0, |at| zone.to_offset(at).seconds())
+}
+
+/// The zone that the variable `TZ` names as tzset(3) reads it; the machine's zone if it is not set.
+/// One file is read at most: looking a name up in jiff's database would list all of them.
+fn time_zone(name: Option<String>) -> Option<TimeZone> {
+    let read = |path: PathBuf| TimeZone::tzif("", &crate::fs::read_small(&path, 1 << 20)?).ok();
+    let Some(name) = name else { return read("/etc/localtime".into()) };
+    let name = name.trim_start_matches(':');
+    if name.is_empty() {
+        return Some(TimeZone::UTC);
+    }
+    read(Path::new("/usr/share/zoneinfo").join(name)).or_else(|| TimeZone::posix(name).ok())
 }
 
 /// The system time, for comparison with the times of files.
@@ -97,23 +105,15 @@ pub fn system() -> SystemTime {
 /// The time in UTC, in seconds, as `2026-01-31T12:00:00Z`.
 #[must_use]
 pub fn utc() -> String {
-    let Ok(time) = tz::UtcDateTime::from_timespec(seconds(), 0) else { return "-".to_owned() };
-    let (year, month, day) = (time.year(), time.month(), time.month_day());
-    format!(
-        "{year}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
-        time.hour(),
-        time.minute(),
-        time.second()
-    )
+    Timestamp::from_second(seconds()).unwrap_or_default().to_string()
 }
 
 /// The time `at` in the local time zone, as `2026-01-31 12:00`.
 #[must_use]
 pub fn local_minute(environment: Environment, at: i64) -> String {
     let local = at.saturating_add(i64::from(utc_offset(environment, at)));
-    let Ok(time) = tz::UtcDateTime::from_timespec(local, 0) else { return "-".to_owned() };
-    let (year, month, day) = (time.year(), time.month(), time.month_day());
-    format!("{year}-{month:02}-{day:02} {:02}:{:02}", time.hour(), time.minute())
+    let Ok(time) = Timestamp::from_second(local) else { return "-".to_owned() };
+    time.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
 /// The id of this process.
@@ -178,6 +178,21 @@ impl Countdown {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tz_is_a_rule_a_name_or_a_file() {
+        let offset = |name: &str| {
+            let zone = time_zone(Some(name.to_owned()));
+            zone.map(|zone| zone.to_offset(Timestamp::UNIX_EPOCH).seconds())
+        };
+        assert_eq!(offset(""), Some(0));
+        assert_eq!(offset("CET-1CEST,M3.5.0,M10.5.0/3"), Some(3_600));
+        assert_eq!(offset("nothing of the kind"), None);
+        if Path::new("/usr/share/zoneinfo/Asia/Kolkata").exists() {
+            assert_eq!(offset(":Asia/Kolkata"), Some(19_800));
+            assert_eq!(offset("/usr/share/zoneinfo/Asia/Kolkata"), Some(19_800));
+        }
+    }
 
     #[test]
     fn a_thread_that_waits_uses_no_processor_time() {

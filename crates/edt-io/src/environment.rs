@@ -1,9 +1,11 @@
-//! The environment of this process. No other file of the library reads it.
+//! The environment of this process, or of the caller of this thread. No other file reads it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
+
+use super::inherited;
 
 /// The programs that are found without `PATH`.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -29,7 +31,7 @@ impl Environment {
     pub fn var(self, name: &str) -> Option<OsString> {
         match self {
             Environment::Isolated => None,
-            Environment::Process => std::env::var_os(name),
+            Environment::Process => variable(name),
         }
     }
 
@@ -53,7 +55,7 @@ impl Environment {
     pub(crate) fn temporary_dirs(self) -> Vec<PathBuf> {
         let mut all = Vec::new();
         if self == Environment::Process {
-            all.push(std::env::temp_dir());
+            all.push(temporary_dir());
             all.extend(self.var("XDG_RUNTIME_DIR").map(PathBuf::from));
         }
         all.push(PathBuf::from("/tmp"));
@@ -65,6 +67,8 @@ impl Environment {
         if self == Environment::Isolated {
             command.env_clear().env("PATH", USUAL_PATH);
             command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_ATTR_NOSYSTEM", "1");
+        } else {
+            inherited::prepare(command);
         }
     }
 }
@@ -76,12 +80,31 @@ pub(crate) fn joined(
     std::env::join_paths(directories)
 }
 
-/// The current directory of this process.
+/// The variable `name` of the caller.
+#[must_use]
+pub fn variable(name: &str) -> Option<OsString> {
+    inherited::variable(OsStr::new(name)).unwrap_or_else(|| std::env::var_os(name))
+}
+
+/// All variables of the caller.
+#[must_use]
+pub fn variables() -> Vec<(OsString, OsString)> {
+    inherited::of(|caller| caller.variables.clone().into_iter().collect())
+        .unwrap_or_else(|| std::env::vars_os().collect())
+}
+
+/// The directory for temporary files that the caller prefers.
+#[must_use]
+pub fn temporary_dir() -> PathBuf {
+    variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+}
+
+/// The current directory of the caller.
 ///
 /// # Errors
 /// Any error of the operating system.
 pub fn current_dir() -> io::Result<PathBuf> {
-    std::env::current_dir()
+    inherited::of(|caller| Ok(caller.directory.clone())).unwrap_or_else(std::env::current_dir)
 }
 
 /// The path of this program.
@@ -89,7 +112,7 @@ pub fn current_dir() -> io::Result<PathBuf> {
 /// # Errors
 /// Any error of the operating system.
 pub fn current_program() -> io::Result<PathBuf> {
-    std::env::current_exe()
+    inherited::of(|caller| Ok(caller.program.clone())).unwrap_or_else(std::env::current_exe)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 pub mod account;
 pub mod background;
 pub mod bounded;
+
 pub mod capabilities;
 pub mod clock;
 pub mod dialogue;
@@ -13,6 +14,7 @@ pub mod environment;
 pub mod fifos;
 pub mod file;
 pub mod fs;
+pub mod inherited;
 pub mod lock;
 pub mod mount;
 pub mod names;

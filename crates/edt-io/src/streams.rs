@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 
-use super::clock;
+use super::{clock, inherited};
 
 #[derive(Debug)]
 pub struct PipeReader {
@@ -172,5 +172,21 @@ pub fn open(path: &Path) -> io::Result<OwnedFd> {
 /// # Errors
 /// Any error of the operating system.
 pub fn read_stdin(max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
-    super::fs::read_limited(io::stdin().lock(), max_bytes)
+    super::fs::read_limited(inherited::stdin(), max_bytes)
+}
+
+/// Writes `bytes` to standard output at once, so that answers of two processes are not mixed.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn print(bytes: &[u8]) -> io::Result<()> {
+    inherited::print(bytes)
+}
+
+/// Writes `bytes` to standard error.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn print_error(bytes: &[u8]) -> io::Result<()> {
+    inherited::print_error(bytes)
 }

@@ -8,6 +8,7 @@ use std::io::IsTerminal as _;
 /// programs through a pipe.
 #[must_use]
 pub fn is_interactive() -> bool {
-    std::io::stderr().is_terminal()
+    !crate::inherited::is_other()
+        && std::io::stderr().is_terminal()
         && File::options().read(true).write(true).open("/dev/tty").is_ok()
 }

@@ -142,7 +142,7 @@ fn plan(
     environment: &[(&'static str, String)],
 ) -> Result<(SandboxPlan, Vec<OsString>)> {
     let request = permitted.request;
-    let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let mut env: Vec<(OsString, OsString)> = edt_io::environment::variables();
     if !environment.is_empty() {
         // Makes spans of the program children of this call's span.
         env.retain(|(known, _)| known != "TRACEPARENT" && known != "TRACESTATE");

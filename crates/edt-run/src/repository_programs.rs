@@ -127,7 +127,7 @@ fn plan(
             || ["PATH", "HOME", "LANG"].iter().any(|basic| name == basic)
     };
     let mut env: Vec<(OsString, OsString)> =
-        std::env::vars_os().filter(|(name, _)| passes(name)).collect();
+        edt_io::environment::variables().into_iter().filter(|(name, _)| passes(name)).collect();
     for (name, value) in program.env {
         env.retain(|(known, _)| known != name);
         env.push((name.into(), value.clone()));

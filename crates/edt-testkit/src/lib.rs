@@ -7,4 +7,4 @@ pub mod repository;
 mod tier;
 
 pub use repository::ScratchRepo;
-pub use tier::{Progress, Tier, share, tier};
+pub use tier::{Progress, Tier, seed, share, tier};

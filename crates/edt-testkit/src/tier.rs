@@ -1,15 +1,13 @@
-//! How much of the tests runs: `EDT_TESTS=quick|ci|all`, `quick` by default.
+//! How much of the exhaustive suites runs: `EDT_TESTS=ci|all`, `ci` by default.
 
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// A share of the tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
-    /// What plain `cargo test` runs, within three minutes.
-    Quick,
-    /// What must pass before a change lands.
+    /// A sample of each exhaustive suite, which [`seed`] chooses.
     Ci,
     /// Every point of every exhaustive suite.
     All,
@@ -22,32 +20,62 @@ pub enum Tier {
 #[must_use]
 pub fn tier() -> Tier {
     match std::env::var("EDT_TESTS").as_deref() {
-        Err(_) | Ok("" | "quick") => Tier::Quick,
-        Ok("ci") => Tier::Ci,
+        Err(_) | Ok("" | "quick" | "ci") => Tier::Ci,
         Ok("all") => Tier::All,
         Ok(other) => panic!("EDT_TESTS={other:?} is not a tier: quick, ci or all"),
     }
 }
 
-/// A fixed share of `points`, spread evenly: about `quick` or `ci` of them, or all, by the tier.
+/// The number that chooses samples: a hash of `EDT_TESTS_SEED`, which `.ci/run` sets to the commit's
+/// id. Without it every run takes the same sample. It is printed, so that a failure names it.
 #[must_use]
-pub fn share<T>(points: Vec<T>, quick: usize, ci: usize) -> Vec<T> {
-    let count = match tier() {
-        Tier::Quick => quick,
-        Tier::Ci => ci,
-        Tier::All => return points,
-    };
-    pick(points, count)
+#[expect(clippy::print_stdout, reason = "the figures of a test run")]
+pub fn seed() -> u64 {
+    let text = std::env::var("EDT_TESTS_SEED").unwrap_or_default();
+    println!("EDT_TESTS_SEED={text}");
+    // FNV-1a.
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
-/// `count` of `points` at most, spread evenly.
-fn pick<T>(points: Vec<T>, count: usize) -> Vec<T> {
-    if count == 0 {
-        return Vec::new();
+/// A sample of at most `ci` of `points`, one from each of `ci` parts of equal length; all of them in
+/// the tier [`Tier::All`].
+#[must_use]
+pub fn share<T>(points: Vec<T>, ci: usize) -> Vec<T> {
+    match tier() {
+        Tier::Ci => pick(points, ci, seed()),
+        Tier::All => points,
     }
-    let step = points.len().div_ceil(count).max(1);
-    let first = points.len() % step.min(3);
-    points.into_iter().skip(first).step_by(step).collect()
+}
+
+fn pick<T>(points: Vec<T>, count: usize, seed: u64) -> Vec<T> {
+    let length = points.len();
+    if count >= length {
+        return points;
+    }
+    let mut picked: Vec<usize> = (0..count)
+        .map(|part| {
+            let (from, to) = (part * length / count, (part + 1) * length / count);
+            from + usize::try_from(mixed(seed, part as u64) % (to - from) as u64).unwrap_or(0)
+        })
+        .collect();
+    picked.reverse();
+    let mut is_picked = |at: usize| picked.pop_if(|next| *next == at).is_some();
+    points
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| is_picked(*at))
+        .map(|(_, point)| point)
+        .collect()
+}
+
+/// One step of `SplitMix64`.
+fn mixed(seed: u64, step: u64) -> u64 {
+    let mut z = seed.wrapping_add(step.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// The points and the time of all scenarios of this process so far.
@@ -93,13 +121,16 @@ mod tests {
     use super::pick;
 
     #[test]
-    fn a_share_is_spread_evenly_and_no_larger_than_asked() {
-        assert_eq!(pick((0..10).collect(), 0), [0; 0]);
-        assert_eq!(pick(Vec::<u8>::new(), 3), [0; 0]);
-        for count in 1..40 {
-            let picked = pick((0..30).collect(), count);
-            assert!(!picked.is_empty() && picked.len() <= count, "{count}: {picked:?}");
+    fn a_sample_has_one_point_of_each_part_and_depends_on_the_seed() {
+        let points: Vec<u32> = (0..30).collect();
+        assert_eq!(pick(points.clone(), 0, 1), [0; 0]);
+        assert_eq!(pick(Vec::<u8>::new(), 3, 1), [0; 0]);
+        assert_eq!(pick(points.clone(), 30, 1), points);
+        let samples: Vec<Vec<u32>> = (0..20).map(|seed| pick(points.clone(), 3, seed)).collect();
+        for sample in &samples {
+            assert_eq!(sample.iter().map(|point| point / 10).collect::<Vec<_>>(), [0, 1, 2]);
         }
-        assert_eq!(pick((0..30).collect(), usize::MAX).len(), 30);
+        assert!(samples.iter().any(|sample| *sample != samples[0]));
+        assert_eq!(pick(points, 3, 7), samples[7]);
     }
 }

@@ -23,7 +23,7 @@ use edt_testkit::{Progress, Tier, tier};
 use crate::test_repo::{EDT, Snapshot, TestRepo, changed};
 
 /// How many disks of each story are checked in the tiers `quick` and `ci`.
-const SHARES: [usize; 2] = [3, 16];
+const SHARE: usize = 16;
 
 /// Commands that run one after another, in a repository of their own.
 struct Story {
@@ -327,8 +327,7 @@ fn survives(story: &Story) {
         eprintln!("power: {}: {count} cuts leave {} different disks", story.name, disks.len());
     }
     let stride = match tier() {
-        Tier::Quick => count.div_ceil(SHARES[0]),
-        Tier::Ci => count.div_ceil(SHARES[1]),
+        Tier::Ci => count.div_ceil(SHARE),
         Tier::All => 1,
     };
     let (mut faults, mut judged, mut blind): (BTreeMap<String, Vec<String>>, usize, usize) =

@@ -51,7 +51,6 @@ fn three_edits_with_head_on_the_session() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn three_edits_without_switching() {
     survives_cuts(
         "edits, without switching",
@@ -61,7 +60,6 @@ fn three_edits_without_switching() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_fully_durable_edit() {
     let full = call(&[
         "apply",
@@ -77,19 +75,16 @@ fn a_fully_durable_edit() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn several_files_with_head_on_the_session() {
     survives_cuts("several, switched", workspace(true), vec![several()]);
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn several_files_without_switching() {
     survives_cuts("several, without switching", workspace(false), vec![several()]);
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_edit_undone_and_redone() {
     survives_cuts(
         "undo and redo, switched",
@@ -99,7 +94,6 @@ fn an_edit_undone_and_redone() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_edit_undone_and_redone_without_switching() {
     survives_cuts(
         "undo and redo, without switching",
@@ -109,7 +103,6 @@ fn an_edit_undone_and_redone_without_switching() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn edits_with_a_split_index() {
     let workspace = workspace(true);
     workspace.git(&["config", "core.splitIndex", "true"]);
@@ -127,7 +120,6 @@ fn edits_with_a_split_index() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn edits_of_files_that_git_converts() {
     let workspace = workspace(true);
     workspace.git(&["config", "core.autocrlf", "true"]);
@@ -138,7 +130,6 @@ fn edits_of_files_that_git_converts() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn staged_work_of_other_files() {
     let workspace = workspace(true);
     workspace.write("b.txt", "staged\n");
@@ -147,13 +138,11 @@ fn staged_work_of_other_files() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_restored_file() {
     survives_cuts("restore", workspace(true), vec![edit("three\n"), call(&["restore", "a.txt"])]);
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_checkpoint_and_an_edit() {
     let workspace = workspace(true);
     workspace.write("b.txt", "a user's\n");
@@ -169,7 +158,6 @@ fn an_edit_that_records_user_changes_first() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn the_beginning_of_a_session() {
     let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("z.txt", b"z\n")]);
     let _ = std::fs::remove_dir_all(workspace.root.join(".git/hooks"));
@@ -177,7 +165,6 @@ fn the_beginning_of_a_session() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn the_beginning_of_a_session_without_switching() {
     let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("z.txt", b"z\n")]);
     let _ = std::fs::remove_dir_all(workspace.root.join(".git/hooks"));
@@ -189,7 +176,6 @@ fn the_beginning_of_a_session_without_switching() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_edit_that_begins_a_session() {
     let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("z.txt", b"z\n")]);
     let _ = std::fs::remove_dir_all(workspace.root.join(".git/hooks"));
@@ -202,7 +188,6 @@ fn a_landing() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_landing_without_switching() {
     survives_cuts(
         "land, without switching",
@@ -212,7 +197,6 @@ fn a_landing_without_switching() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_landing_on_a_branch_that_moved() {
     let workspace = workspace(true);
     workspace.git(&["switch", "--quiet", "main"]);
@@ -222,13 +206,11 @@ fn a_landing_on_a_branch_that_moved() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_abandoned_session() {
     survives_cuts("abandon, switched", workspace(true), vec![edit("three\n"), call(&["abandon"])]);
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_abandoned_session_without_switching() {
     survives_cuts("abandon, without switching", workspace(false), vec![call(&["abandon"])]);
 }
@@ -236,21 +218,18 @@ fn an_abandoned_session_without_switching() {
 const TABLES: &[&str] = &["--ref-format=reftable"];
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn edits_with_refs_in_tables() {
     let workspace = workspace_made(TABLES, true);
     survives_cuts("edits, tables", workspace, vec![edit("three\n"), several(), call(&["undo"])]);
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn edits_without_switching_with_refs_in_tables() {
     let workspace = workspace_made(TABLES, false);
     survives_cuts("edits without switching, tables", workspace, vec![edit("three\n"), several()]);
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn the_beginning_of_a_session_with_refs_in_tables() {
     let workspace = TestRepo::made(TABLES, &[("a.txt", b"one\n"), ("z.txt", b"z\n")]);
     let _ = std::fs::remove_dir_all(workspace.root.join(".git/hooks"));
@@ -258,14 +237,12 @@ fn the_beginning_of_a_session_with_refs_in_tables() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_landing_with_refs_in_tables() {
     let workspace = workspace_made(TABLES, true);
     survives_cuts("land, tables", workspace, vec![edit("three\n"), call(&["land"])]);
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_abandoned_session_with_refs_in_tables() {
     let workspace = workspace_made(TABLES, true);
     survives_cuts("abandon, tables", workspace, vec![edit("three\n"), call(&["abandon"])]);

@@ -176,7 +176,7 @@ impl Git {
     /// # Errors
     /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
     pub fn git_dir(&self) -> Result<PathBuf> {
-        let named = std::env::var_os("GIT_DIR").unwrap_or_else(|| ".git".into());
+        let named = edt_io::environment::variable("GIT_DIR").unwrap_or_else(|| ".git".into());
         let plain = self.dir.join(named);
         if plain.join("HEAD").symlink_metadata().is_ok() {
             return Ok(plain);
@@ -190,7 +190,7 @@ impl Git {
     /// # Errors
     /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
     pub fn common(&self) -> Result<PathBuf> {
-        if std::env::var_os("GIT_COMMON_DIR").is_none() {
+        if edt_io::environment::variable("GIT_COMMON_DIR").is_none() {
             let own = self.git_dir()?;
             match fs::read_path(&own.join("commondir")) {
                 Ok(PathContent::File { bytes, .. }) => {

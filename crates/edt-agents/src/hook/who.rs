@@ -53,7 +53,7 @@ impl Who {
     /// Who runs this process.
     #[must_use]
     pub fn here() -> Who {
-        let names = std::env::vars_os().map(|(name, _)| name);
+        let names = edt_io::environment::variables().into_iter().map(|(name, _)| name);
         Who::of(names, terminal::is_interactive, ancestors::agent)
     }
 
@@ -61,7 +61,9 @@ impl Who {
     /// the program that runs this process.
     #[must_use]
     pub fn is_agent_here() -> bool {
-        let marked = std::env::vars_os().any(|(name, _)| name.to_str().is_some_and(is_marker));
+        let marked = edt_io::environment::variables()
+            .iter()
+            .any(|(name, _)| name.to_str().is_some_and(is_marker));
         marked || ancestors::agent().is_some()
     }
 

@@ -86,7 +86,7 @@ impl SetupTarget {
 /// The value of an environment variable, if it is an absolute path.
 #[must_use]
 pub fn path_from_env(variable: &str) -> Option<PathBuf> {
-    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+    edt_io::environment::variable(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 /// How another program's settings call edt: by its name if `PATH` finds the program `own` under

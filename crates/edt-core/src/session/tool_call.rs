@@ -936,7 +936,7 @@ mod tests {
 
     #[test]
     fn interleaved_calls_record_what_they_say() {
-        for seed in edt_testkit::share((0..200).collect(), 20, 200) {
+        for seed in edt_testkit::share((0..200).collect(), 20) {
             let result = std::panic::catch_unwind(|| interleaved(seed));
             assert!(result.is_ok(), "seed {seed}");
         }

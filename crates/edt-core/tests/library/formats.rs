@@ -12,7 +12,7 @@
 //! | `corrected/` | the worktree after the correction that a refusal offers was applied; absent without one |
 //!
 //! `EDT_BLESS=1 cargo test -p edt-core --test library formats::` writes the last four; read the
-//! diff before you commit it. In the tiers `ci` and `all`, Git checks every repository afterwards.
+//! diff before you commit it. Git checks every repository afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -21,7 +21,6 @@ use std::path::{Path, PathBuf};
 use edt_core::txn::Request;
 use edt_core::txn::patch::PatchText;
 use edt_edit::place::Matching;
-use edt_testkit::{Tier, tier};
 use serde_json::{Value, json};
 
 use crate::repo::{Answer, LibraryRepo, in_workspace};
@@ -206,9 +205,7 @@ fn play(directory: &Path, before: &Files) -> Played {
     if workspace.head() == base {
         assert!(workspace.snapshot() == state, "{}: nothing landed", short(directory));
     }
-    if tier() >= Tier::Ci {
-        is_sound(&workspace, &short(directory));
-    }
+    is_sound(&workspace, &short(directory));
     let messages = workspace.messages_since(base);
     let log = messages.iter().map(|message| subject_and_trailers(message)).collect();
     let after = files(workspace.root());

@@ -50,7 +50,7 @@ pub(super) fn command(
     scratch: Option<&Scratch>,
 ) -> Result<Command, StartError> {
     let edt = if plan.edt == Path::new("/proc/self/exe") {
-        std::env::current_exe()?
+        edt_io::environment::current_program()?
     } else {
         plan.edt.clone()
     };

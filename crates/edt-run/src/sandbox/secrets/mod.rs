@@ -23,7 +23,7 @@ pub(super) fn secret_paths(plan: &SandboxPlan) -> Vec<PathBuf> {
     let variables = |name: &str| {
         let of_plan =
             plan.env.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone());
-        of_plan.chain(std::env::var_os(name)).collect::<Vec<OsString>>()
+        of_plan.chain(edt_io::environment::variable(name)).collect::<Vec<OsString>>()
     };
     let directories = |name: &str| {
         let paths = variables(name).into_iter().map(PathBuf::from);
@@ -69,9 +69,10 @@ pub(super) fn secret_paths(plan: &SandboxPlan) -> Vec<PathBuf> {
 /// What stays visible. The request's own variables cannot extend it.
 fn visible(plan: &SandboxPlan) -> Visible {
     let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
-    let moved = MOVED.iter().filter_map(|(name, _)| std::env::var_os(name)).map(PathBuf::from);
+    let moved =
+        MOVED.iter().filter_map(|(name, _)| edt_io::environment::variable(name)).map(PathBuf::from);
     let needed = [&plan.root, &plan.program].into_iter().chain(&plan.git).map(real);
-    let programs = std::env::var_os("PATH").unwrap_or_default();
+    let programs = edt_io::environment::variable("PATH").unwrap_or_default();
     Visible {
         root: real(&plan.root),
         named: plan.readable.iter().chain(&plan.writable).map(real).collect(),

@@ -327,7 +327,6 @@ fn a_reduction_by_the_user_is_not_counted_against_the_agent() {
 // ---- one edit ------------------------------------------------------------------------------------
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn what_the_user_staged_stays_staged() {
     let workspace = workspace();
     types(&workspace, "a.txt", 3, "staged by the user");
@@ -350,7 +349,6 @@ fn what_the_user_staged_stays_staged() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn everything_staged_stays_staged_and_nothing_else_is() {
     let workspace = workspace();
     types(&workspace, "a.txt", 3, "staged by the user");
@@ -365,7 +363,6 @@ fn everything_staged_stays_staged_and_nothing_else_is() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_deletion_or_a_mode_bit_of_the_user_stays_the_users() {
     let workspace = workspace();
     let path = workspace.root.join("a.txt");
@@ -384,7 +381,6 @@ fn a_deletion_or_a_mode_bit_of_the_user_stays_the_users() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_renamed_file_takes_the_users_line_along_uncommitted() {
     let workspace = workspace();
     types(&workspace, "a.txt", 3, "user 1");
@@ -402,7 +398,6 @@ fn a_renamed_file_takes_the_users_line_along_uncommitted() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn line_ends_that_git_converts_do_not_mix_an_edit_with_a_users_line() {
     let crlf = |text: &str| text.replace('\n', "\r\n");
     let workspace = TestRepo::with(&[(".gitattributes", b"*.txt text eol=crlf\n")]);
@@ -422,7 +417,6 @@ fn line_ends_that_git_converts_do_not_mix_an_edit_with_a_users_line() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_session_without_switching_separates_too() {
     let workspace = workspace();
     workspace.edt(&["begin", "s", "--no-switch"]).landed();
@@ -442,7 +436,6 @@ fn a_session_without_switching_separates_too() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn the_users_files_stay_untracked_on_a_branch_without_a_commit() {
     let workspace = TestRepo::unborn(&[]);
     workspace.write("mine.txt", "user 1\n");
@@ -456,7 +449,6 @@ fn the_users_files_stay_untracked_on_a_branch_without_a_commit() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_edit_in_the_users_lines_commits_the_users_version_first() {
     let workspace = workspace();
     types(&workspace, "a.txt", 10, "user 1");
@@ -485,7 +477,6 @@ fn an_edit_in_the_users_lines_commits_the_users_version_first() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_edit_of_an_untracked_file_commits_the_users_version_first() {
     let workspace = workspace();
     workspace.write("notes.txt", "user 1\n");
@@ -507,7 +498,6 @@ fn an_edit_of_an_untracked_file_commits_the_users_version_first() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn one_request_may_have_separate_and_mixed_files() {
     let workspace = workspace();
     types(&workspace, "a.txt", 3, "user 1");
@@ -526,7 +516,6 @@ fn one_request_may_have_separate_and_mixed_files() {
 /// Git compares the seconds of a file's time, and reads a file again that is as young as the index.
 /// An index that edt writes later is younger; Git would not read the file again.
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_change_in_the_second_of_a_commit_is_not_hidden_by_a_later_index() {
     let second = |workspace: &TestRepo, path: &str| {
         let meta = workspace.root.join(path).metadata().unwrap();
@@ -561,7 +550,6 @@ fn overlapping() -> TestRepo {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn undo_of_lines_that_the_user_changed_names_them_and_changes_nothing() {
     let workspace = overlapping();
     let answer = workspace.refuses(&["UNSAVED_CHANGES"], 3, &["undo"]);
@@ -581,7 +569,6 @@ fn undo_of_lines_that_the_user_changed_names_them_and_changes_nothing() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn undo_with_save_keeps_the_users_version_at_a_ref_and_goes_on() {
     let workspace = overlapping();
     let typed = workspace.read("a.txt");
@@ -601,7 +588,6 @@ fn undo_with_save_keeps_the_users_version_at_a_ref_and_goes_on() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_dry_run_of_undo_changes_nothing() {
     let workspace = workspace();
     edits(&workspace, "a.txt", 17, "agent 1");
@@ -615,7 +601,6 @@ fn a_dry_run_of_undo_changes_nothing() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn undo_without_later_changes_restores_every_byte() {
     let workspace = workspace();
     let odd = b"user 1\r\nno line end, and \xff\xfe";
@@ -640,7 +625,6 @@ fn undo_without_later_changes_restores_every_byte() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn several_edits_are_undone_around_lines_that_were_typed_between_them() {
     let workspace = workspace();
     edits(&workspace, "a.txt", 5, "agent 1");
@@ -660,7 +644,6 @@ fn several_edits_are_undone_around_lines_that_were_typed_between_them() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn redo_keeps_what_the_user_typed_after_the_undo() {
     let workspace = workspace();
     edits(&workspace, "a.txt", 20, "agent 1");
@@ -676,7 +659,6 @@ fn redo_keeps_what_the_user_typed_after_the_undo() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn restore_keeps_the_users_lines_and_commits_only_its_own() {
     let workspace = workspace();
     edits(&workspace, "a.txt", 5, "agent 1");
@@ -695,7 +677,6 @@ fn restore_keeps_the_users_lines_and_commits_only_its_own() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn restore_keeps_a_line_of_the_user_that_a_mixed_edit_committed() {
     let workspace = workspace();
     edits(&workspace, "a.txt", 20, "agent 1");
@@ -709,7 +690,6 @@ fn restore_keeps_a_line_of_the_user_that_a_mixed_edit_committed() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn restore_brings_back_no_line_that_the_user_deleted() {
     let workspace = workspace();
     types(&workspace, "a.txt", 10, "user 1");
@@ -725,7 +705,6 @@ fn restore_brings_back_no_line_that_the_user_deleted() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_file_that_the_agent_created_and_the_user_continued_is_not_removed() {
     let workspace = workspace();
     let args = ["apply", "new.txt", "--mode", "create", "--content", "agent 1\n"];
@@ -738,7 +717,6 @@ fn a_file_that_the_agent_created_and_the_user_continued_is_not_removed() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn abandon_of_lines_that_the_user_changed_names_them_and_changes_nothing() {
     let workspace = overlapping();
     let answer = workspace.refuses(&["UNSAVED_CHANGES"], 3, &["abandon"]);
@@ -746,7 +724,6 @@ fn abandon_of_lines_that_the_user_changed_names_them_and_changes_nothing() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn abandon_carries_the_users_lines_to_a_branch_that_moved() {
     let workspace = workspace();
     edits(&workspace, "b.txt", 20, "agent 1");
@@ -763,7 +740,6 @@ fn abandon_carries_the_users_lines_to_a_branch_that_moved() {
 // ---- landing -------------------------------------------------------------------------------------
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn landing_changes_no_byte_on_disk_unless_the_branch_moved() {
     let workspace = workspace();
     types(&workspace, "a.txt", 3, "staged by the user");
@@ -782,7 +758,6 @@ fn landing_changes_no_byte_on_disk_unless_the_branch_moved() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn landing_on_a_branch_that_moved_merges_the_users_lines() {
     let workspace = workspace();
     edits(&workspace, "b.txt", 20, "agent 1");
@@ -800,7 +775,6 @@ fn landing_on_a_branch_that_moved_merges_the_users_lines() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn landing_over_lines_that_the_user_changed_names_them_and_changes_nothing() {
     let workspace = workspace();
     edits(&workspace, "b.txt", 20, "agent 1");
@@ -826,7 +800,6 @@ fn mixed() -> TestRepo {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn the_users_changes_in_a_session_need_consent_to_land() {
     let workspace = mixed();
     let answer = workspace.refuses(&["USER_CHANGES_INCLUDED"], 4, &["land"]);
@@ -836,7 +809,6 @@ fn the_users_changes_in_a_session_need_consent_to_land() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_agent_cannot_give_the_users_consent() {
     let workspace = mixed();
     let land = |workspace: &TestRepo| {
@@ -851,7 +823,6 @@ fn an_agent_cannot_give_the_users_consent() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_policy_that_lands_the_users_changes_overrides_no_guard() {
     let policy = "[session]\nland_user_changes = true\n";
     let text = lines(100);
@@ -866,7 +837,6 @@ fn a_policy_that_lands_the_users_changes_overrides_no_guard() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn with_consent_the_users_changes_land_as_commits_of_their_own() {
     let workspace = mixed();
     let disk = workspace.files();
@@ -886,7 +856,6 @@ fn with_consent_the_users_changes_land_as_commits_of_their_own() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_undone_mixed_edit_needs_no_consent() {
     let workspace = mixed();
     applied(workspace.edt(&["undo"]));
@@ -897,7 +866,6 @@ fn an_undone_mixed_edit_needs_no_consent() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn many_small_reductions_are_judged_as_a_whole_at_landing() {
     let workspace = TestRepo::with(&[("a.txt", lines(200).as_bytes())]);
     for from in (1..190).step_by(10) {
@@ -917,7 +885,6 @@ fn many_small_reductions_are_judged_as_a_whole_at_landing() {
 // ---- ignored files -------------------------------------------------------------------------------
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn undo_and_redo_of_an_ignored_file_are_exact() {
     let workspace = workspace();
     let odd = format!("{SECRET}\r\n\u{feff}no line end");
@@ -946,7 +913,6 @@ fn undo_and_redo_of_an_ignored_file_are_exact() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn an_ignored_file_may_be_created_and_the_answer_says_so() {
     let workspace = workspace();
     let args = ["apply", "out/x.log", "--mode", "create", "--content", "agent 1\n"];
@@ -959,7 +925,6 @@ fn an_ignored_file_may_be_created_and_the_answer_says_so() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn undo_keeps_what_the_user_typed_into_an_ignored_file() {
     let workspace = workspace();
     workspace.write(".env", lines(30));
@@ -974,7 +939,6 @@ fn undo_keeps_what_the_user_typed_into_an_ignored_file() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn the_private_bytes_are_readable_by_the_user_alone_and_removed_with_the_session() {
     let workspace = workspace();
     workspace.write(".env", format!("{SECRET}\n"));
@@ -1000,7 +964,6 @@ fn the_private_bytes_are_readable_by_the_user_alone_and_removed_with_the_session
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_tracked_file_that_a_pattern_matches_is_an_ordinary_file() {
     let workspace = workspace();
     workspace.write("kept.log", lines(30));
@@ -1014,7 +977,6 @@ fn a_tracked_file_that_a_pattern_matches_is_an_ordinary_file() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_checkpoint_records_no_ignored_file() {
     let workspace = workspace();
     workspace.write(".env", SECRET);
@@ -1026,7 +988,6 @@ fn a_checkpoint_records_no_ignored_file() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn abandon_leaves_an_ignored_file_with_the_users_bytes() {
     let workspace = workspace();
     workspace.write(".env", lines(30));
@@ -1045,7 +1006,6 @@ fn abandon_leaves_an_ignored_file_with_the_users_bytes() {
 // ---- programs ------------------------------------------------------------------------------------
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn the_commit_of_a_program_has_what_the_program_changed() {
     let workspace = workspace();
     types(&workspace, "a.txt", 3, "user 1");
@@ -1068,7 +1028,6 @@ fn the_commit_of_a_program_has_what_the_program_changed() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_program_that_changes_the_users_lines_commits_the_users_version_first() {
     let workspace = workspace();
     types(&workspace, "a.txt", 10, "user 1");
@@ -1088,7 +1047,6 @@ fn a_program_that_changes_the_users_lines_commits_the_users_version_first() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_program_stages_nothing_and_unstages_nothing() {
     let workspace = workspace();
     types(&workspace, "a.txt", 3, "staged by the user");
@@ -1102,7 +1060,6 @@ fn a_program_stages_nothing_and_unstages_nothing() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn ignored_files_that_a_program_changed_come_back() {
     let workspace = workspace();
     workspace.write(".env", format!("{SECRET}\n"));
@@ -1120,7 +1077,6 @@ fn ignored_files_that_a_program_changed_come_back() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_program_that_loses_most_of_a_file_is_rolled_back() {
     let workspace = TestRepo::with(&[("a.txt", lines(200).as_bytes())]);
     let directory = workspace.home.join(".config/edt");
@@ -1139,7 +1095,6 @@ fn a_program_that_loses_most_of_a_file_is_rolled_back() {
 // ---- plain Git in the middle of a session --------------------------------------------------------
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn git_stash_in_a_session_takes_and_returns_the_users_lines() {
     let workspace = workspace();
     edits(&workspace, "a.txt", 10, "agent 1");
@@ -1157,7 +1112,6 @@ fn git_stash_in_a_session_takes_and_returns_the_users_lines() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn git_reset_keep_in_a_session_takes_an_edit_back_around_the_users_lines() {
     let workspace = workspace();
     edits(&workspace, "a.txt", 10, "agent 1");
@@ -1181,7 +1135,6 @@ fn git_reset_keep_in_a_session_takes_an_edit_back_around_the_users_lines() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn git_merge_squash_lands_the_agents_work_alone() {
     let workspace = workspace();
     types(&workspace, "a.txt", 3, "user 1");
@@ -1223,7 +1176,6 @@ fn a_session_that_plain_git_landed_is_recognised() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn git_commit_in_a_session_commits_the_users_lines_alone() {
     let workspace = workspace();
     edits(&workspace, "a.txt", 10, "agent 1");
@@ -1247,7 +1199,6 @@ fn git_commit_in_a_session_commits_the_users_lines_alone() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn git_clean_and_gc_lose_nothing_that_undo_needs() {
     let workspace = workspace();
     types(&workspace, "a.txt", 3, "user 1");

@@ -280,7 +280,6 @@ const WARNINGS: [(&str, &str, &str, &str, &str); 5] = [
 ];
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn what_may_be_meant_is_a_warning() {
     let files: Vec<(&str, &[u8])> =
         WARNINGS.iter().map(|(_, path, before, ..)| (*path, before.as_bytes())).collect();
@@ -296,7 +295,6 @@ fn what_may_be_meant_is_a_warning() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_landing_with_a_new_binary_file_is_held() {
     let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
     let script = "printf 'a\\0b' > out.bin; mkdir dist; echo x > dist/o.js";

@@ -48,7 +48,6 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_rebase_keeps_what_undo_needs() {
     let workspace = workspace();
     workspace.git(&["branch", "side"]);
@@ -65,7 +64,6 @@ fn a_rebase_keeps_what_undo_needs() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_lost_record_is_reported() {
     let workspace = workspace();
     applied(workspace.edt(&["apply", ".env", "--mode", "overwrite", "--content", "KEY=agent\n"]));
@@ -76,7 +74,6 @@ fn a_lost_record_is_reported() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn no_way_leads_from_an_ignored_file_into_a_commit() {
     let workspace = workspace();
     let moved = workspace.edt(&["apply", ".env", "--mode", "rename", "--to", "env.txt"]);
@@ -101,7 +98,6 @@ fn no_way_leads_from_an_ignored_file_into_a_commit() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_file_that_the_user_adds_is_committed_after_its_rule_is_gone() {
     let workspace = workspace();
     applied(workspace.runs(&[], &["sh", "-c", ": >.gitignore"]));
@@ -111,7 +107,6 @@ fn a_file_that_the_user_adds_is_committed_after_its_rule_is_gone() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_private_file_stays_so_until_the_user_adds_it() {
     let workspace = workspace();
     applied(workspace.runs(&[], &["mv", ".env", "env.txt"]));
@@ -130,7 +125,6 @@ fn a_private_file_stays_so_until_the_user_adds_it() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_landing_of_private_files_alone_names_them() {
     let workspace = workspace();
     applied(workspace.runs(&[], &["mv", ".env", "env.txt"]));
@@ -141,7 +135,6 @@ fn a_landing_of_private_files_alone_names_them() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_file_of_build_output_that_a_command_names_comes_back() {
     let workspace = workspace();
     workspace.write(".git/info/exclude", "data/\n");
@@ -172,7 +165,6 @@ fn a_file_of_build_output_that_a_command_names_comes_back() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn other_users_cannot_read_what_undo_needs() {
     let workspace = workspace();
     let env = workspace.root.join(".env");
@@ -186,7 +178,6 @@ fn other_users_cannot_read_what_undo_needs() {
 }
 
 #[test]
-#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn the_views_of_a_session_show_private_edits() {
     let workspace = workspace();
     applied(workspace.edt(&["apply", ".env", "--mode", "append", "--content", "A=1\n"]));

@@ -118,9 +118,14 @@ fn comparable(lines: &[String]) -> Vec<String> {
 
 const MARK: &str = "\u{1e}";
 
-/// What each command prints, all of them in one shell that begins in an empty directory.
-fn played(steps: &[Step]) -> Vec<Vec<String>> {
+/// What each command prints, all of them in one shell that begins in a directory with the files of
+/// `start`.
+fn played(steps: &[Step], start: Option<&Path>) -> Vec<Vec<String>> {
     let scratch = TestRepo::bare_directory();
+    if let Some(start) = start {
+        let copied = Command::new("cp").arg("-r").arg(start.join(".")).arg(&scratch.root).status();
+        assert!(copied.unwrap().success(), "{}", start.display());
+    }
     let config = "[user]\n\tname = A User\n\temail = user@example.com\n";
     std::fs::write(scratch.home.join("gitconfig"), config).unwrap();
     let mut script = String::new();
@@ -147,12 +152,14 @@ fn played(steps: &[Step]) -> Vec<Vec<String>> {
     outputs.iter().map(|output| output.lines().map(str::to_owned).collect()).collect()
 }
 
-/// Runs the console blocks of a page; `EDT_BLESS=1` writes what they print into the page.
+/// Runs the console blocks of a page; `EDT_BLESS=1` writes what they print into the page. The files
+/// in the directory with the page's name and the extension `in` are there at the beginning.
 fn run_page(name: &str) {
     let path = root().join(name);
     let page = std::fs::read_to_string(&path).unwrap();
     let steps = steps(&page);
-    let outputs = played(&steps);
+    let start = Some(path.with_extension("in")).filter(|start| start.is_dir());
+    let outputs = played(&steps, start.as_deref());
     assert_eq!(outputs.len(), steps.len(), "{name}");
     let pairs: Vec<_> = steps.iter().zip(outputs).collect();
     let wrong =
@@ -180,6 +187,13 @@ fn run_page(name: &str) {
 #[test]
 fn the_console_blocks_of_the_readme_print_what_the_page_shows() {
     run_page("README.md");
+}
+
+#[test]
+fn the_transcripts_print_what_they_show() {
+    for name in ["reading", "refusal", "undo"] {
+        run_page(&format!("tests/transcripts/{name}.md"));
+    }
 }
 
 fn help(command: &str) -> Option<String> {

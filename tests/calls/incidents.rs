@@ -674,7 +674,7 @@ const INCIDENTS: [&str; 30] = [
 #[test]
 fn every_incident_has_a_test_of_its_name() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let tests = ["tests/e2e", "crates/edt-core/tests/library"]
+    let tests = ["tests/calls", "tests/e2e", "crates/edt-core/tests/library"]
         .iter()
         .flat_map(|directory| std::fs::read_dir(root.join(directory)).unwrap())
         .map(|entry| entry.unwrap().path());

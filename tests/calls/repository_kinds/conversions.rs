@@ -64,7 +64,7 @@ fn text_and_eol_attributes() {
     ];
     let settings: [&[(&str, &str)]; 2] = [&[], &[("core.eol", "crlf")]];
     let all = attributes.iter().flat_map(|one| settings.map(|settings| (settings, one)));
-    for (settings, attributes) in edt_testkit::share(all.collect(), 1, 4) {
+    for (settings, attributes) in edt_testkit::share(all.collect(), 4) {
         eprintln!("{settings:?} {attributes}");
         let workspace = made(settings, attributes, &[("d/a.txt", b"one\ntwo\n")]);
         complete_session(&workspace, "d/a.txt", "two");
@@ -242,7 +242,7 @@ fn other_encodings_and_line_ends_together() {
         ("working-tree-encoding=ISO-8859-1", b"einsj\xe9\nzwei\n".to_vec()),
         ("working-tree-encoding=UTF-8", "eins\u{e9}\nzwei\n".into()),
     ];
-    for (attributes, disk) in edt_testkit::share(all, 1, 3) {
+    for (attributes, disk) in edt_testkit::share(all, 3) {
         eprintln!("{attributes}");
         let workspace = TestRepo::with(&[
             (".gitattributes", format!("*.txt {attributes}\n").as_bytes()),

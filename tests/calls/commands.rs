@@ -433,6 +433,7 @@ fn doctor_reports_missing_hooks_and_refuses_an_unknown_flag() {
 }
 
 #[test]
+#[cfg(feature = "otel")]
 fn telemetry_shows_no_span_and_refuses_an_unknown_action() {
     let workspace = repository();
     assert_eq!(workspace.edt(&["telemetry", "status"]).exit, 0);

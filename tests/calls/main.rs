@@ -1,0 +1,59 @@
+//! Calls of edt, answered by the program's own code in the process of the test: arguments, files and
+//! variables in, JSON out, with real `git` as the judge.
+//!
+//! Plain `cargo test` runs it. A table in `tests/README.md` says which modules test which sources.
+#![expect(clippy::disallowed_methods, reason = "tests start programs")]
+#![allow(missing_docs, reason = "a test is a sentence")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test may panic and say why"
+)]
+#![allow(
+    clippy::needless_for_each,
+    clippy::format_collect,
+    clippy::needless_pass_by_value,
+    reason = "tests are read, not tuned"
+)]
+
+mod anchors;
+mod checkpoints;
+mod codes;
+mod commands;
+mod concurrent_changes;
+mod contract;
+mod corrections;
+mod display;
+mod documentation;
+mod guards;
+mod guide;
+mod hints;
+mod incidents;
+mod input_errors;
+mod landing;
+mod memory;
+mod ownership;
+mod patch_limit;
+mod policy_command;
+mod policy_file;
+mod private_store;
+mod proposals;
+mod read;
+mod reftable;
+mod repositories;
+mod repository_kinds;
+mod revert;
+mod search;
+mod session_moves;
+mod session_views;
+mod sessions;
+mod source_rules;
+mod stats;
+mod symbols;
+#[path = "../support/test_repo.rs"]
+mod test_repo;
+mod tightening;
+
+/// Calls of edt are answered in this process, unless they need one of their own.
+const IN_PROCESS: bool = true;
