@@ -186,7 +186,7 @@ fn a_path_of_something_else_than_a_file_is_refused() {
             let started = std::time::Instant::now();
             workspace.refuses(&[code], 1, &["apply", path, "--mode", mode, "--content", "x\n"]);
             assert!(
-                started.elapsed() < Duration::from_secs(5),
+                started.elapsed() < Duration::from_secs(60),
                 "{path} took {:?}",
                 started.elapsed()
             );
@@ -251,7 +251,7 @@ fn five_megabytes_of_old_text_are_refused_in_few_words() {
             answer.message().len()
         );
         assert!(size < 60_000, "the answer has {size} bytes");
-        assert!(started.elapsed() < Duration::from_secs(10), "{path} took {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(60), "{path} took {:?}", started.elapsed());
     }
 }
 

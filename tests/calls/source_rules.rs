@@ -197,15 +197,17 @@ const PHRASES: [&str; 15] = [
 
 /// The old words in `text`, by line.
 fn old_words(file: &str, text: &str) -> Vec<String> {
-    static RULES: OnceLock<Vec<(RegexMatcher, &str)>> = OnceLock::new();
-    let rules = RULES.get_or_init(|| {
-        let rule = |(pattern, instead): &(&str, &'static str)| {
-            (RegexMatcher::new(&format!(r"(?i)\b({pattern})(\b|$)")).unwrap(), *instead)
-        };
-        WORDS.iter().map(rule).collect()
+    type Rules = (RegexMatcher, Vec<(RegexMatcher, &'static str)>);
+    static RULES: OnceLock<Rules> = OnceLock::new();
+    let (any, rules) = RULES.get_or_init(|| {
+        let matcher =
+            |pattern: &str| RegexMatcher::new(&format!(r"(?i)\b({pattern})(\b|$)")).unwrap();
+        let rules = WORDS.iter().map(|(pattern, instead)| (matcher(pattern), *instead)).collect();
+        (matcher(&WORDS.map(|(pattern, _)| pattern).join("|")), rules)
     });
     let mut found = Vec::new();
-    for (number, line) in text.lines().enumerate() {
+    let suspect = |(_, line): &(usize, &str)| any.is_match(line.as_bytes()).unwrap();
+    for (number, line) in text.lines().enumerate().filter(suspect) {
         let line = PHRASES.iter().fold(line.to_owned(), |line, phrase| line.replace(phrase, ""));
         for (pattern, instead) in rules {
             if let Some(at) = pattern.find(line.as_bytes()).unwrap() {

@@ -447,7 +447,7 @@ fn the_watchdog_blocks_before_the_agent_gives_up() {
         drop(open);
         let (out, err) =
             (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-        assert!(begun.elapsed() < Duration::from_secs(10), "{agent}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{agent}");
         let said = if agent == "cline" { &out } else { &err };
         assert!(said.contains("the call timed out after 0.4 s."), "{agent}: {out}{err}");
         assert!(agent == "cline" || done.status.code() == Some(2), "{agent}: {}", done.status);

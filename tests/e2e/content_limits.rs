@@ -1,8 +1,8 @@
-//! Content made to exhaust or to crash: every call answers with a code, in bounded time and memory.
+//! Content made to exhaust or to crash: every call answers with a code, in bounded processor time and
+//! memory.
 
 use std::io::Write as _;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -13,23 +13,24 @@ pub(crate) struct Cost {
     pub(crate) exit: i32,
     pub(crate) codes: Vec<String>,
     pub(crate) json: Value,
-    took: Duration,
 }
 
-/// edt, which may have so much memory (address space, in MiB) and no more: what asks for more is
-/// ended by a signal.
+/// The processor time that a call may take, in seconds. A busy machine does not change it much.
+const SECONDS: u32 = 60;
+
+/// edt, which may have so much memory (address space, in MiB), 60 seconds of processor time, and no
+/// more: what asks for more is ended by a signal.
 #[track_caller]
 pub(crate) fn measured(workspace: &TestRepo, stdin: &[u8], args: &[&str], mib: u64) -> Cost {
     let mut command = workspace.command("prlimit");
-    command.arg(format!("--as={}", mib << 20)).arg(EDT).args(args).arg("--json");
+    command.arg(format!("--as={}", mib << 20)).arg(format!("--cpu={SECONDS}"));
+    command.arg(EDT).args(args).arg("--json");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let started = Instant::now();
     let mut child = command.spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let stdin = stdin.to_vec();
     let feeder = std::thread::spawn(move || drop(pipe.write_all(&stdin)));
     let done = child.wait_with_output().unwrap();
-    let took = started.elapsed();
     feeder.join().unwrap();
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     let json: Value = serde_json::from_slice(&done.stdout)
@@ -39,16 +40,15 @@ pub(crate) fn measured(workspace: &TestRepo, stdin: &[u8], args: &[&str], mib: u
         .into_iter()
         .flatten()
         .map(|error| error["code"].as_str().unwrap().to_owned());
-    Cost { exit: done.status.code().unwrap_or(-1), codes: codes.collect(), json, took }
+    Cost { exit: done.status.code().unwrap_or(-1), codes: codes.collect(), json }
 }
 
 impl Cost {
-    /// Requires the limits, and that the process did not crash.
+    /// Requires that the process did not crash.
     #[track_caller]
-    pub(crate) fn within(self, what: &str, seconds: u64) -> Cost {
-        println!("{what:?}: {:?}, exit {}, {:?}", self.took, self.exit, self.codes);
+    pub(crate) fn answered(self, what: &str) -> Cost {
+        println!("{what:?}: exit {}, {:?}", self.exit, self.codes);
         assert!((0..=5).contains(&self.exit), "{what}: exit {}: {:#}", self.exit, self.json);
-        assert!(self.took < Duration::from_secs(seconds), "{what} took {:?}", self.took);
         self
     }
 }
@@ -68,10 +68,10 @@ fn a_file_of_a_gigabyte_is_refused_by_its_size_and_never_read() {
         &["apply", "--patch", "huge.txt"],
         &["apply", "--request", "huge.txt"],
     ] {
-        let cost = measured(&workspace, b"", args, 100).within(&args.join(" "), 10);
+        let cost = measured(&workspace, b"", args, 100).answered(&args.join(" "));
         assert_eq!((cost.codes, cost.exit), (vec!["FILE_TOO_LARGE".to_owned()], 1), "{args:?}");
     }
-    let cost = measured(&workspace, b"", &["status"], 100).within("status", 10);
+    let cost = measured(&workspace, b"", &["status"], 100).answered("status");
     assert_eq!(cost.exit, 0);
 }
 
@@ -84,21 +84,15 @@ fn a_gigabyte_on_standard_input_is_read_no_further_than_the_limit() {
         (&["apply", "--request", "-"], 700),
     ] {
         let script = format!(
-            "head -c 1073741824 /dev/zero | prlimit --as={} \"$0\" {} --json; true",
+            "head -c 1073741824 /dev/zero | prlimit --as={} --cpu={SECONDS} \"$0\" {} --json; true",
             mib << 20,
             args.join(" ")
         );
         let mut command = workspace.command("sh");
         command.args(["-c", &script, EDT]);
-        let started = Instant::now();
         let out = command.output().unwrap();
         let json: Value = serde_json::from_slice(&out.stdout).unwrap();
         assert_eq!(json["errors"][0]["code"], "FILE_TOO_LARGE", "{args:?} {json:#}");
-        assert!(
-            started.elapsed() < Duration::from_secs(30),
-            "{args:?} took {:?}",
-            started.elapsed()
-        );
     }
 }
 
@@ -199,21 +193,11 @@ fn texts_made_to_break_a_parser_do_not() {
         ("Makefile".into(), "$(".repeat(200_000)),
         ("crlf.py".into(), "x=1\r".repeat(200_000)),
     ];
-    let halves =
-        bombs.chunks(bombs.len().div_ceil(2)).map(<[(String, String)]>::to_vec).collect::<Vec<_>>();
-    std::thread::scope(|scope| {
-        for half in halves {
-            scope.spawn(move || {
-                let workspace = TestRepo::with(&[("README", b"x\n")]);
-                for (path, text) in half {
-                    let request =
-                        json!({"path": path, "mode": "create", "content": text}).to_string();
-                    measured(&workspace, request.as_bytes(), &["check", "--request", "-"], 900)
-                        .within(&path, 20);
-                }
-            });
-        }
-    });
+    let workspace = TestRepo::with(&[("README", b"x\n")]);
+    for (path, text) in edt_testkit::share(bombs, 6) {
+        let request = json!({"path": path, "mode": "create", "content": text}).to_string();
+        measured(&workspace, request.as_bytes(), &["check", "--request", "-"], 900).answered(&path);
+    }
 }
 
 #[test]
@@ -226,40 +210,31 @@ fn a_million_lines_are_placed_and_compared_in_bounded_time() {
         ("some.txt", &same.as_bytes()[..400_000]),
         ("unlike.txt", unlike.as_bytes()),
     ]);
-    let most = |what: &str, request: &Value| {
-        measured(&workspace, request.to_string().as_bytes(), &["check", "--request", "-"], 1200)
-            .within(what, 30)
+    let some = 'a'..='h';
+    let request = |case: char| match case {
+        'a' => json!({"path": "same.txt", "mode": "overwrite", "content": "y\n".repeat(1_000_000)}),
+        'b' => json!({"path": "same.txt", "mode": "overwrite", "content": format!("{same}x\n")}),
+        'c' => json!({"path": "same.txt", "mode": "edit", "old_text": "x\nx\n", "content": "y\n"}),
+        'd' => {
+            json!({"path": "some.txt", "mode": "edit", "old_text": "x", "content": "yy", "replace_all": true})
+        }
+        'e' => {
+            json!({"path": "same.txt", "mode": "edit", "old_text": "x\n".repeat(500) + "y", "content": "z"})
+        }
+        'f' => json!({"path": "unlike.txt", "mode": "overwrite", "content": others}),
+        'g' => {
+            json!({"patch": format!("--- a/same.txt\n+++ b/same.txt\n@@ -1,500 +1,501 @@\n{}+y\n", " x\n".repeat(499) + " z\n")})
+        }
+        _ => {
+            json!({"patch": format!("--- a/same.txt\n+++ b/same.txt\n@@\n{}+y\n", " x\n".repeat(500))})
+        }
     };
-    most(
-        "overwrite",
-        &json!({"path": "same.txt", "mode": "overwrite", "content": "y\n".repeat(1_000_000)}),
-    );
-    most(
-        "one more",
-        &json!({"path": "same.txt", "mode": "overwrite", "content": format!("{same}x\n")}),
-    );
-    let twice = most(
-        "ambiguous",
-        &json!({"path": "same.txt", "mode": "edit", "old_text": "x\nx\n", "content": "y\n"}),
-    );
-    assert_eq!(twice.codes, ["OLD_TEXT_AMBIGUOUS"]);
-    most(
-        "replace all",
-        &json!({"path": "some.txt", "mode": "edit", "old_text": "x", "content": "yy", "replace_all": true}),
-    );
-    most(
-        "not there",
-        &json!({"path": "same.txt", "mode": "edit", "old_text": "x\n".repeat(500) + "y", "content": "z"}),
-    );
-    most("all unlike", &json!({"path": "unlike.txt", "mode": "overwrite", "content": others}));
-    most(
-        "a patch that fits nowhere",
-        &json!({"patch": format!("--- a/same.txt\n+++ b/same.txt\n@@ -1,500 +1,501 @@\n{}+y\n", " x\n".repeat(499) + " z\n")}),
-    );
-    most(
-        "a patch that fits everywhere",
-        &json!({"patch": format!("--- a/same.txt\n+++ b/same.txt\n@@\n{}+y\n", " x\n".repeat(500))}),
-    );
+    for case in edt_testkit::share(some.collect(), 1) {
+        let request = request(case).to_string();
+        let cost = measured(&workspace, request.as_bytes(), &["check", "--request", "-"], 1200);
+        let codes = cost.answered(&format!("case {case}")).codes;
+        assert!(case != 'c' || codes == ["OLD_TEXT_AMBIGUOUS"], "{codes:?}");
+    }
 }
 
 #[test]
@@ -269,36 +244,36 @@ fn patches_of_very_many_parts_are_read_in_bounded_time() {
         ("unlike.txt", unlike.as_bytes()),
         ("few.txt", &unlike.as_bytes()[..13_890]),
     ]);
-    let check = |what: &str, patch: String| {
-        measured(
-            &workspace,
-            patch.as_bytes(),
-            &["check", "--patch", "-", "--allow", "mass_deletion"],
-            2000,
-        )
-        .within(what, 60)
-    };
     let hunks: String = (0..100_000)
         .map(|n| format!("@@ -{0},1 +{0},1 @@\n-{1}\n+y{1}\n", n * 3 + 1, n * 3))
         .collect();
-    let fits = check("hunks", format!("--- a/unlike.txt\n+++ b/unlike.txt\n{hunks}"));
-    assert_eq!(fits.exit, 0, "{:?}", fits.codes);
-    // Each text that was not found is searched for similar places and reported: a thousand of them
-    // take seconds in a debug build.
-    let some: String = hunks.split_inclusive("@@ -").take(1001).collect();
-    let wrong = some.trim_end_matches("@@ -").replace("\n-", "\n-z");
-    check("hunks that fit nowhere", format!("--- a/unlike.txt\n+++ b/unlike.txt\n{wrong}"));
-    // Each block is placed in the result of the one before: its cost is that of the file, once per
-    // block.
-    let blocks: String = (0..1_000)
-        .map(|n| {
-            let (a, b) = (n * 3, n * 3 + 1);
-            format!("few.txt\n<<<<<<< SEARCH\n{a}\n{b}\n=======\ny{a}\n{b}\n>>>>>>> REPLACE\n")
-        })
-        .collect();
-    check("blocks", blocks);
-    let files: String = (0..2_000).map(|n| format!("*** Add File: f/{n}.txt\n+x\n")).collect();
-    check("files", format!("*** Begin Patch\n{files}*** End Patch\n"));
+    let patch = |what: &str| match what {
+        "hunks" => format!("--- a/unlike.txt\n+++ b/unlike.txt\n{hunks}"),
+        // Each text that was not found is searched for similar places and reported: a thousand of
+        // them take seconds in a debug build.
+        "hunks that fit nowhere" => {
+            let some: String = hunks.split_inclusive("@@ -").take(1001).collect();
+            let wrong = some.trim_end_matches("@@ -").replace("\n-", "\n-z");
+            format!("--- a/unlike.txt\n+++ b/unlike.txt\n{wrong}")
+        }
+        // Each block is placed in the result of the one before: its cost is that of the file, once
+        // per block.
+        "blocks" => (0..1_000)
+            .map(|n| {
+                let (a, b) = (n * 3, n * 3 + 1);
+                format!("few.txt\n<<<<<<< SEARCH\n{a}\n{b}\n=======\ny{a}\n{b}\n>>>>>>> REPLACE\n")
+            })
+            .collect(),
+        _ => {
+            let files = (0..2_000).map(|n| format!("*** Add File: f/{n}.txt\n+x\n"));
+            format!("*** Begin Patch\n{}*** End Patch\n", files.collect::<String>())
+        }
+    };
+    for what in edt_testkit::share(vec!["hunks", "hunks that fit nowhere", "blocks", "files"], 1) {
+        let args = ["check", "--patch", "-", "--allow", "mass_deletion"];
+        let cost = measured(&workspace, patch(what).as_bytes(), &args, 2000).answered(what);
+        assert!(what != "hunks" || cost.exit == 0, "{:?}", cost.codes);
+    }
 }
 
 #[test]
@@ -332,7 +307,7 @@ fn json_made_to_break_a_reader_is_a_bad_request() {
     let before = workspace.snapshot();
     for case in cases {
         let cost = measured(&workspace, &case, &["apply", "--request", "-"], 300)
-            .within(&String::from_utf8_lossy(&case[..case.len().min(60)]), 10);
+            .answered(&String::from_utf8_lossy(&case[..case.len().min(60)]));
         assert_eq!((cost.codes, cost.exit), (vec!["BAD_REQUEST".to_owned()], 2));
     }
     crate::test_repo::same(&before, &workspace.snapshot());
@@ -348,7 +323,7 @@ fn json_made_to_break_a_reader_is_a_bad_request() {
     }
     let hunk = format!("--- a/a.txt\n+++ b/a.txt\n@@ -{0},{0} +{0},{0} @@\n-a\n+b\n", u64::MAX);
     measured(&workspace, hunk.as_bytes(), &["check", "--patch", "-"], 200)
-        .within("numbers of a hunk", 10);
+        .answered("numbers of a hunk");
     let read = format!("{0}:{0}", u64::MAX);
     assert_eq!(workspace.edt(&["read", "a.txt", "--lines", &read]).codes(), ["LINE_OUT_OF_RANGE"]);
     run(
@@ -392,7 +367,7 @@ fn a_hostile_policy_is_refused_with_its_line_or_read_in_bounded_time() {
         ),
         ("NUL", b"[session]\nswitch = \"\0\"\n".to_vec()),
     ];
-    for (what, text) in refused {
+    for (what, text) in edt_testkit::share(refused, 5) {
         let workspace = TestRepo::with(&[("a.txt", b"a\n"), ("edt.toml", &text)]);
         let cost = measured(
             &workspace,
@@ -400,7 +375,7 @@ fn a_hostile_policy_is_refused_with_its_line_or_read_in_bounded_time() {
             &["apply", "a.txt", "--mode", "append", "--content", "x\n"],
             400,
         )
-        .within(what, 15);
+        .answered(what);
         if ["braces", "classes"].contains(&what) && cost.exit == 0 {
             continue;
         }
@@ -416,16 +391,25 @@ fn a_hostile_policy_is_refused_with_its_line_or_read_in_bounded_time() {
             &message[..message.len().min(500)]
         );
     }
-    for (what, text) in [
-        ("globs that double", format!("[[protect]]\npaths = [\"{}\"]\n", many(200, "{a,b}"))),
-        ("stars", format!("[[protect]]\npaths = [\"{}x\"]\n", many(500, "**/"))),
-        ("stars in names", format!("[[protect]]\npaths = [\"{}x\"]\n", many(500, "*a"))),
-        ("many globs", format!("[[protect]]\npaths = [{}]\n", many(20_000, "\"src/*.c\","))),
+    // An unoptimised program compiles few globs in a second: what doubles shows with these, too.
+    let times = if edt_testkit::tier() == edt_testkit::Tier::All { 10 } else { 1 };
+    let slow = vec![
+        (
+            "globs that double",
+            format!("[[protect]]\npaths = [\"{}\"]\n", many(20 * times, "{a,b}")),
+        ),
+        ("stars", format!("[[protect]]\npaths = [\"{}x\"]\n", many(50 * times, "**/"))),
+        ("stars in names", format!("[[protect]]\npaths = [\"{}x\"]\n", many(50 * times, "*a"))),
+        ("many globs", format!("[[protect]]\npaths = [{}]\n", many(2_000 * times, "\"src/*.c\","))),
         (
             "many tables",
-            many(5_000, "[[paths]]\nmatch = [\"a*\"]\n[paths.guards.syntax]\nmode = \"off\"\n"),
+            many(
+                500 * times,
+                "[[paths]]\nmatch = [\"a*\"]\n[paths.guards.syntax]\nmode = \"off\"\n",
+            ),
         ),
-    ] {
+    ];
+    for (what, text) in edt_testkit::share(slow, 2) {
         let workspace = TestRepo::with(&[
             ("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.txt", b"a\n"),
             ("edt.toml", text.as_bytes()),
@@ -443,8 +427,8 @@ fn a_hostile_policy_is_refused_with_its_line_or_read_in_bounded_time() {
             ],
             1000,
         )
-        .within(what, 30);
-        measured(&workspace, b"", &["guards"], 1000).within(what, 30);
+        .answered(what);
+        measured(&workspace, b"", &["guards"], 1000).answered(what);
     }
     // On disk it is a file like any other: only the base's counts.
     let workspace = TestRepo::with(&[("a.txt", b"a\n")]);
@@ -483,49 +467,6 @@ fn bytes_that_are_not_text_are_written_as_sent() {
     assert_eq!(workspace.read("p.png"), sent);
 }
 
-/// Trees of ten equal trees, ten levels deep, have ten thousand million files in eleven objects.
-#[test]
-fn a_landing_onto_a_tree_of_trees_is_refused() {
-    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
-    let tree_of = |row: &str| {
-        let rows: String = (0..10).map(|n| format!("{row}\t{n}\n")).collect();
-        let file = workspace.root.join(".git/rows");
-        std::fs::write(&file, rows).unwrap();
-        let mut command = workspace.command("git");
-        command.arg("mktree").stdin(std::fs::File::open(&file).unwrap());
-        String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned()
-    };
-    let mut tree = tree_of(&format!("100644 blob {}", workspace.rev("HEAD:a.txt")));
-    for _ in 0..10 {
-        tree = tree_of(&format!("040000 tree {tree}"));
-    }
-    let commit = workspace.git(&["commit-tree", "-p", "HEAD", "-m", "deep", &tree]);
-    workspace.git(&["branch", "deep", commit.trim()]);
-    workspace.edt(&["begin"]).landed();
-    workspace.overwrite("a.txt", "two\n").landed();
-    workspace.refuses(&["UNSUPPORTED_REPOSITORY"], 5, &["land", "--into", "deep"]);
-}
-
-/// Ten entries of each tree are the same subtree: 10,000,000,000 files in ten objects.
-#[test]
-fn a_tree_of_equal_trees_is_refused_in_bounded_memory() {
-    let workspace = TestRepo::with(&[("a.txt", b"a\n")]);
-    let script = r#"t=$(git rev-parse HEAD^{tree})
-        for level in 0 1 2 3 4 5 6 7 8 9; do
-            t=$(for n in 0 1 2 3 4 5 6 7 8 9; do printf "040000 tree $t\td$n\n"; done | git mktree)
-        done
-        git commit-tree $t -p HEAD -m many"#;
-    let made = workspace.command("sh").args(["-c", script]).output().unwrap();
-    let bomb = String::from_utf8(made.stdout).unwrap().trim().to_owned();
-    let refused = |args: &[&str]| {
-        let cost = measured(&workspace, b"", args, 512).within(&args.join(" "), 15);
-        assert_eq!(cost.codes, ["UNSUPPORTED_REPOSITORY"], "{args:?}");
-    };
-    refused(&["show", &bomb]);
-    workspace.git(&["update-ref", "HEAD", &bomb]);
-    refused(&["status"]);
-}
-
 #[test]
 fn a_request_with_very_many_lines_or_edits_is_refused_in_bounded_memory() {
     let workspace = TestRepo::with(&[("a.txt", b"a\n")]);
@@ -537,7 +478,7 @@ fn a_request_with_very_many_lines_or_edits_is_refused_in_bounded_memory() {
         (&["check", "--patch", "-"], &lines, "FILE_TOO_LARGE"),
         (&["check", "--request", "-"], edits.as_bytes(), "FILE_TOO_LARGE"),
     ] {
-        let cost = measured(&workspace, input, args, 512).within(&args.join(" "), 15);
+        let cost = measured(&workspace, input, args, 512).answered(&args.join(" "));
         assert_eq!(cost.codes, [code], "{args:?}");
     }
 }

@@ -133,7 +133,7 @@ fn refused(wrapper: &[&str], situations_of: impl Fn(&TestRepo) -> Vec<(String, &
     let workspace = situations();
     let rows = situations_of(&workspace);
     let before = everything(&workspace);
-    for (path, code) in &rows {
+    for (path, code) in &edt_testkit::share(rows, 8) {
         for args in calls(path) {
             let answer =
                 edt(&workspace, wrapper, b"", &args.iter().map(OsStr::new).collect::<Vec<_>>());
@@ -433,7 +433,7 @@ fn a_tree_that_git_would_not_check_out_brings_nothing_onto_the_disk() {
         main.git(&["add", "--all"]);
         main.git(&["commit", "--quiet", "-m", "only a.txt"]);
         let around = outside(sentinel(&main));
-        for (n, name) in IN_TREES.iter().enumerate() {
+        for (n, name) in edt_testkit::share(IN_TREES.iter().enumerate().collect(), 3) {
             for below in [false, true] {
                 let made = main.root.parent().unwrap().join("home/tree");
                 let workspace = if linked {

@@ -132,7 +132,7 @@ fn plant(repo: &TestRepo, text: &str) -> Answer {
 
 #[test]
 fn nothing_that_a_program_leaves_is_executed_later() {
-    for (way, text) in edt_testkit::share(WAYS.to_vec(), 6) {
+    for (way, text) in edt_testkit::share(WAYS.to_vec(), 3) {
         let control = repo();
         let status = control.command("sh").arg(program(&control, text)).status().unwrap();
         visit(&control);

@@ -581,7 +581,7 @@ fn a_hung_program_ends_with_all_that_it_started() {
             &(litter(&mark) + &format!("exec sleep {mark}")),
         );
         assert_eq!((late.exit, late.codes()), (5, vec!["COMMAND_TIMEOUT"]), "{:#}", late.json);
-        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
         let run = &late.json["run"];
         assert_eq!(
             (run["timed_out"].as_bool(), &run["exit_code"], text(&late, "stdout")),
@@ -627,7 +627,7 @@ fn nothing_survives_edt_itself() {
             .stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let wait = |what: &dyn Fn() -> bool| {
-            let until = Instant::now() + Duration::from_secs(30);
+            let until = Instant::now() + Duration::from_secs(60);
             while !what() && Instant::now() < until {
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -685,7 +685,7 @@ fn the_files_before_a_program_that_was_killed_with_edt_are_kept() {
 
 /// Waits until `what` holds.
 fn until(what: &dyn Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_secs(60);
     while !what() {
         assert!(Instant::now() < end, "it did not happen");
         std::thread::sleep(Duration::from_millis(20));

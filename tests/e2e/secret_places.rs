@@ -494,7 +494,7 @@ fn everyday_builds_succeed_in_the_sandbox() {
         ("git", "git status --porcelain > /dev/null && git log --oneline"),
     ];
     for level in CONFINED {
-        for (tool, script) in builds {
+        for (tool, script) in edt_testkit::share(builds.to_vec(), 2) {
             let found = Command::new("sh").args(["-c", &format!("command -v {tool}")]).output();
             if !found.unwrap().status.success() {
                 println!("skipped: {tool} is not installed");

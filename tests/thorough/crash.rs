@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Mutex;
 
-use edt_testkit::{Progress, Tier, share, tier};
+use edt_testkit::{Progress, share};
 use serde_json::json;
 
 use crate::test_repo::{EDT, Snapshot, TestRepo, changed, has_strace, lines, walk};

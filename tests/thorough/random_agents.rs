@@ -7,7 +7,7 @@
 //! had before the step. The agent never commits to `main` itself: a program with a shell can.
 //! `EDT_TESTS=all` plays 60 seeds; `EDT_RANDOM_SEED` sets the first one.
 
-use edt_testkit::{Progress, Tier, share, tier};
+use edt_testkit::{Progress, share};
 
 use crate::rng::Dice;
 use crate::test_repo::{EDT, TestRepo, lines, run};
