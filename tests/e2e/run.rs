@@ -51,7 +51,7 @@ fn policy(workspace: &TestRepo, text: &str) {
 fn echo() -> &'static PathBuf {
     static BUILT: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
     let build = || {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let (source, program) = (dir.path().join("echo.c"), dir.path().join("echo"));
         let text = "#include <stdio.h>\n#include <string.h>\nint main(int n, char **a) {\n  for (int i = 1; i < n; i++) { printf(\"%zu[\", strlen(a[i])); fwrite(a[i], 1, strlen(a[i]), stdout); printf(\"]\\n\"); }\n  return 0;\n}\n";
         std::fs::write(&source, text).unwrap();

@@ -48,7 +48,7 @@ pub(crate) struct Answer {
 impl TestRepo {
     /// An empty directory with a home directory next to it; no repository.
     pub(crate) fn bare_directory() -> TestRepo {
-        let dir = tempfile::Builder::new().prefix("edt-it-").tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let (home, root) = (dir.path().join("home"), dir.path().join("repo"));
         std::fs::create_dir_all(home.join(".config")).unwrap();
@@ -194,7 +194,7 @@ impl TestRepo {
     pub(crate) fn as_user(&self, stdin: &[u8], args: &[&str], env: &[(&str, &Path)]) -> Answer {
         let quoted = |arg: &&str| format!("'{}'", arg.replace('\'', "'\\''"));
         let args_of: Vec<String> = args.iter().map(quoted).collect();
-        let files = tempfile::tempdir().unwrap();
+        let files = edt_testkit::tempdir().unwrap();
         let (input, output) = (files.path().join("in"), files.path().join("out"));
         std::fs::write(&input, stdin).unwrap();
         let call = format!("exec \"$EDT\" {} --json <\"$IN\" >\"$OUT\"", args_of.join(" "));

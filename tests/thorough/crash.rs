@@ -192,7 +192,7 @@ fn ends_when_asked(scenario: &Scenario) {
 
 fn ends_well(scenario: &Scenario, signal: &str) {
     let progress = Progress::start();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = edt_testkit::tempdir().unwrap();
     let workspace = copy(scenario, &dir.path().join("whole"));
     let old = state(&workspace);
     let trace = traced(
@@ -899,7 +899,7 @@ fn the_tree_survives(
     judge: impl Fn(&TestRepo, &State, &State) -> Vec<String>,
 ) {
     let progress = Progress::start();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = edt_testkit::tempdir().unwrap();
     let workspace = copy(scenario, &dir.path().join("repo"));
     let old = state(&workspace);
     let made = killed_after(scenario, &workspace, usize::MAX);
@@ -1043,7 +1043,7 @@ fn a_landing_that_hooks_judge() {
 /// answer and state.
 fn fails_well(scenario: &Scenario, count: usize) {
     let progress = Progress::start();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = edt_testkit::tempdir().unwrap();
     let workspace = copy(scenario, &dir.path().join("repo"));
     let old = state(&workspace);
     let trace = traced(

@@ -803,7 +803,7 @@ fn alone(name: &str, test: impl FnOnce()) {
         return test();
     }
     let progress = Progress::start();
-    let home = tempfile::tempdir().unwrap();
+    let home = edt_testkit::tempdir().unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "--nocapture", &format!("faults::{name}")]).env_clear().env(MARK, "1");
     for name in ["PATH", "EDT_TESTS", "TMPDIR"] {
@@ -919,7 +919,7 @@ impl Trial {
         // too.
         let dir_paths = std::fs::read_dir(case.template.root.join(".git/objects")).unwrap();
         dir_paths.for_each(|directory| drop(std::fs::remove_dir(directory.unwrap().path())));
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let mut trial = Trial {
             old: State::empty(),
             new: State::empty(),

@@ -402,7 +402,7 @@ fn assert_survive(flags: &[&str], wanted: impl Fn(&str) -> bool) {
         let template =
             TestRepo::made(flags, &[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("z.txt", b"z\n")]);
         (writer.prepare)(&template);
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let place = dir.path().join("copy");
         let workspace = copied(&template, &place);
         let old = contents(&workspace);

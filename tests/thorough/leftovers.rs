@@ -78,7 +78,7 @@ fn transaction_files(workspace: &TestRepo) -> Vec<String> {
 /// Kills the scenario's command at each point, and loses the journal in each way.
 fn survives_the_loss(scenario: &Scenario) {
     let progress = Progress::start();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = edt_testkit::tempdir().unwrap();
     let workspace = copy(scenario, &dir.path().join("whole"));
     let trace = traced(scenario, &workspace, &dir.path().join("trace"), &all_calls());
     let points = points(&trace);
@@ -150,7 +150,7 @@ fn outcome(workspace: &TestRepo) -> (Snapshot, [String; 3]) {
 /// repository is copied.
 fn survives_the_copy(scenario: &Scenario) {
     let progress = Progress::start();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = edt_testkit::tempdir().unwrap();
     let whole = copy(scenario, &dir.path().join("whole"));
     let old = outcome(&whole);
     let trace = traced(scenario, &whole, &dir.path().join("trace"), &all_calls());

@@ -579,7 +579,7 @@ mod tests {
             call(&repo, HookPhase::Start, vec![]).unwrap(),
             HookMessage::Info(super::super::instructions::brief())
         );
-        let place = tempfile::tempdir().unwrap();
+        let place = edt_testkit::tempdir().unwrap();
         let event = HookEvent {
             point: HookPoint { phase: HookPhase::Start, hook: "" },
             tool: String::new(),

@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_patch_without_its_first_line_outside_every_worktree_is_a_fault() {
-        let place = tempfile::tempdir().unwrap();
+        let place = edt_testkit::tempdir().unwrap();
         let event = HookEvent {
             point: HookPoint::UNKNOWN,
             tool: "apply_patch".to_owned(),

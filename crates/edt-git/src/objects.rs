@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn a_complete_object_stays_and_a_torn_one_is_written_again() {
         use std::os::unix::fs::MetadataExt as _;
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         repository::init(dir.path(), repository::User { name: "A", email: "a@b" }).unwrap();
         let repo = Repo::open(dir.path()).unwrap();
         let data = b"some text, deflated by another program\n";

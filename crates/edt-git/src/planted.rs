@@ -544,7 +544,7 @@ mod tests {
 
     #[test]
     fn a_git_file_leads_to_a_plain_submodule_of_a_repository_above_it() {
-        let root = tempfile::tempdir().unwrap();
+        let root = edt_testkit::tempdir().unwrap();
         let (modules, file) = (root.path().join("x/.git/modules"), root.path().join("x/sub/.git"));
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         let leads = |text: &str| {
@@ -570,7 +570,7 @@ mod tests {
 
     #[test]
     fn a_git_file_leads_only_to_submodules_and_worktrees() {
-        let root = tempfile::tempdir().unwrap();
+        let root = edt_testkit::tempdir().unwrap();
         let common = root.path().join("common");
         std::fs::create_dir_all(common.join("modules/sub")).unwrap();
         std::fs::create_dir_all(common.join("edt/quarantine/1/0")).unwrap();
@@ -587,7 +587,7 @@ mod tests {
 
     #[test]
     fn a_git_directory_among_objects_is_no_submodule() {
-        let scratch = tempfile::tempdir().unwrap();
+        let scratch = edt_testkit::tempdir().unwrap();
         let modules = scratch.path().join("x/.git/modules");
         for place in ["sub", "sub/objects/y", "group/name", "sub/modules/inner"] {
             std::fs::create_dir_all(modules.join(place)).unwrap();

@@ -511,7 +511,7 @@ mod tests {
 
     #[test]
     fn a_directory_without_a_repository_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let finding = Repo::open(dir.path()).unwrap_err().into_vec().remove(0);
         let expected = Finding::new(
             Code::NotARepository,

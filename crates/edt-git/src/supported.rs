@@ -205,7 +205,7 @@ mod tests {
     /// A directory with a worktree `tree` that has a commit, its linked worktree `linked`, and a
     /// directory `home`.
     fn scratch() -> tempfile::TempDir {
-        let scratch = tempfile::tempdir().unwrap();
+        let scratch = edt_testkit::tempdir().unwrap();
         for name in ["tree/sub", "home"] {
             std::fs::create_dir_all(scratch.path().join(name)).unwrap();
         }

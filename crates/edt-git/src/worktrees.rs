@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_worktree_is_not_made_where_something_is() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         check_path_free(dir.path()).unwrap();
         check_path_free(&dir.path().join("new")).unwrap();
         std::fs::write(dir.path().join("x"), "x").unwrap();

@@ -460,7 +460,7 @@ mod tests {
     #[test]
     fn only_the_owner_may_read_the_journal() {
         use std::os::unix::fs::PermissionsExt as _;
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap();
         let mode = dir.path().join("journal").metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
@@ -468,7 +468,7 @@ mod tests {
 
     #[test]
     fn an_open_record_is_pending_and_a_closed_one_is_not() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let (mut journal, _) =
             Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap();
         journal.append(&record(7)).unwrap();
@@ -484,7 +484,7 @@ mod tests {
 
     #[test]
     fn after_a_restart_every_record_of_the_epoch_counts() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let (mut journal, _) =
             Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap();
         for n in 0..3 {
@@ -502,7 +502,7 @@ mod tests {
 
     #[test]
     fn a_checkpoint_discards_older_records() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let (mut journal, _) =
             Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap();
         for n in 0..3 {
@@ -521,7 +521,7 @@ mod tests {
 
     #[test]
     fn a_torn_record_is_noticed() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let (mut journal, _) =
             Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap();
         journal.append(&record(1)).unwrap();
@@ -531,7 +531,7 @@ mod tests {
 
     #[test]
     fn an_unknown_journal_is_quarantined() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         std::fs::write(dir.path().join("journal"), b"something else").unwrap();
         let Pending::Quarantined(quarantined) =
             Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap().1
@@ -547,7 +547,7 @@ mod tests {
 
     #[test]
     fn a_transaction_that_is_not_closed_blocks_the_next_one_of_the_process() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let mut journal = opened(dir.path()).0;
         assert_eq!(journal.check_closed(), Ok(()));
         journal.append(&record(1)).unwrap();
@@ -567,7 +567,7 @@ mod tests {
 
     #[test]
     fn records_are_numbered_across_calls_and_checkpoints() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let mut journal = opened(dir.path()).0;
         assert_eq!(journal.append(&record(1)), Ok(1));
         journal.checkpoint().unwrap();
@@ -577,7 +577,7 @@ mod tests {
 
     #[test]
     fn a_full_journal_starts_again_at_the_front() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let mut journal = opened(dir.path()).0;
         journal.tail = journal.size / 4 * 3 + 1;
         journal.make_room().unwrap();
@@ -586,7 +586,7 @@ mod tests {
 
     #[test]
     fn the_saved_index_stays_until_its_replacement_is_on_disk() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let mut journal = opened(dir.path()).0;
         let saved = dir.path().join("stage/index.before");
         std::fs::create_dir(dir.path().join("stage")).unwrap();
@@ -602,7 +602,7 @@ mod tests {
 
     #[test]
     fn a_journal_with_room_stays_as_it_is() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let mut journal = opened(dir.path()).0;
         journal.append(&record(1)).unwrap();
         let tail = journal.tail;
@@ -612,7 +612,7 @@ mod tests {
 
     #[test]
     fn a_record_that_does_not_fit_makes_a_checkpoint_first() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let mut journal = opened(dir.path()).0;
         journal.tail = journal.size - 8;
         journal.append(&Record::Deletion(Vec::new())).unwrap();
@@ -622,7 +622,7 @@ mod tests {
 
     #[test]
     fn a_rollback_is_recorded_beside_its_transaction() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let mut journal = opened(dir.path()).0;
         journal.tail = journal.size - 8;
         journal.append(&record(1)).unwrap();
@@ -632,7 +632,7 @@ mod tests {
 
     #[test]
     fn a_damaged_header_counts_as_a_restart() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let mut journal = opened(dir.path()).0;
         journal.append(&record(4)).unwrap();
         journal.close().unwrap();
@@ -643,7 +643,7 @@ mod tests {
 
     #[test]
     fn a_journal_of_another_version_is_quarantined() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let journal = opened(dir.path()).0;
         journal.file.write_all_at(&(VERSION + 1).to_le_bytes(), 8).unwrap();
         let Pending::Quarantined(first) = opened(dir.path()).1 else { panic!("not seen") };
@@ -657,7 +657,7 @@ mod tests {
 
     #[test]
     fn after_a_restart_records_of_an_older_epoch_do_not_count() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let mut journal = opened(dir.path()).0;
         for n in 1..=3 {
             journal.append(&record(n)).unwrap();
@@ -670,7 +670,7 @@ mod tests {
 
     #[test]
     fn durability_is_only_raised() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let mut journal = opened(dir.path()).0;
         journal.set_durability(Durability::Full);
         journal.require_durability(Durability::Journal);
@@ -679,7 +679,7 @@ mod tests {
 
     #[test]
     fn an_erased_journal_has_no_record_and_takes_new_ones() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let mut journal = opened(dir.path()).0;
         journal.append(&record(7)).unwrap();
         journal.close().unwrap();
@@ -697,7 +697,7 @@ mod tests {
     #[test]
     fn a_lasting_transaction_ends_with_a_checkpoint() {
         let epoch = |durability, lasting| {
-            let dir = tempfile::tempdir().unwrap();
+            let dir = edt_testkit::tempdir().unwrap();
             let mut journal = opened(dir.path()).0;
             journal.set_durability(durability);
             journal.append(&record(1)).unwrap();

@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn appended_segments_override_earlier_ones() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let file = dir.path().join("index");
         let (one, two) = (episode("one"), episode("two words"));
         let of = |episode: &Episode, blob| (episode.id.clone(), Some(entry(episode, oid(blob))));
@@ -434,7 +434,7 @@ mod tests {
 
     #[test]
     fn only_intact_segments_of_a_damaged_file_are_read() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let file = dir.path().join("index");
         let one = episode("one");
         append(&file, None, oid(1), &[(one.id.clone(), Some(entry(&one, oid(11))))]);

@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn pending_changes_are_read_as_they_were_written_with_a_name_for_the_batch() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let file = dir.path().join("waiting");
         let unrecorded = Unrecorded { pending: vec![failed("alpha")], ..Unrecorded::default() };
         assert!(unrecorded.clone().write(&file, &Unrecorded::default()));
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_batch_keeps_its_name_until_nothing_is_pending() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let file = dir.path().join("waiting");
         let first = Unrecorded { pending: vec![failed("alpha")], ..Unrecorded::default() };
         assert!(first.write(&file, &Unrecorded::default()));
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_file_without_content_is_removed() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let file = dir.path().join("waiting");
         let some = Unrecorded { open: vec![open("a")], ..Unrecorded::default() };
         assert!(some.clone().write(&file, &Unrecorded::default()));
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn only_the_newest_open_failures_are_kept() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let file = dir.path().join("waiting");
         let all: Vec<OpenFailure> = (0..=MAX_OPEN).map(|n| open(&n.to_string())).collect();
         let some = Unrecorded { open: all.clone(), ..Unrecorded::default() };
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_damaged_file_has_nothing() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         std::fs::write(dir.path().join("waiting"), "{").unwrap();
         assert_eq!(Unrecorded::read(&dir.path().join("waiting")), Unrecorded::default());
     }

@@ -4,7 +4,9 @@
 #![expect(clippy::disallowed_methods, reason = "tests read the clock")]
 
 pub mod repository;
+pub mod scratch;
 mod tier;
 
 pub use repository::ScratchRepo;
+pub use scratch::tempdir;
 pub use tier::{Progress, Tier, seed, share, tier};

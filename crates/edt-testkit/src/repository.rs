@@ -223,7 +223,7 @@ impl ScratchRepo {
     /// If the file system refuses.
     #[must_use]
     pub fn unborn() -> ScratchRepo {
-        let dir = tempfile::Builder::new().prefix("edt-scratch-").tempdir();
+        let dir = crate::tempdir();
         let dir = dir.expect("a temporary directory can be made");
         init(dir.path(), ScratchRepo::USER).expect("a repository can be written");
         ScratchRepo { dir }

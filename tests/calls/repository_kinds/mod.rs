@@ -13,7 +13,7 @@ use crate::test_repo::{Snapshot, TestRepo};
 /// own.
 #[track_caller]
 pub(crate) fn checked_out(workspace: &TestRepo) -> Snapshot {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = edt_testkit::tempdir().unwrap();
     let side = workspace.at(dir.path().join("judge"));
     workspace.git(&[
         "-c",

@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn trust_is_for_one_file_at_one_root() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let store = TrustStore::new(dir.path().join("data/edt"));
         let (hash, other) = ("a".repeat(64), "b".repeat(64));
         let (root, odd) = (Path::new("/a b"), Path::new("/c\\n\nd"));
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_a_directory_trusts_nothing() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let store = TrustStore::new(dir.path().to_owned());
         std::fs::create_dir(store.file()).unwrap();
         assert_eq!(store.entries().unwrap(), []);
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn only_the_user_may_read_the_decisions() {
         use std::os::unix::fs::PermissionsExt as _;
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let store = TrustStore::new(dir.path().join("edt"));
         store.trust(&"a".repeat(64), Path::new("/a")).unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn unreadable_lines_are_dropped_by_the_next_decision() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let store = TrustStore::new(dir.path().to_owned());
         std::fs::write(store.file(), "hello\n").unwrap();
         store.trust(&"a".repeat(64), Path::new("/a")).unwrap();

@@ -242,14 +242,14 @@ mod tests {
 
     #[test]
     fn an_unreadable_line_of_the_file_is_skipped() {
-        let state = tempfile::tempdir().unwrap();
+        let state = edt_testkit::tempdir().unwrap();
         std::fs::write(state.path().join(FILE), "x -\n7 -\n8\n").unwrap();
         assert_eq!(watched(state.path()), [(7, "-".to_owned())]);
     }
 
     #[test]
     fn only_the_newest_proposals_are_watched() {
-        let state = tempfile::tempdir().unwrap();
+        let state = edt_testkit::tempdir().unwrap();
         let all: Vec<(u64, String)> = (0..501).map(|id| (id, NONE_YET.to_owned())).collect();
         write(state.path(), &all);
         assert_eq!(watched(state.path()), all[1..]);

@@ -233,7 +233,7 @@ mod tests {
     fn a_landing_keeps_the_files_of_another_worktree_private() {
         let scratch = Scratch::with_rules(&[("a.txt", "one\n")], ".env\n");
         scratch.write(".env", "KEY=1\n");
-        let directory = tempfile::tempdir().unwrap();
+        let directory = edt_testkit::tempdir().unwrap();
         let place = directory.path().join("linked");
         let name = Some("fix".to_owned());
         let options = BeginOptions { name, ..BeginOptions::default() };

@@ -452,7 +452,7 @@ mod tests {
 
     #[test]
     fn a_directory_outside_every_repository_is_refused() {
-        let outside = tempfile::tempdir().unwrap();
+        let outside = edt_testkit::tempdir().unwrap();
         let opened = LockedWorkspace::open(outside.path(), Options::default());
         assert_eq!(refusal(opened).code, Code::NotARepository);
     }
@@ -523,7 +523,7 @@ mod tests {
     #[test]
     fn the_repositorys_validators_wait_for_the_users_trust() {
         let scratch = Scratch::with(&[("edt.toml", CHECKED)]);
-        let data = tempfile::tempdir().unwrap();
+        let data = edt_testkit::tempdir().unwrap();
         let trust = TrustStore::new(data.path().to_owned());
         let options = Options { trust: Some(trust.clone()), ..Options::default() };
         let repo = scratch.repo();

@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn written_entries_are_read_back_and_damaged_ones_are_none() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let some = RefusedEdits::default().with(target("s", "a", "1"), &edits("\u{e9}\n"));
         some.write(dir.path());
         assert_eq!(RefusedEdits::read(dir.path()), some);

@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_written_file_is_read_back_and_a_damaged_one_is_empty() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = edt_testkit::tempdir().unwrap();
         let file = dir.path().join(FILE);
         let some = streaks(&[("s", "a \"b\"\n\u{e9}"), ("t", "")]);
         some.write(&file, &Streaks::default());

@@ -52,7 +52,7 @@ fn in_a_wrong_environment() {
 
 #[test]
 fn default_options_read_nothing_of_the_process() {
-    let home = tempfile::tempdir().unwrap();
+    let home = edt_testkit::tempdir().unwrap();
     fs::create_dir_all(home.path().join(".config/git")).unwrap();
     for file in [".gitconfig", ".config/git/config"] {
         fs::write(home.path().join(file), USER_CONFIG).unwrap();

@@ -79,7 +79,7 @@ fn every_fixture_gets_its_answer() {
 
 #[test]
 fn a_malformed_fixture_is_noticed() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = edt_testkit::tempdir().unwrap();
     let directory = dir.path().join("001_x");
     let write = |name: &str, text: &str| {
         std::fs::create_dir_all(directory.join(name).parent().unwrap()).unwrap();

@@ -17,7 +17,7 @@ struct Tables {
 
 impl Tables {
     fn new(format: &str) -> Tables {
-        let root = tempfile::tempdir().unwrap();
+        let root = edt_testkit::tempdir().unwrap();
         let null = Oid::null(gix::hash::Kind::Sha1);
         let mut made = Tables { root, first: null, second: null };
         made.git(&["init", "-q", "-b", "main", "--ref-format=reftable", format], "");
