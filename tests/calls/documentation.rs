@@ -205,7 +205,8 @@ fn help(command: &str) -> Option<String> {
 fn unknown(line: &str) -> Option<String> {
     let line = line.split(" #").next().unwrap().trim();
     let line = line.strip_prefix("$ ").unwrap_or(line);
-    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_variable = |word: &&str| word.starts_with("EDT_") && word.contains('=');
+    let words: Vec<&str> = line.split_whitespace().skip_while(is_variable).collect();
     match words.as_slice() {
         ["edt", command, rest @ ..]
             if !command.starts_with('-') && !command.contains("COMMAND") =>
@@ -237,9 +238,7 @@ fn unknown(line: &str) -> Option<String> {
         ["cargo", "run", "--", command, ..] => {
             help(command).is_none().then(|| format!("cargo run -- {command}"))
         }
-        ["cargo", "test", .., "--test", target]
-        | ["cargo", "test", "--test", target, _]
-        | ["EDT_TESTS=ci", "cargo", "test", "--test", target, ..] => {
+        ["cargo", "test", .., "--test", target] | ["cargo", "test", "--test", target, ..] => {
             let of = |tests: PathBuf| {
                 tests.join(format!("{target}.rs")).exists() || tests.join(target).is_dir()
             };

@@ -1,11 +1,10 @@
 //! Proposals: what waits for the user's approval, and what an approval covers.
 
-use std::io::Write as _;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::test_repo::{Answer, EDT, TestRepo, lines};
+use crate::test_repo::{Answer, EDT, TestRepo, lines, type_at};
 
 const PROTECT: &str = "[[protect]]\npaths = [\"ci/**\", \"*.lock\"]\noverride = \"approval\"\n[[protect]]\npaths = [\"edt.toml\"]\n[guards.size_reduction]\noverride = \"approval\"\n";
 
@@ -160,9 +159,7 @@ fn only_the_user_at_a_terminal_approves() {
         .args(["-qec", &format!("'{EDT}' approve p1"), "/dev/null"])
         .env("SHELL", "/bin/sh")
         .env("EDT_AGENT", "1");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(b"yes\n").unwrap();
-    let done = child.wait_with_output().unwrap();
+    let done = type_at(command.stdout(Stdio::piped()), "yes\n");
     assert_eq!(done.status.code(), Some(4), "{}", String::from_utf8_lossy(&done.stdout));
     assert_eq!(states(&workspace), [(1, "open".to_owned())]);
     let (status, screen) = workspace.at_terminal("approve p1 --apply", "yes\n");

@@ -227,9 +227,7 @@ impl TestRepo {
             .args(["-qec", &format!("\"$EDT\" {call}"), "/dev/null"])
             .env("EDT", EDT)
             .env("SHELL", "/bin/sh");
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
-        let done = child.wait_with_output().unwrap();
+        let done = type_at(command.stdout(Stdio::piped()), typed);
         (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned())
     }
 
@@ -436,6 +434,18 @@ impl TestRepo {
         let lock = |path: &String| Path::new(path).extension().is_some_and(|ext| ext == "lock");
         all.into_keys().filter(lock).collect()
     }
+}
+
+/// Runs `command`, which is `script`, and types `text`. At the end of its input `script` waits two
+/// seconds for the program, so the input stays open until it has ended.
+pub(crate) fn type_at(command: &mut Command, text: &str) -> Output {
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    // The program may have ended already.
+    let _ = keys.write_all(text.as_bytes());
+    let done = child.wait_with_output().unwrap();
+    drop(keys);
+    done
 }
 
 /// Whether edt makes this call for a user alone.

@@ -4,7 +4,7 @@
 //!
 //! `strace` counts calls by thread and name. For a command that starts Git, the calls of all its
 //! processes are counted: each call is delayed, and the process group is killed as soon as the line
-//! of the call before it arrives. `EDT_TESTS=all` takes every point; the other tiers take a few of
+//! of the call before it arrives. `EDT_TESTS=all` takes every point; the tier `ci` takes a few of
 //! each scenario, because `faults` kills the commands at every effect without `strace`.
 
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 //! Each test runs one command through the library, in a child process with an empty environment,
 //! once for every effect of the undisturbed run (`edt_io::effect`) and for several kinds of fault:
 //! a kill, an error, a disk that stays full, a disk that is gone. Then the next call recovers, and
-//! the state is checked against `docs/design/atomicity.md`. `EDT_TESTS=ci` takes a kill and one
+//! the state is checked against `docs/design/atomicity.md`. The tier `ci` takes a kill and one
 //! error at every effect; `all` takes every kind of fault, and more second faults in the recovery.
 
 use std::cell::RefCell;
@@ -806,7 +806,7 @@ fn alone(name: &str, test: impl FnOnce()) {
     let home = edt_testkit::tempdir().unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "--nocapture", &format!("faults::{name}")]).env_clear().env(MARK, "1");
-    for name in ["PATH", "EDT_TESTS", "TMPDIR"] {
+    for name in ["PATH", "EDT_TESTS", "EDT_TESTS_SEED", "TMPDIR"] {
         command.envs(std::env::var_os(name).map(|value| (name, value)));
     }
     // On a disk where a sync costs nothing: another test checks what is on disk.
@@ -874,7 +874,7 @@ fn meets_faults(name: &'static str, template: impl FnOnce() -> TestRepo, act: Ac
         directories += usize::from(makes && step.1.as_os_str().len() == 2);
         !makes || directories <= 3 || directories == 250
     });
-    for (i, step) in share(steps, 16) {
+    for (i, step) in share(steps, 6) {
         for plan in plans(i + 1, step) {
             count += 1;
             for fault in trial.fault(plan) {
@@ -1193,13 +1193,10 @@ impl Trial {
     /// there were.
     fn doubles(&self, faults: &mut Faults) -> usize {
         let mut count = 0;
-        let share = match tier() {
-            Tier::Ci => 17,
-            Tier::All => 11,
-        };
-        // A fixed share, another one for each case.
-        let first = self.case.name.len() % share;
-        for n in (1..=self.steps.len()).filter(|n| n % share == first) {
+        // Every eleventh effect, another one first for each case.
+        let first = self.case.name.len() % 11;
+        let all = (1..=self.steps.len()).filter(|n| n % 11 == first);
+        for n in share(all.collect(), 1) {
             let crash = FaultPlan { at: n, fault: InjectedFault::Crash, torn: false };
             let crashed = || {
                 let root = self.copy();

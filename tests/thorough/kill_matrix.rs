@@ -6,14 +6,13 @@
 //! is compared as a whole in `crash`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use edt_testkit::{Progress, share};
 
 use crate::crash::{CALLS, points};
-use crate::test_repo::{EDT, Snapshot, TestRepo, has_strace, walk};
+use crate::test_repo::{EDT, Snapshot, TestRepo, has_strace, type_at, walk};
 
 /// A command that writes, and the repository in which it is killed.
 struct Writer {
@@ -245,10 +244,8 @@ fn traced(writer: &Writer, workspace: &TestRepo, options: &str) -> (String, Opti
     command
         .env("GIT_AUTHOR_DATE", "1700000000 +0000")
         .env("GIT_COMMITTER_DATE", "1700000000 +0000");
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let _ = child.stdin.take().unwrap().write_all(writer.typed.as_bytes());
-    let exit = child.wait().unwrap().code();
+    let done = type_at(command.stdout(Stdio::null()).stderr(Stdio::null()), writer.typed);
+    let exit = done.status.code();
     let trace = std::fs::read_to_string(&log).unwrap_or_default();
     let _ = std::fs::remove_file(log);
     (trace, exit)

@@ -28,10 +28,9 @@ mod texts;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::io::Write as _;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use edt_core::{Options, Workspace};
-use edt_testkit::{Progress, Tier, tier};
+use edt_testkit::{Progress, Tier, play, seeds, tier};
 
 use crate::rng::Dice;
 use crate::test_repo::TestRepo;
@@ -651,29 +650,12 @@ fn number(name: &str) -> Option<usize> {
 #[test]
 fn nobody_loses_or_publishes_a_line_of_the_user() {
     let progress = Progress::start();
-    let (mut seeds, mut steps) = match tier() {
-        Tier::Ci => (3, 200),
-        Tier::All => (20, 2000),
-    };
-    let first = number("EDT_RANDOM_SEED").unwrap_or(1);
-    if let Some(asked) = number("EDT_RANDOM_STEPS") {
-        (seeds, steps) = (1, asked);
-    }
-    let next = AtomicUsize::new(first);
-    let faults: Vec<String> = std::thread::scope(|scope| {
-        let one = || {
-            let mut faults = Vec::new();
-            loop {
-                let seed = next.fetch_add(1, Ordering::Relaxed);
-                if seed >= first + seeds {
-                    return faults;
-                }
-                faults.extend(play_seed(seed as u64, steps).err());
-            }
-        };
-        let threads: Vec<_> = (0..2).map(|_| scope.spawn(one)).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    });
-    assert!(faults.is_empty(), "{} of {seeds} seeds failed\n{}", faults.len(), faults.concat());
-    progress.done("ownership", "steps", seeds * steps);
+    let steps = if tier() == Tier::All { 2000 } else { 200 };
+    let steps = number("EDT_RANDOM_STEPS").unwrap_or(steps);
+    let seeds = seeds(number("EDT_RANDOM_SEED").map(|seed| seed as u64), 2, 20);
+    let count = seeds.len();
+    let faults: Vec<String> =
+        play(seeds, |seed| play_seed(seed, steps).err()).into_iter().flatten().collect();
+    assert!(faults.is_empty(), "{} of {count} seeds failed\n{}", faults.len(), faults.concat());
+    progress.done("ownership", "steps", count * steps);
 }

@@ -11,9 +11,8 @@
 //! `EDT_RANDOM_STEPS` the number of steps of one seed.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use edt_testkit::{Progress, Tier, tier};
+use edt_testkit::{Progress, Tier, seeds, tier};
 use serde_json::json;
 
 use crate::rng::Dice;
@@ -431,34 +430,17 @@ fn number(name: &str) -> Option<usize> {
 #[test]
 fn no_object_and_no_push_has_a_byte_of_an_ignored_file() {
     let progress = Progress::start();
-    let (mut seeds, mut steps) = match tier() {
-        Tier::Ci => (4, 32),
-        Tier::All => (30, 150),
-    };
-    let first = number("EDT_RANDOM_SEED").unwrap_or(1);
-    if let Some(asked) = number("EDT_RANDOM_STEPS") {
-        (seeds, steps) = (1, asked);
-    }
-    let next = AtomicUsize::new(first);
-    let one = || {
-        let mut played = Vec::new();
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= first + seeds {
-                return played;
-            }
-            played.push(play(seed as u64, steps));
-        }
-    };
-    let played: Vec<Result<(usize, usize), String>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..2).map(|_| scope.spawn(one)).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    });
+    let steps = if tier() == Tier::All { 150 } else { 32 };
+    let steps = number("EDT_RANDOM_STEPS").unwrap_or(steps);
+    let seeds = seeds(number("EDT_RANDOM_SEED").map(|seed| seed as u64), 4, 30);
+    let count = seeds.len();
+    let played: Vec<Result<(usize, usize), String>> =
+        edt_testkit::play(seeds, |seed| play(seed, steps));
     let faults: Vec<&String> = played.iter().filter_map(|one| one.as_ref().err()).collect();
-    assert!(faults.is_empty(), "{} of {seeds} seeds failed\n{}", faults.len(), faults[0]);
+    assert!(faults.is_empty(), "{} of {count} seeds failed\n{}", faults.len(), faults[0]);
     let sum = |of: fn(&(usize, usize)) -> usize| -> usize { played.iter().flatten().map(of).sum() };
-    assert!(sum(|one| one.0) > seeds && sum(|one| one.1) > seeds, "{played:?}");
-    progress.done("private files", "steps", seeds * steps);
+    assert!(sum(|one| one.0) > count && sum(|one| one.1) > count, "{played:?}");
+    progress.done("private files", "steps", count * steps);
 }
 
 /// No object of Git has a marker, reachable or not.

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use edt_testkit::{Progress, Tier, tier};
+use edt_testkit::{Progress, Tier, play, seeds, tier};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use serde_json::{Value, json};
@@ -495,44 +495,28 @@ fn live(steps: &[Step]) -> Fault {
     day.sound()
 }
 
-fn number(name: &str, otherwise: usize) -> usize {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
-
 #[test]
 fn nothing_is_lost_in_random_sessions() {
     let progress = Progress::start();
-    let (seeds, steps) = match tier() {
-        Tier::Ci => (2, 150),
-        Tier::All => (20, 500),
-    };
-    let first = number("EDT_RANDOM_SEED", 1);
-    let next = std::sync::atomic::AtomicUsize::new(first);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                    if seed >= first + seeds {
-                        return;
-                    }
-                    let mut bytes = [0; 32];
-                    bytes[..8].copy_from_slice(&(seed as u64).to_le_bytes());
-                    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-                    let config = Config {
-                        cases: 1,
-                        max_shrink_iters: 300,
-                        failure_persistence: None,
-                        ..Config::default()
-                    };
-                    let mut runner = TestRunner::new_with_rng(config, rng);
-                    let all = proptest::collection::vec(step(), steps..=steps);
-                    if let Err(fault) = runner.run(&all, |steps| live(&steps)) {
-                        panic!("seed {seed}: {fault}");
-                    }
-                }
-            });
+    let steps = if tier() == Tier::All { 500 } else { 150 };
+    let asked = std::env::var("EDT_RANDOM_SEED").ok().and_then(|text| text.parse().ok());
+    let seeds = seeds(asked, 2, 20);
+    let count = seeds.len();
+    play(seeds, |seed| {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        let config = Config {
+            cases: 1,
+            max_shrink_iters: 300,
+            failure_persistence: None,
+            ..Config::default()
+        };
+        let mut runner = TestRunner::new_with_rng(config, rng);
+        let all = proptest::collection::vec(step(), steps..=steps);
+        if let Err(fault) = runner.run(&all, |steps| live(&steps)) {
+            panic!("seed {seed}: {fault}");
         }
     });
-    progress.done("random_sessions", "steps", seeds * steps);
+    progress.done("random_sessions", "steps", count * steps);
 }

@@ -9,4 +9,4 @@ mod tier;
 
 pub use repository::ScratchRepo;
 pub use scratch::tempdir;
-pub use tier::{Progress, Tier, seed, share, tier};
+pub use tier::{Progress, Tier, play, seed, seeds, share, tier};

@@ -49,6 +49,28 @@ pub fn share<T>(points: Vec<T>, ci: usize) -> Vec<T> {
     }
 }
 
+/// The seeds of a random suite: `asked`, or of the numbers from 1 to `all` a sample of `ci`.
+#[must_use]
+pub fn seeds(asked: Option<u64>, ci: usize, all: u64) -> Vec<u64> {
+    asked.map_or_else(|| share((1..=all).collect(), ci), |seed| vec![seed])
+}
+
+/// What `work` returns for each of `seeds`, by two threads.
+///
+/// # Panics
+/// If `work` does.
+pub fn play<T: Send>(seeds: Vec<u64>, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    let seeds = Mutex::new(seeds);
+    let next = || seeds.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let one = || std::iter::from_fn(next).map(&work).collect::<Vec<T>>();
+    std::thread::scope(|scope| {
+        let threads = [scope.spawn(one), scope.spawn(one)];
+        let played = threads
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        played.into_iter().flatten().collect()
+    })
+}
+
 fn pick<T>(points: Vec<T>, count: usize, seed: u64) -> Vec<T> {
     let length = points.len();
     if count >= length {
