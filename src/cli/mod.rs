@@ -39,7 +39,6 @@ mod show;
 mod stats;
 mod status;
 mod switch;
-#[cfg(feature = "otel")]
 mod telemetry;
 mod terminal_user;
 mod trust;
@@ -116,7 +115,6 @@ enum Command {
     AgentHook(agent_hook::Args),
     Setup(setup::Args),
     Doctor(doctor::Args),
-    #[cfg(feature = "otel")]
     Telemetry(telemetry::Args),
     Explain(meta::ExplainArgs),
     Schema(meta::SchemaArgs),
@@ -205,7 +203,6 @@ impl Command {
             Command::AgentHook(args) => args.run(context),
             Command::Setup(args) => args.run(context),
             Command::Doctor(args) => args.run(context),
-            #[cfg(feature = "otel")]
             Command::Telemetry(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),
@@ -241,10 +238,9 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Err(error) => return without_command(error, &args),
     };
     // A command that shows spans records none.
-    let called = || {
-        crate::telemetry::begin(crate::telemetry::CallInfo { command: name.clone(), request: None })
-    };
-    let call = (name != "telemetry").then(called);
+    if name != "telemetry" {
+        note::call(&name);
+    }
     let context = Context::new(&cli.global, name.clone());
     let permitted = if cli.command.is_only_for_users() {
         terminal_user::require_user(&as_typed(&args))
@@ -263,7 +259,7 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     });
     context.record_end(status);
     // The answer was printed before, so recording the span does not delay it.
-    drop(call);
+    crate::telemetry::end();
     ExitCode::from(status.exit())
 }
 
