@@ -131,7 +131,7 @@ mod started_programs;
 #[cfg(tier_ci)]
 mod stats;
 mod symbols;
-#[cfg(tier_ci)]
+#[cfg(feature = "otel")]
 mod telemetry;
 #[cfg(tier_ci)]
 mod tightening;
