@@ -1,12 +1,15 @@
 //! What telemetry promises, through the library: calls that are written to the file, and flushes.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod support;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use edt_io::clock;
 use edt_telemetry::{TraceFile, begin, end, for_children, is_on, note, repository_opened};
 use edt_types::trace::names;
 use edt_types::tracing::info_span;
@@ -50,7 +53,7 @@ fn line(name: &str) -> Value {
 
 #[test]
 fn a_call_is_a_tree_of_spans_in_the_file() {
-    let began = Instant::now();
+    let began = clock::now();
     let children = call("tree");
     assert!(began.elapsed() < Duration::from_secs(2), "no collector listens, and none is asked");
     let line = line("edt tree");
@@ -120,14 +123,13 @@ fn a_flush_sends_each_line_once_and_removes_it() {
 
 #[test]
 fn the_collectors_status_decides_whether_a_line_waits() {
-    let cases: [(&'static [&'static str], (u64, u64), &[&str], &[&str]); 5] = [
-        (&["202 Accepted"], (2, 0), &["a", "b"], &[]),
+    for (answers, counts, asked, left) in [
+        (&["202 Accepted"][..], (2, 0), &["a", "b"][..], &[][..]),
         (&["503 Service Unavailable\r\nretry-after: 1"], (0, 0), &["a"], &["a", "b"]),
         (&["200 OK", "429 Too Many Requests"], (1, 0), &["a", "b"], &["b"]),
         (&["400 Bad Request", "200 OK"], (1, 1), &["a", "b"], &[]),
         (&["301 Moved\r\nlocation: /x"], (0, 2), &["a", "b"], &[]),
-    ];
-    for (answers, counts, asked, left) in cases {
+    ] {
         let repository = tempfile::tempdir().unwrap();
         let file = file(repository.path(), &["a", "b"]);
         let collector = Collector::new(answers);
@@ -150,7 +152,7 @@ fn a_collector_that_is_missing_or_hangs_ends_a_flush_in_time_and_lines_wait() {
     let hangs = Collector::new(&[HANGS]);
     for url in [refused().replace("://", "://user:hunter2@"), hangs.url.clone()] {
         let env = [("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter3")];
-        let began = Instant::now();
+        let began = clock::now();
         let done = file.flush(&settings(&url, &env), Duration::from_millis(500));
         assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
         let error = done.error.unwrap();

@@ -1,6 +1,6 @@
 //! A collector on loopback.
 
-#![allow(dead_code, reason = "each test program uses a part")]
+#![allow(clippy::unwrap_used, dead_code, reason = "a test program uses a part of it")]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
