@@ -7,6 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use edt_io::clock;
@@ -150,7 +151,8 @@ fn a_collector_that_is_missing_or_hangs_ends_a_flush_in_time_and_lines_wait() {
     let repository = tempfile::tempdir().unwrap();
     let file = file(repository.path(), &["a"]);
     let hangs = Collector::new(&[HANGS]);
-    for url in [refused().replace("://", "://user:hunter2@"), hangs.url.clone()] {
+    let refused = refused().replace("://", "://user:hunter2@");
+    for url in [refused, "http://user:hunter2@".to_owned(), hangs.url.clone()] {
         let env = [("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter3")];
         let began = clock::now();
         let done = file.flush(&settings(&url, &env), Duration::from_millis(500));
@@ -197,25 +199,44 @@ fn two_flushes_never_send_the_same_line() {
 }
 
 #[test]
+fn a_flush_takes_no_file_that_a_call_appends_to() {
+    let repository = tempfile::tempdir().unwrap();
+    let file = file(repository.path(), &["a"]);
+    let collector = Collector::new(&["200 OK"]);
+    let settings = settings(&collector.url, &[]);
+    let held = edt_io::lock::acquire(&file.directory.join("lock"), "test", LIMIT).unwrap();
+    assert!(file.flush(&settings, LIMIT).error.is_some());
+    assert!(file.directory.join("traces.jsonl").exists());
+    drop(held);
+    assert_eq!(file.flush(&settings, LIMIT).sent, 1);
+}
+
+#[test]
 fn calls_append_while_others_flush_without_loss_or_duplicate() {
     let repository = tempfile::tempdir().unwrap();
     let file = TraceFile::of(repository.path());
     let collector = Collector::new(&["200 OK"]);
     let settings = settings(&collector.url, &[]);
+    let running = AtomicUsize::new(4);
     std::thread::scope(|scope| {
-        for thread in 0..8 {
-            let file = &file;
+        for thread in 0..4 {
+            let (file, running) = (&file, &running);
             scope.spawn(move || {
-                (0..12).for_each(|n| file.append(&request(&format!("{thread}-{n}"))).unwrap());
+                (0..250).for_each(|n| file.append(&request(&format!("{thread}-{n}"))).unwrap());
+                running.fetch_sub(1, Ordering::Relaxed);
             });
         }
         for _ in 0..2 {
-            scope.spawn(|| (0..6).for_each(|_| drop(file.flush(&settings, LIMIT))));
+            scope.spawn(|| {
+                while running.load(Ordering::Relaxed) > 0 {
+                    let _ = file.flush(&settings, LIMIT);
+                }
+            });
         }
     });
     assert_eq!(file.flush(&settings, LIMIT).error, None);
     let names = collector.names();
-    assert_eq!((names.len(), names.iter().collect::<BTreeSet<_>>().len()), (96, 96));
+    assert_eq!((names.len(), names.iter().collect::<BTreeSet<_>>().len()), (1000, 1000));
 }
 
 #[test]
