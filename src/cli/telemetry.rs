@@ -19,6 +19,7 @@ use edt_git::Repo;
 #[cfg(feature = "otel")]
 use edt_telemetry::{Flushed, Settings, TraceFile, masked};
 use edt_types::text::{counted, escape_controls};
+use edt_types::trace::names;
 use edt_types::{Code, Finding, Result, Status};
 
 /// The longest time limit of a flush, in seconds.
@@ -51,7 +52,7 @@ enum TelemetryCommand {
     },
     /// Show the waiting spans, the oldest call first.
     Show {
-        /// Show only the newest N calls.
+        /// Show only the newest N lines of the file. A call of the command line is one line.
         #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
         number: usize,
     },
@@ -96,8 +97,6 @@ struct Spool {
 struct FlushCounts {
     /// Spans that the collector accepted.
     sent: u64,
-    /// Spans that the collector rejected: always 0, because a refusal reports others.
-    rejected: u64,
     /// Lines that could not be read: lost.
     unreadable: u64,
 }
@@ -107,7 +106,7 @@ struct FlushCounts {
 pub(super) struct Shown {
     /// Always `edt.telemetry-spans/1`.
     schema: &'static str,
-    /// The spans of the calls shown.
+    /// The spans of the lines shown.
     spans: Vec<Span>,
     /// The number of waiting calls, including those that are not shown.
     calls: u64,
@@ -197,7 +196,7 @@ fn flushed(context: &Context, repo: &Repo, file: &TraceFile, timeout: f64) -> Re
         let hint = "Check the address with `edt telemetry status`, then repeat the call; rejected spans are lost.";
         return Err(not_sent(&said, hint).with("sent", sent).with("rejected", rejected).into());
     }
-    let counts = FlushCounts { sent, rejected, unreadable };
+    let counts = FlushCounts { sent, unreadable };
     Ok(context.answer(&Answer::of(repo, file, Some(counts)), Answer::render_human))
 }
 
@@ -250,7 +249,7 @@ impl Answer {
             counted(*spans, "span"),
             counted(*bytes, "byte")
         );
-        if let Some(FlushCounts { sent, unreadable, .. }) = &self.flushed {
+        if let Some(FlushCounts { sent, unreadable }) = &self.flushed {
             let _ = writeln!(out, "sent {sent}, {} unreadable", counted(*unreadable, "line"));
         }
         out
@@ -297,22 +296,26 @@ fn plain(value: &Value) -> Value {
 }
 
 impl Shown {
-    /// The calls of the last `number` lines.
+    /// The spans of the last `number` lines.
     fn of(lines: &[Vec<u8>], number: usize) -> Shown {
-        let newest = lines.iter().skip(lines.len().saturating_sub(number));
-        let mut spans: Vec<Span> = Vec::new();
-        for line in newest.filter_map(|line| serde_json::from_slice::<Value>(line).ok()) {
-            let all = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
-            let mut call: Vec<Span> = all(&line, "resourceSpans")
+        let all = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
+        let spans_of = |line: &Value| {
+            let mut spans: Vec<Span> = all(line, "resourceSpans")
                 .iter()
                 .flat_map(|resource| all(resource, "scopeSpans"))
                 .flat_map(|scope| all(&scope, "spans"))
                 .map(|span| Span::of(&span))
                 .collect();
-            call.sort_by_key(|span| span.start);
-            spans.append(&mut call);
-        }
-        Shown { schema: "edt.telemetry-spans/1", spans, calls: lines.len() as u64 }
+            spans.sort_by_key(|span| span.start);
+            spans
+        };
+        let read = lines.iter().filter_map(|line| serde_json::from_slice(line).ok());
+        let lines: Vec<Vec<Span>> = read.map(|line: Value| spans_of(&line)).collect();
+        let is_call = |span: &&Span| span.attributes.contains_key(names::COMMAND);
+        let calls = lines.iter().flatten().filter(is_call).count() as u64;
+        let hidden = lines.len().saturating_sub(number);
+        let spans = lines.into_iter().skip(hidden).flatten().collect();
+        Shown { schema: "edt.telemetry-spans/1", spans, calls }
     }
 
     fn render_human(&self) -> String {

@@ -33,7 +33,7 @@ use super::settings::{self, Settings};
 use edt_io::clock;
 use edt_types::trace::{TraceHeaders, names};
 
-/// The time limit of a server's request; also the longest delay of its end, several times.
+/// The time limit of a server's request. A server's end takes three times this at most.
 const LIMIT: Duration = Duration::from_secs(1);
 
 static PIPELINE: OnceLock<Option<Pipeline>> = OnceLock::new();

@@ -205,6 +205,7 @@ fn a_flush_takes_no_file_that_a_call_appends_to() {
     let collector = Collector::new(&["200 OK"]);
     let settings = settings(&collector.url, &[]);
     let held = edt_io::lock::acquire(&file.directory.join("lock"), "test", LIMIT).unwrap();
+    assert_eq!(file.append(&request("b")), None, "nor does another call append meanwhile");
     assert!(file.flush(&settings, LIMIT).error.is_some());
     assert!(file.directory.join("traces.jsonl").exists());
     drop(held);
