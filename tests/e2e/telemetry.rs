@@ -217,6 +217,16 @@ fn one_edit_is_one_tree_of_spans_below_the_callers() {
     assert!(guards.iter().all(|span| attribute(span, "edt.guard.verdict").is_some()));
     assert_eq!(spans.len(), 1 + stages.len() + guards.len(), "nothing twice, and nothing else");
 
+    // Secrets are not shown.
+    let secret = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:hunter2@127.0.0.1:9"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter3"),
+    ];
+    let status = edt(&workspace, &secret, &["telemetry", "status"]).json;
+    assert_eq!(status["headers"], json!(["authorization"]));
+    assert_eq!(status["endpoint"], "http://127.0.0.1:9/v1/traces");
+    assert!(!status.to_string().contains("hunter"), "{status:#}");
+
     // A refusal has its code and guard, and a malformed parent is none.
     let env = [endpoint, protocol, ("TRACEPARENT", "00-nonsense-01")];
     let broken = "int main(void)\n{\n\treturn (0;\n}\n";

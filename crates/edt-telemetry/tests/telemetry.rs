@@ -26,15 +26,17 @@ static REPOSITORY: LazyLock<PathBuf> = LazyLock::new(|| {
     path
 });
 
+fn config(key: &str) -> Option<String> {
+    (key == "edt.telemetry.endpoint").then(|| "http://user:hunter2@127.0.0.1:9".to_owned())
+}
+
 /// A recorded call with a stage; returns what a program that it started would get.
 fn call(name: &str) -> Vec<(&'static str, String)> {
     begin(format!("edt {name}"), None);
     note(names::COMMAND, name);
     note(names::EDIT, 7_u64);
     note(names::CODES, vec!["A".to_owned(), "B".to_owned()]);
-    repository_opened(&REPOSITORY, &|key| {
-        (key == "edt.telemetry.endpoint").then(|| "http://user:hunter2@127.0.0.1:9".to_owned())
-    });
+    repository_opened(&REPOSITORY, &config);
     assert!(is_on());
     let stage = info_span!(target: "edt_core", "edt.plan").entered();
     let children = for_children();
@@ -96,6 +98,33 @@ fn a_process_has_one_tracer_for_all_its_calls() {
     for root in roots {
         let below = spans.iter().filter(|span| span.parent_span_id == root.span_id);
         assert_eq!(below.map(|span| span.name.as_str()).collect::<Vec<_>>(), ["edt.plan"]);
+    }
+}
+
+#[test]
+fn a_malformed_parent_is_ignored() {
+    call("parents");
+    let ids = "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7";
+    let root = |name: &str, parent: &str| {
+        begin(name.to_owned(), Some([Some(parent.to_owned()), Some("no state".to_owned())]));
+        repository_opened(&REPOSITORY, &config);
+        end();
+        let spans = waiting(&TraceFile::of(&REPOSITORY)).into_iter();
+        spans.rev().find(|span| span.name == name).unwrap()
+    };
+    let known = root("parent 00", &format!("00-{ids}-01"));
+    assert_eq!(known.parent_span_id, [0x00, 0xf0, 0x67, 0xaa, 0x0b, 0xa9, 0x02, 0xb7]);
+    assert_eq!(known.trace_state, "", "a malformed state is ignored, the parent is used");
+    assert!(!root("parent cc", &format!("cc-{ids}-01-more")).parent_span_id.is_empty());
+    for bad in [
+        "",
+        "00",
+        &format!("ff-{ids}-01"),
+        &format!("00-{ids}-01-more"),
+        &format!("00-{}-01", ids.to_uppercase()),
+        "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+    ] {
+        assert!(root(&format!("parent {bad}"), bad).parent_span_id.is_empty(), "{bad}");
     }
 }
 
@@ -196,6 +225,20 @@ fn two_flushes_never_send_the_same_line() {
     assert!(fast.names().is_empty());
     assert_eq!(file.flush(&fast_settings, LIMIT).sent, 2);
     assert_eq!(fast.names(), ["a", "b"]);
+}
+
+#[test]
+fn what_a_killed_flush_left_is_sent() {
+    let repository = tempfile::tempdir().unwrap();
+    let file = file(repository.path(), &["a"]);
+    // Its lock ended with it.
+    let path = |name: &str| file.directory.join(name);
+    std::fs::rename(path("traces.jsonl"), path("traces.1.jsonl")).unwrap();
+    std::fs::write(path("flush.lock"), "1 edt telemetry\n").unwrap();
+    file.append(&request("b")).unwrap();
+    let collector = Collector::new(&["200 OK"]);
+    assert_eq!(file.flush(&settings(&collector.url, &[]), LIMIT).sent, 2);
+    assert_eq!(collector.names(), ["a", "b"]);
 }
 
 #[test]
