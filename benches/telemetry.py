@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The cost of telemetry for an edit, and whether an independent receiver understands the spans.
 
-    cargo build --release && python3 benches/telemetry.py [target/release/edt] [--calls 200]
+    cargo build --release --features otel && python3 benches/telemetry.py [target/release/edt] [--calls 200]
     python3 -m venv v && v/bin/pip install opentelemetry-proto && v/bin/python benches/telemetry.py [edt] --validate
 
 Each round calls `edt apply` once in every mode, in rotating order, in one scratch repository (in
@@ -79,9 +79,6 @@ def bench(edt, calls):
             "healthy": to(healthy),
             "refused port": to(f"http://127.0.0.1:{refused}"),
             "hanging": to(hangs),
-            "healthy, inline": to(healthy, EDT_TELEMETRY_FLUSH="inline"),
-            "refused port, inline": to(f"http://127.0.0.1:{refused}", EDT_TELEMETRY_FLUSH="inline"),
-            "hanging, inline": to(hangs, EDT_TELEMETRY_FLUSH="inline"),
         }
         took = {mode: [] for mode in modes}
         number = 0
@@ -96,9 +93,6 @@ def bench(edt, calls):
                 if round_ >= 5:
                     took[mode].append((time.perf_counter() - start) * 1e3)
                 assert done.returncode == 0, done
-                if "inline" in mode:
-                    # The spool of one mode must not affect the next.
-                    subprocess.run(["rm", "-rf", root / ".git/edt/telemetry"], check=True)
         print(f"{'mode':24} {'median ms':>9} {'p95 ms':>7} {'min ms':>7} {'paired difference, median ms':>29}")
         for mode, times in took.items():
             paired = statistics.median(b - a for a, b in zip(took["off"], times))

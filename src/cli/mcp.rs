@@ -293,9 +293,8 @@ impl Args {
             instructions: guide::short().to_owned(),
             handler: Arc::new(handler),
         };
-        let flusher = telemetry::Flusher::default();
         let run_for_server = mcp::serve(service);
-        flusher.finish();
+        telemetry::finish_server();
         run_for_server
             .map_err(|error| edt_io::failed("serve", Path::new("standard input"), &error))?;
         Ok(Status::Applied)
@@ -330,11 +329,7 @@ struct Server {
 impl Server {
     fn answer(&self, mut call: ToolCall, reply: Reply) {
         let row = self.rows[call.tool];
-        let asked = telemetry::CallInfo {
-            command: row.name.to_owned(),
-            request: Some(std::mem::take(&mut call.request)),
-        };
-        let running = telemetry::begin(asked);
+        note::request(row.name, std::mem::take(&mut call.request));
         let named = call.args.remove("worktree").filter(|value| !value.is_null());
         let start = mcp_worktree::directory(&self.call_defaults, &self.cache, named, &call.roots);
         let place = start.as_ref().map_or_else(|_| self.call_defaults.start.clone(), Clone::clone);
@@ -367,7 +362,7 @@ impl Server {
         };
         reply(ToolAnswer { json, text, refused });
         // The answer was sent before, so recording the span does not delay it.
-        drop(running);
+        telemetry::end();
     }
 }
 

@@ -157,10 +157,8 @@ enum Shape {
     /// The answer of `edt stats`.
     Stats,
     /// The answer of `edt telemetry status` and `flush`.
-    #[cfg(feature = "otel")]
     Telemetry,
     /// The answer of `edt telemetry show`.
-    #[cfg(feature = "otel")]
     TelemetrySpans,
     /// The answer of `edt memory`, except `export -`, which prints episodes.
     Memory,
@@ -199,9 +197,7 @@ impl SchemaArgs {
             Shape::Memory => schemars::schema_for!(memory::Answer),
             Shape::Stats => schemars::schema_for!(super::stats::Answer),
             Shape::Setup => schemars::schema_for!(setup::Answer),
-            #[cfg(feature = "otel")]
             Shape::Telemetry => schemars::schema_for!(super::telemetry::Answer),
-            #[cfg(feature = "otel")]
             Shape::TelemetrySpans => schemars::schema_for!(super::telemetry::Shown),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());

@@ -39,7 +39,6 @@ mod show;
 mod stats;
 mod status;
 mod switch;
-#[cfg(feature = "otel")]
 mod telemetry;
 mod terminal_user;
 mod trust;
@@ -114,7 +113,6 @@ enum Command {
     AgentHook(agent_hook::Args),
     Setup(setup::Args),
     Doctor(doctor::Args),
-    #[cfg(feature = "otel")]
     Telemetry(telemetry::Args),
     Explain(meta::ExplainArgs),
     Schema(meta::SchemaArgs),
@@ -203,7 +201,6 @@ impl Command {
             Command::AgentHook(args) => args.run(context),
             Command::Setup(args) => args.run(context),
             Command::Doctor(args) => args.run(context),
-            #[cfg(feature = "otel")]
             Command::Telemetry(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),
@@ -240,10 +237,9 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> u8 {
         Err(error) => return without_command(error, &args),
     };
     // A command that shows spans records none.
-    let called = || {
-        crate::telemetry::begin(crate::telemetry::CallInfo { command: name.clone(), request: None })
-    };
-    let call = (name != "telemetry").then(called);
+    if name != "telemetry" {
+        note::call(&name);
+    }
     let context = Context::new(&cli.global, name.clone());
     let permitted = if cli.command.is_only_for_users() {
         terminal_user::require_user(&as_typed(&args))
@@ -262,7 +258,7 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> u8 {
     });
     context.record_end(status);
     // The answer was printed before, so recording the span does not delay it.
-    drop(call);
+    crate::telemetry::end();
     status.exit()
 }
 

@@ -1,14 +1,54 @@
-//! Records the answer of a call on its span: paths and numbers, never the content of files.
+//! Records a call and its answer on its span: paths and numbers, never the content of files.
 
 use serde_json::Value;
 
+#[cfg(feature = "mcp")]
+use crate::mcp::RequestInfo;
 use crate::telemetry::{self, names};
+use edt_io::clock;
 use edt_memory::scrub::{scrub, scrub_args};
 use edt_run::RunOutcome;
 use edt_types::{Finding, Outcome, Status};
 
 /// The maximum length of the arguments on a span, in bytes.
 const MAX_BYTES: usize = 16 << 10;
+
+/// Begins the call of a command.
+pub(super) fn call(command: &str) {
+    let tool = names::TOOLS.contains(&command);
+    let prefix = if tool { names::EXECUTE_TOOL } else { names::SERVICE };
+    telemetry::begin(format!("{prefix} {command}"), None);
+    describe(command, tool);
+}
+
+/// Begins the call of a tool.
+#[cfg(feature = "mcp")]
+pub(super) fn request(tool: &str, request: RequestInfo) {
+    telemetry::begin(format!("{} {tool}", names::TOOLS_CALL), Some(request.trace));
+    describe(tool, true);
+    telemetry::note(names::MCP_METHOD, names::TOOLS_CALL);
+    telemetry::note(names::REQUEST_ID, request.id);
+    telemetry::note(names::TRANSPORT, "pipe");
+    request.version.into_iter().for_each(|version| telemetry::note(names::MCP_VERSION, version));
+    request.call.into_iter().for_each(|id| telemetry::note(names::TOOL_CALL, id));
+}
+
+fn describe(command: &str, tool: bool) {
+    telemetry::note(names::COMMAND, command);
+    telemetry::note(names::PID, clock::process_id());
+    if tool {
+        telemetry::note(names::OPERATION, names::EXECUTE_TOOL);
+        telemetry::note(names::TOOL, command);
+        telemetry::note(names::TOOL_TYPE, "function");
+    }
+}
+
+/// Whether the user allows spans to include arguments of calls.
+fn wants_content() -> bool {
+    let asked = std::env::var("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT");
+    let asked = asked.unwrap_or_default().trim().to_ascii_lowercase();
+    cfg!(feature = "otel") && ["true", "span_only", "span_and_event"].contains(&&*asked)
+}
 
 /// Records the outcome of a request.
 pub(super) fn outcome(outcome: &Outcome) {
@@ -75,7 +115,7 @@ pub(super) fn ended(status: Status, served: bool) {
         telemetry::note(names::ERROR, names::TOOL_ERROR);
     } else if !served {
         telemetry::note(names::EXIT, u64::from(status.exit()));
-        if telemetry::wants_content() {
+        if wants_content() {
             let all: Vec<String> =
                 std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
             // Scrubbed together: the name of a secret and its value are often two arguments.
@@ -97,7 +137,7 @@ pub(super) fn agent(agent: Option<&str>) {
 
 /// Records a tool's arguments, if the user asked for content.
 pub(super) fn arguments(arguments: &Value) {
-    if telemetry::wants_content() {
+    if wants_content() {
         telemetry::note(names::ARGUMENTS, scrub(&scrubbed(arguments).to_string(), MAX_BYTES));
     }
 }

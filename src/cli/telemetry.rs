@@ -1,7 +1,11 @@
-//! `edt telemetry`: shows spooled spans and sends them to a collector.
+//! `edt telemetry`: shows the spans that wait in the file and sends them to a collector.
+
+#![cfg_attr(
+    not(feature = "otel"),
+    allow(dead_code, unused_imports, reason = "without telemetry only the schemas are used")
+)]
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::time::Duration;
 
 use clap::Subcommand;
@@ -11,19 +15,22 @@ use serde_json::{Map, Value, json};
 
 use super::context::Context;
 use super::render::{BAD, DIM, GOOD, NAME, NOTE, paint};
-use crate::telemetry::settings::{self, Exporter, Flush, Protocol, Settings, masked};
-use crate::telemetry::spool::{self, Counts};
-use crate::telemetry::{Flushed, MAX_FLUSH, flush};
 use edt_git::Repo;
-use edt_io::fs;
+#[cfg(feature = "otel")]
+use edt_telemetry::{Flushed, Settings, TraceFile, masked};
 use edt_types::text::{counted, escape_controls};
+use edt_types::trace::names;
 use edt_types::{Code, Finding, Result, Status};
+
+/// The longest time limit of a flush, in seconds.
+const MAX_FLUSH: u64 = 60 * 60;
 
 /// Show and send the spans for an OpenTelemetry collector.
 ///
 /// Telemetry is off unless `OTEL_EXPORTER_OTLP_ENDPOINT` (or another variable of OpenTelemetry), or
 /// edt.telemetry.endpoint in your own Git configuration, enables it. No answer waits for a
-/// collector: spans are spooled, and `edt mcp` and `edt telemetry flush` send them.
+/// collector: `edt mcp` sends its spans from a thread, and those of other calls wait in a file that
+/// collectors can read and `edt telemetry flush` sends. A default build of edt has no telemetry.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  git config --global edt.telemetry.endpoint http://localhost:4318\n  edt telemetry status\n  edt telemetry flush --timeout 5"
@@ -45,7 +52,7 @@ enum TelemetryCommand {
     },
     /// Show the waiting spans, the oldest call first.
     Show {
-        /// Show only the newest N calls.
+        /// Show only the newest N lines of the file. A call of the command line is one line.
         #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
         number: usize,
     },
@@ -60,22 +67,16 @@ pub(super) struct Answer {
     on: bool,
     /// The setting that enables it, or why it is off.
     why: String,
-    /// `otlp` or `console`.
-    exporter: Option<&'static str>,
     /// Where spans are sent, without the parts that may be secret.
     endpoint: Option<String>,
-    /// `http/protobuf`, `http/json`, or `grpc`, which edt does not support.
-    protocol: Option<&'static str>,
+    /// `http/protobuf`, `http/json`, or one that edt does not support.
+    protocol: Option<String>,
     /// The names of additional headers. Their values are never shown.
     headers: Vec<String>,
-    /// `spool`, or `inline`: each command sends its own spans, within 150 ms after its answer.
-    flush: Option<&'static str>,
-    /// Settings that edt cannot follow.
+    /// Why spans cannot be sent: settings that this build of edt does not support.
     problems: Vec<String>,
     /// The waiting spans.
     spool: Spool,
-    /// The results so far.
-    counts: SpanCounts,
     /// The result of this call; null for `status`.
     flushed: Option<FlushCounts>,
 }
@@ -85,27 +86,10 @@ pub(super) struct Answer {
 struct Spool {
     /// The directory.
     directory: String,
-    /// Files in it.
-    files: u64,
-    /// Their bytes.
+    /// Bytes of its files.
     bytes: u64,
     /// Spans in them.
     spans: u64,
-}
-
-/// The results of sending, in spans.
-#[derive(Debug, Serialize, JsonSchema)]
-struct SpanCounts {
-    /// Accepted by a collector.
-    sent: u64,
-    /// Rejected by a collector: lost.
-    rejected: u64,
-    /// Dropped because the spool was full (16 MB).
-    dropped: u64,
-    /// Lines that could not be read: lost.
-    unreadable: u64,
-    /// The last error of sending; null after a success.
-    error: Option<String>,
 }
 
 /// The result of a flush.
@@ -113,8 +97,8 @@ struct SpanCounts {
 struct FlushCounts {
     /// Spans that the collector accepted.
     sent: u64,
-    /// Spans that the collector rejected.
-    rejected: u64,
+    /// Lines that could not be read: lost.
+    unreadable: u64,
 }
 
 /// The answer of `edt telemetry show`.
@@ -122,7 +106,7 @@ struct FlushCounts {
 pub(super) struct Shown {
     /// Always `edt.telemetry-spans/1`.
     schema: &'static str,
-    /// The spans of the calls shown.
+    /// The spans of the lines shown.
     spans: Vec<Span>,
     /// The number of waiting calls, including those that are not shown.
     calls: u64,
@@ -150,190 +134,126 @@ struct Span {
 }
 
 impl Args {
+    #[cfg(not(feature = "otel"))]
+    #[expect(clippy::unused_self, reason = "the arguments are checked")]
+    pub(super) fn run(&self, _: &Context) -> Result<Status> {
+        let message = "This build of edt has no telemetry.";
+        let hint = "Build edt with it: `cargo install --path . --features otel`.";
+        Err(Finding::new(Code::TelemetryNotSent, message, hint).into())
+    }
+
+    #[cfg(feature = "otel")]
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
-        let directory = spool::directory(repo.common_dir());
+        let file = TraceFile::of(repo.common_dir());
         match &self.command {
             TelemetryCommand::Status => {
-                Ok(context.answer(&Answer::of(&repo, &directory), Answer::render_human))
+                Ok(context.answer(&Answer::of(&repo, &file, None), Answer::render_human))
             }
-            TelemetryCommand::Flush { timeout } => flushed(context, &repo, &directory, *timeout),
+            TelemetryCommand::Flush { timeout } => flushed(context, &repo, &file, *timeout),
             TelemetryCommand::Show { number } => {
-                Ok(context.answer(&shown(&directory, *number), Shown::render_human))
+                Ok(context.answer(&Shown::of(&file.lines(), *number), Shown::render_human))
             }
         }
     }
 }
 
+#[cfg(feature = "otel")]
 fn settings_of(repo: &Repo) -> std::result::Result<Settings, &'static str> {
-    settings::read(&|name| std::env::var(name).ok(), &|key| repo.user_config(key))
+    edt_telemetry::read(&|name| std::env::var(name).ok(), &|key| repo.user_config(key))
 }
 
-fn flushed(context: &Context, repo: &Repo, directory: &Path, timeout: f64) -> Result<Status> {
+#[cfg(feature = "otel")]
+fn flushed(context: &Context, repo: &Repo, file: &TraceFile, timeout: f64) -> Result<Status> {
     let limit = Duration::try_from_secs_f64(timeout)
         .ok()
-        .filter(|limit| *limit <= MAX_FLUSH)
+        .filter(|limit| *limit <= Duration::from_secs(MAX_FLUSH))
         .ok_or_else(|| {
-            let most = MAX_FLUSH.as_secs();
-            let message = format!("--timeout is {timeout}; it must be from 0 to {most} seconds.");
+            let message =
+                format!("--timeout is {timeout}; it must be from 0 to {MAX_FLUSH} seconds.");
             Finding::new(
                 Code::BadRequest,
                 message,
                 "Send a number of seconds, such as --timeout 5.",
             )
         })?;
-    let waiting = || spool::files(directory).iter().map(|file| spans(file)).sum::<u64>();
     let not_sent = |why: &str, hint: &str| {
-        let left = waiting();
-        let message = format!("The spool still has {}: {why}.", counted(left, "span"));
+        let left = Shown::of(&file.lines(), usize::MAX).spans.len();
+        let wait = if left == 1 { "waits" } else { "wait" };
+        let message = format!("{} {wait}: {why}.", counted(left as u64, "span"));
         Finding::new(Code::TelemetryNotSent, message, hint).with("spans", left)
     };
-    if waiting() == 0 {
-        let answer = Answer {
-            flushed: Some(FlushCounts { sent: 0, rejected: 0 }),
-            ..Answer::of(repo, directory)
-        };
-        return Ok(context.answer(&answer, Answer::render_human));
+    let mut done = Flushed::default();
+    if !file.lines().is_empty() {
+        let settings = settings_of(repo).map_err(|why| {
+            not_sent(why, "Set OTEL_EXPORTER_OTLP_ENDPOINT, or `git config --global edt.telemetry.endpoint URL`, then repeat the call.")
+        })?;
+        done = file.flush(&settings, limit);
     }
-    let settings = settings_of(repo).map_err(|why| {
-        not_sent(why, "Set OTEL_EXPORTER_OTLP_ENDPOINT, or `git config --global edt.telemetry.endpoint URL`, then repeat the call.")
-    })?;
-    let Flushed { sent, rejected, error, .. } = flush(directory, &settings, limit);
-    // Calls that ended meanwhile are in another file.
-    let held = spool::renamed(directory).iter().map(|file| spans(file)).sum::<u64>();
-    let why = error.or_else(|| match (rejected, held) {
-        (0, 0) => None,
-        (0, held) => Some(format!("another process is sending {held}")),
-        (_, 0) => Some("the collector accepted the others".to_owned()),
-        (_, held) => Some(format!(
-            "the collector accepted the others, and another process is sending {held}"
-        )),
-    });
-    if let Some(why) = why {
+    let Flushed { sent, rejected, unreadable, error } = done;
+    if let Some(why) = error {
         let said = format!("{} sent, {rejected} rejected; {why}", counted(sent, "span"));
-        let hint = "Check the address with `edt telemetry status`, then repeat the call; spans that were not rejected stay spooled.";
+        let hint = "Check the address with `edt telemetry status`, then repeat the call; rejected spans are lost.";
         return Err(not_sent(&said, hint).with("sent", sent).with("rejected", rejected).into());
     }
-    let answer =
-        Answer { flushed: Some(FlushCounts { sent, rejected }), ..Answer::of(repo, directory) };
-    Ok(context.answer(&answer, Answer::render_human))
+    let counts = FlushCounts { sent, unreadable };
+    Ok(context.answer(&Answer::of(repo, file, Some(counts)), Answer::render_human))
 }
 
 impl Answer {
-    fn of(repo: &Repo, directory: &Path) -> Answer {
-        let files = spool::files(directory);
+    #[cfg(feature = "otel")]
+    fn of(repo: &Repo, file: &TraceFile, flushed: Option<FlushCounts>) -> Answer {
+        let lines = file.lines();
         let spool = Spool {
-            directory: directory.to_string_lossy().into_owned(),
-            files: files.len() as u64,
-            bytes: files.iter().filter_map(|file| fs::size(file)).sum(),
-            spans: files.iter().map(|file| spans(file)).sum(),
+            directory: file.directory.to_string_lossy().into_owned(),
+            bytes: lines.iter().map(|line| line.len() as u64).sum(),
+            spans: Shown::of(&lines, usize::MAX).spans.len() as u64,
         };
-        let Counts { sent, rejected, dropped, unreadable, error } = spool::counts(directory);
-        let counts = SpanCounts { sent, rejected, dropped, unreadable, error };
-        let (schema, flushed) = ("edt.telemetry/1", None);
-        match settings_of(repo) {
-            Err(why) => Answer {
-                schema,
-                on: false,
-                why: why.to_owned(),
-                exporter: None,
-                endpoint: None,
-                protocol: None,
-                headers: Vec::new(),
-                flush: None,
-                problems: Vec::new(),
-                spool,
-                counts,
-                flushed,
-            },
-            Ok(settings) => Answer {
-                schema,
-                on: true,
-                why: settings.source.to_owned(),
-                exporter: Some(if settings.exporter == Exporter::Otlp {
-                    "otlp"
-                } else {
-                    "console"
-                }),
-                endpoint: Some(masked(&settings.endpoint)),
-                protocol: Some(Protocol::name(settings.protocol)),
-                headers: settings.headers.iter().map(|(name, _)| name.to_owned()).collect(),
-                flush: Some(if settings.flush == Flush::Inline { "inline" } else { "spool" }),
-                problems: settings.problems,
-                spool,
-                counts,
-                flushed,
-            },
-        }
+        let settings = settings_of(repo);
+        let on = settings.is_ok();
+        let why = match &settings {
+            Ok(settings) => settings.source,
+            Err(why) => why,
+        };
+        let (why, settings) = (why.to_owned(), settings.ok());
+        let endpoint = settings.as_ref().map(|settings| masked(&settings.endpoint));
+        let protocol = settings.as_ref().map(|settings| settings.protocol.clone());
+        let (headers, problems) =
+            settings.map(|settings| (settings.headers, settings.problems)).unwrap_or_default();
+        let headers = headers.into_iter().map(|(name, _)| name).collect();
+        let schema = "edt.telemetry/1";
+        Answer { schema, on, why, endpoint, protocol, headers, problems, spool, flushed }
     }
 
     fn render_human(&self) -> String {
         let mut out = String::new();
         let (state, style) = if self.on { ("on", GOOD) } else { ("off", DIM) };
         let _ = writeln!(out, "{} {}", paint(style, state), self.why);
-        if let (Some(endpoint), Some(protocol)) = (&self.endpoint, self.protocol) {
+        if let (Some(endpoint), Some(protocol)) = (&self.endpoint, &self.protocol) {
             let headers = if self.headers.is_empty() {
                 String::new()
             } else {
                 format!(", headers {}", self.headers.join(" "))
             };
-            let _ = writeln!(
-                out,
-                "  to {} by {protocol}{headers}",
-                paint(NAME, &escape_controls(endpoint).0)
-            );
+            let text = format!("{endpoint} by {protocol}{headers}");
+            let _ = writeln!(out, "  to {}", paint(NAME, &escape_controls(&text).0));
         }
         for problem in &self.problems {
-            let _ = writeln!(out, "  {} {problem}", paint(NOTE, "note:"));
+            let problem = escape_controls(problem).0;
+            let _ = writeln!(out, "  {} {problem}: spans wait in the file", paint(NOTE, "note:"));
         }
-        let Spool { spans, files, bytes, directory } = &self.spool;
+        let Spool { spans, bytes, directory } = &self.spool;
         let _ = writeln!(
             out,
-            "spooled: {} ({}, {}) in {directory}",
+            "waiting: {} ({}) in {directory}",
             counted(*spans, "span"),
-            counted(*files, "file"),
             counted(*bytes, "byte")
         );
-        let SpanCounts { sent, rejected, dropped, unreadable, error } = &self.counts;
-        let _ = writeln!(
-            out,
-            "so far {sent} sent, {rejected} rejected, {dropped} dropped, {} unreadable",
-            counted(*unreadable, "line")
-        );
-        if let Some(error) = error {
-            let _ = writeln!(out, "  {} {}", paint(BAD, "last:"), escape_controls(error).0);
-        }
-        if let Some(done) = &self.flushed {
-            let _ = writeln!(out, "sent {}, rejected {}", done.sent, done.rejected);
+        if let Some(FlushCounts { sent, unreadable }) = &self.flushed {
+            let _ = writeln!(out, "sent {sent}, {} unreadable", counted(*unreadable, "line"));
         }
         out
     }
-}
-
-/// How many spans a file has.
-fn spans(file: &Path) -> u64 {
-    spool::lines(file).unwrap_or_default().iter().map(|line| spool::spans_in(line)).sum()
-}
-
-fn shown(directory: &Path, number: usize) -> Shown {
-    let lines: Vec<Vec<u8>> = spool::files(directory)
-        .iter()
-        .flat_map(|file| spool::lines(file).unwrap_or_default())
-        .collect();
-    let newest = lines.iter().skip(lines.len().saturating_sub(number));
-    let mut spans: Vec<Span> = Vec::new();
-    for line in newest.filter_map(|line| serde_json::from_slice::<Value>(line).ok()) {
-        let all = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
-        let mut call: Vec<Span> = all(&line, "resourceSpans")
-            .iter()
-            .flat_map(|resource| all(resource, "scopeSpans"))
-            .flat_map(|scope| all(&scope, "spans"))
-            .map(|span| Span::of(&span))
-            .collect();
-        call.sort_by_key(|span| span.start);
-        spans.append(&mut call);
-    }
-    Shown { schema: "edt.telemetry-spans/1", spans, calls: lines.len() as u64 }
 }
 
 impl Span {
@@ -376,6 +296,28 @@ fn plain(value: &Value) -> Value {
 }
 
 impl Shown {
+    /// The spans of the last `number` lines.
+    fn of(lines: &[Vec<u8>], number: usize) -> Shown {
+        let all = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
+        let spans_of = |line: &Value| {
+            let mut spans: Vec<Span> = all(line, "resourceSpans")
+                .iter()
+                .flat_map(|resource| all(resource, "scopeSpans"))
+                .flat_map(|scope| all(&scope, "spans"))
+                .map(|span| Span::of(&span))
+                .collect();
+            spans.sort_by_key(|span| span.start);
+            spans
+        };
+        let read = lines.iter().filter_map(|line| serde_json::from_slice(line).ok());
+        let lines: Vec<Vec<Span>> = read.map(|line: Value| spans_of(&line)).collect();
+        let is_call = |span: &&Span| span.attributes.contains_key(names::COMMAND);
+        let calls = lines.iter().flatten().filter(is_call).count() as u64;
+        let hidden = lines.len().saturating_sub(number);
+        let spans = lines.into_iter().skip(hidden).flatten().collect();
+        Shown { schema: "edt.telemetry-spans/1", spans, calls }
+    }
+
     fn render_human(&self) -> String {
         let mut out = String::new();
         for span in &self.spans {

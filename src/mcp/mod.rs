@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use edt_types::trace::TraceHeaders;
 use serde_json::{Map, Value};
 
 pub(crate) use schema::{either, input, output};
@@ -73,9 +74,22 @@ pub(crate) struct ToolCall {
     /// The client's roots.
     pub roots: Roots,
     /// The request's id and trace.
-    pub request: crate::telemetry::ServerRequest,
+    pub request: RequestInfo,
     /// The output count and the cancellation flag of the call.
     pub progress: Arc<CallProgress>,
+}
+
+/// A request, as its span describes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RequestInfo {
+    /// Its id.
+    pub id: String,
+    /// The revision of the protocol.
+    pub version: Option<String>,
+    /// The agent's own id of the call.
+    pub call: Option<String>,
+    /// Its trace.
+    pub trace: TraceHeaders,
 }
 
 /// The answer to a call.

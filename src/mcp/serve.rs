@@ -18,8 +18,7 @@ use tokio::sync::{Mutex, Notify, Semaphore};
 
 use super::input::BoundedInput;
 use super::worker::Worker;
-use super::{CallProgress, Roots, Service, Tool, ToolAnswer, ToolCall, ToolEffect};
-use crate::telemetry::ServerRequest;
+use super::{CallProgress, RequestInfo, Roots, Service, Tool, ToolAnswer, ToolCall, ToolEffect};
 
 /// The largest message that is read, in bytes: a request with two files of the largest size as
 /// JSON. A larger message is dropped unread.
@@ -183,16 +182,15 @@ impl Server {
 }
 
 /// The id of a request, its protocol revision, and its trace.
-fn request_of(context: &RequestContext<RoleServer>) -> ServerRequest {
+fn request_of(context: &RequestContext<RoleServer>) -> RequestInfo {
     let said =
         |key: &str| context.meta.0.get(key).and_then(|value| value.as_str()).map(str::to_owned);
     let spoken = || context.peer.peer_info().map(|client| client.protocol_version.to_string());
-    ServerRequest {
+    RequestInfo {
         id: context.id.to_string(),
         version: context.meta.protocol_version().map(|version| version.to_string()).or_else(spoken),
         call: said("claudecode/toolUseId"),
-        parent: said("traceparent"),
-        state: said("tracestate"),
+        trace: ["traceparent", "tracestate"].map(said),
     }
 }
 

@@ -2,42 +2,22 @@
 
 use std::path::Path;
 
-use super::{AttributeValue, CallInfo};
+use edt_types::trace::TraceHeaders;
 
-/// A call that is not recorded.
-#[derive(Debug)]
-#[must_use = "it ends with this value"]
-pub struct Running;
+pub(crate) fn finish_server() {}
 
-/// A flusher that sends nothing.
-#[derive(Debug, Default)]
-pub struct Flusher;
+pub(crate) fn begin(_: String, _: Option<TraceHeaders>) {}
 
-impl Flusher {
-    pub fn finish(self) {}
-}
+pub(crate) fn end() {}
 
-pub fn begin(_: CallInfo) -> Running {
-    Running
-}
+pub(crate) fn repository_opened(_: &Path, _: &dyn Fn(&str) -> Option<String>) {}
 
-pub fn end() {}
-
-pub fn repository_opened(_: &Path, _: &dyn Fn(&str) -> Option<String>) {}
-
-#[must_use]
-pub fn is_on() -> bool {
+pub(crate) fn is_on() -> bool {
     false
 }
 
-#[must_use]
-pub fn wants_content() -> bool {
-    false
-}
+pub(crate) fn note(_: &'static str, _: impl Into<serde_json::Value>) {}
 
-pub fn note(_: &'static str, _: impl Into<AttributeValue>) {}
-
-#[must_use]
-pub fn for_children() -> Vec<(&'static str, String)> {
+pub(crate) fn for_children() -> Vec<(&'static str, String)> {
     Vec::new()
 }

@@ -433,10 +433,14 @@ fn doctor_reports_missing_hooks_and_refuses_an_unknown_flag() {
 }
 
 #[test]
-#[cfg(feature = "otel")]
-fn telemetry_shows_no_span_and_refuses_an_unknown_action() {
+fn telemetry_says_what_the_build_has_and_refuses_an_unknown_action() {
     let workspace = repository();
-    assert_eq!(workspace.edt(&["telemetry", "status"]).exit, 0);
+    if cfg!(feature = "otel") {
+        assert_eq!(workspace.edt(&["telemetry", "status"]).exit, 0);
+    } else {
+        let refused = workspace.refuses(&["TELEMETRY_NOT_SENT"], 5, &["telemetry", "status"]);
+        assert!(refused.message().contains("build of edt"), "{}", refused.message());
+    }
     malformed(&workspace, &["telemetry", "no-such-action"]);
 }
 

@@ -8,7 +8,7 @@ use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 
 /// Crates that may depend on an external crate, which no other crate then names.
-const DEPENDENCIES: [(&str, &[&str]); 12] = [
+const DEPENDENCIES: [(&str, &[&str]); 14] = [
     ("gix", &["crates/edt-git", "crates/edt-testkit"]),
     ("gix-validate", &["crates/edt-git", "crates/edt-types"]),
     ("tree-sitter", &["crates/edt-lang"]),
@@ -19,7 +19,9 @@ const DEPENDENCIES: [(&str, &[&str]); 12] = [
     ("clap", &["", "crates/edt-bench"]),
     ("tokio", &[""]),
     ("rmcp", &[""]),
-    ("ureq", &["", "crates/edt-bench"]),
+    ("ureq", &["crates/edt-telemetry", "crates/edt-bench"]),
+    ("opentelemetry", &["crates/edt-telemetry"]),
+    ("opentelemetry_sdk", &["crates/edt-telemetry"]),
     ("maud", &["crates/edt-bench"]),
 ];
 

@@ -70,9 +70,9 @@ codes! {
          object as an absent file. Nothing was changed. `git fsck` shows details. For an amended \
          edit whose original trees were pruned, the message says what to do.";
     TelemetryNotSent "TELEMETRY_NOT_SENT" Environment None,
-        "Spans could not be sent: telemetry is not enabled, the collector does not answer, or it \
-         refused them. The message says which. Spans that may be accepted later stay spooled; no \
-         edit depends on them. `edt telemetry status` shows details.";
+        "Spans could not be sent: this build has no telemetry, it is not enabled, the collector \
+         does not answer, or it refused them. The message says which. Spans that may be accepted \
+         later wait in a file; no edit depends on them. `edt telemetry status` shows details.";
     ModelRefused "MODEL_REFUSED" Environment None,
         "The model server that `edt-bench` called refused the request: no key or a wrong one (401, \
          403), or a wrong address or model (404). The message has the server's answer, never the \

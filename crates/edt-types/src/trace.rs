@@ -8,6 +8,9 @@ use tracing::Span;
 
 use crate::{Refusal, Result};
 
+/// `traceparent` and `tracestate` of a request.
+pub type TraceHeaders = [Option<String>; 2];
+
 /// Records on `span` the code of a failure.
 ///
 /// # Errors

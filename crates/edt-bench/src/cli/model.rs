@@ -1,5 +1,6 @@
 //! The flags for models as agents.
 
+use crate::executor::chat::settings::ModelSettings;
 use crate::executor::chat::{secret, settings};
 use edt_types::Result;
 
@@ -45,8 +46,11 @@ impl ModelArgs {
         let flags: Vec<(&str, String)> =
             flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
         let agent = settings::complete(agent, &flags)?;
-        // A missing key is refused before any unit begins.
+        // A missing key or transport is refused before any unit begins.
         secret::api_key(&agent)?;
+        if settings::protocol(&agent).is_some() {
+            ModelSettings::parse(&agent)?.check_transport()?;
+        }
         Ok(agent)
     }
 }

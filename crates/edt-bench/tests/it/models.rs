@@ -548,3 +548,15 @@ fn a_remote_server_needs_an_api_key() {
         );
     }
 }
+
+#[test]
+#[cfg(not(feature = "tls"))]
+fn an_https_address_needs_a_build_with_tls() {
+    let lab = Lab::new();
+    let mut command = edt_bench(lab.dir.path(), &lab.path("home"));
+    command.env("OPENAI_API_KEY", KEY).args(["run", "s", "--json", "--agent", "openai:m"]);
+    let done = command.output().unwrap();
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    let refused = text.contains("BAD_REQUEST") && text.contains("--features tls");
+    assert!(done.status.code() == Some(2) && refused && !text.contains(KEY), "{text}");
+}

@@ -94,8 +94,6 @@ pub const GUARD_VERDICT: &str = "edt.guard.verdict";
 pub const ALLOWED: &str = "edt.allowed";
 /// How many lessons the answer has.
 pub const LESSONS: &str = "edt.lessons";
-/// How many spans of the call were dropped because there were too many.
-pub const LEFT_OUT: &str = "edt.spans.left_out";
 
 /// The maximum number of paths that a span lists.
 pub const MAX_PATHS: usize = 50;

@@ -61,12 +61,15 @@ impl From<ServerError> for RequestError {
 
 impl HttpClient {
     /// A client for the server of `settings`. Proxies come from the usual environment variables.
-    #[expect(clippy::unnecessary_wraps, reason = "without the feature `llm` it fails")]
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` for an https address, if this build has no TLS.
     pub(super) fn new(
         settings: &ModelSettings,
         protocol: &'static dyn ModelProtocol,
         key: Option<Secret>,
     ) -> Result<HttpClient> {
+        settings.check_transport()?;
         let config = Agent::config_builder()
             .http_status_as_error(false)
             // The API key must not go to another address.

@@ -104,6 +104,20 @@ impl ModelSettings {
         Ok(settings)
     }
 
+    /// # Errors
+    /// `BAD_REQUEST` for an https address, if this build has no TLS.
+    pub fn check_transport(&self) -> Result<()> {
+        if cfg!(feature = "tls") || !self.base_url.starts_with("https:") {
+            return Ok(());
+        }
+        let summary = format!(
+            "This edt-bench was built without the feature `tls`: it cannot query {}.",
+            self.base_url
+        );
+        let remedy = "Build it with --features tls, or name an http address with --base-url.";
+        Err(Finding::new(Code::BadRequest, summary, remedy).nothing_changed().into())
+    }
+
     /// Whether the server is on this machine.
     #[must_use]
     pub fn is_local(&self) -> bool {
