@@ -12,7 +12,7 @@ const DEPENDENCIES: [(&str, &[&str]); 14] = [
     ("gix", &["crates/edt-git", "crates/edt-testkit"]),
     ("gix-validate", &["crates/edt-git", "crates/edt-types"]),
     ("tree-sitter", &["crates/edt-lang"]),
-    ("rustix", &["crates/edt-io", "crates/edt-run"]),
+    ("rustix", &["crates/edt-io", "crates/edt-run", "crates/edt-testkit"]),
     ("landlock", &["crates/edt-run"]),
     ("seccompiler", &["crates/edt-run"]),
     ("nix", &["crates/edt-io", "crates/edt-run"]),

@@ -874,7 +874,7 @@ fn meets_faults(name: &'static str, template: impl FnOnce() -> TestRepo, act: Ac
         directories += usize::from(makes && step.1.as_os_str().len() == 2);
         !makes || directories <= 3 || directories == 250
     });
-    for (i, step) in share(steps, 6) {
+    for (i, step) in share(steps, 4) {
         for plan in plans(i + 1, step) {
             count += 1;
             for fault in trial.fault(plan) {

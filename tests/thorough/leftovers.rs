@@ -85,7 +85,7 @@ fn survives_the_loss(scenario: &Scenario) {
     let all = points.iter().flat_map(|point| {
         [Lost::Deleted, Lost::Overwritten, Lost::TornRecord].map(|how| (point.clone(), how))
     });
-    let all = share(all.collect(), 6);
+    let all = share(all.collect(), 3);
     let mut faults = Vec::new();
     for ((call, number), how) in &all {
         let workspace = copy(scenario, &dir.path().join("copy"));
