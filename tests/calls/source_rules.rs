@@ -12,7 +12,7 @@ const DEPENDENCIES: [(&str, &[&str]); 14] = [
     ("gix", &["crates/edt-git", "crates/edt-testkit"]),
     ("gix-validate", &["crates/edt-git", "crates/edt-types"]),
     ("tree-sitter", &["crates/edt-lang"]),
-    ("rustix", &["crates/edt-io", "crates/edt-run"]),
+    ("rustix", &["crates/edt-io", "crates/edt-run", "crates/edt-testkit"]),
     ("landlock", &["crates/edt-run"]),
     ("seccompiler", &["crates/edt-run"]),
     ("nix", &["crates/edt-io", "crates/edt-run"]),
@@ -284,6 +284,30 @@ fn each_external_crate_has_one_door() {
                 "{manifest}: only {allowed:?} may depend on {dependency}"
             );
         }
+    }
+}
+
+/// Packages and their features, as a build of the tests of `packages` has them.
+fn features(packages: &[&str]) -> std::collections::BTreeSet<String> {
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    cargo.args(["tree", "--locked", "--offline", "--prefix=none", "--format={p} [{f}]"]);
+    packages.iter().for_each(|package| {
+        cargo.args(["--package", package]);
+    });
+    let done = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let text = String::from_utf8(done.stdout).unwrap();
+    text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+}
+
+/// Else `cargo test -p edt-core` would build dependencies again.
+#[test]
+fn the_features_of_edt_testkit_are_those_of_the_program() {
+    let all = features(&["edt-cli", "edt-core", "edt-lang", "edt-agents"]);
+    for name in ["edt-core", "edt-git", "edt-journal", "edt-agents"] {
+        let own = features(&[name]);
+        let missing: Vec<&String> = own.difference(&all).collect();
+        assert_eq!(missing, Vec::<&String>::new(), "{name}: edt-testkit/Cargo.toml");
     }
 }
 
