@@ -1,5 +1,5 @@
-//! The policy over edt's own guards. The module `policy` is below `guard`, so it is told their names
-//! and default modes here.
+//! The policy over edt's own guards. The module `policy` is below `guard` and cannot name them, so
+//! their names and default modes come from here.
 
 use super::GUARDS;
 use crate::policy::{KnownGuard, Policy, file};
