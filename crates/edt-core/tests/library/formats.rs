@@ -77,7 +77,7 @@ fn every_fixture_gets_its_answer() {
     });
     assert!(
         faults.is_empty(),
-        "{}\n{} differences; `cargo xtask bless -p edt-core` writes what edt answers",
+        "{}\nFiles that differ: {}. `cargo xtask bless -p edt-core` writes what edt answers.",
         faults.join("\n"),
         faults.len()
     );
