@@ -178,7 +178,7 @@ fn run_page(name: &str) {
         assert_eq!(
             comparable(&step.expected),
             comparable(output),
-            "{name}: $ {}\nEDT_BLESS=1 writes what it prints",
+            "{name}: $ {}\n`cargo xtask bless -p edt-cli` writes what it prints",
             step.command
         );
     }

@@ -287,6 +287,30 @@ fn each_external_crate_has_one_door() {
     }
 }
 
+/// Packages and their features, as a build of the tests of `packages` has them.
+fn features(packages: &[&str]) -> std::collections::BTreeSet<String> {
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    cargo.args(["tree", "--locked", "--offline", "--prefix=none", "--format={p} [{f}]"]);
+    packages.iter().for_each(|package| {
+        cargo.args(["--package", package]);
+    });
+    let done = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let text = String::from_utf8(done.stdout).unwrap();
+    text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+}
+
+/// Else `cargo test -p edt-core` would build dependencies again.
+#[test]
+fn the_features_of_edt_testkit_are_those_of_the_program() {
+    let all = features(&["edt-cli", "edt-core", "edt-lang", "edt-agents"]);
+    for name in ["edt-core", "edt-git", "edt-journal", "edt-agents"] {
+        let own = features(&[name]);
+        let missing: Vec<&String> = own.difference(&all).collect();
+        assert_eq!(missing, Vec::<&String>::new(), "{name}: edt-testkit/Cargo.toml");
+    }
+}
+
 #[test]
 fn the_sources_and_documents_use_the_words_of_the_field() {
     let mut all = sources();

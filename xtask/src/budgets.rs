@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{cargo, root};
+use super::{cargo, cargo_command, root, target};
 
 const FILE: &str = "budgets.txt";
 /// How much a measured number may exceed its limit, in per cent: hash seeds and times differ, and the
@@ -115,7 +115,7 @@ pub(super) fn budgets(args: &[String]) -> Result<(), String> {
         (&["build", "--quiet", "--locked", "--package", "edt-cli", "--release"], "release")
     };
     cargo(build, &[])?;
-    let mut measured = measure(&root().join(format!("target/{directory}/edt")))?;
+    let mut measured = measure(&target().join(directory).join("edt"))?;
     if is_dev {
         // Its size depends on paths.
         measured.remove("binary bytes");
@@ -205,7 +205,7 @@ fn measure(edt: &Path) -> Result<Numbers, String> {
     let size = std::fs::metadata(edt).map_err(|error| error.to_string())?.len();
     numbers.insert("binary bytes".to_owned(), size);
     let tree =
-        output(Command::new("cargo").current_dir(root()).args([
+        output(cargo_command().args([
             "tree", "--locked", "--edges", "normal", "--prefix", "none", "--format", "{p}",
         ]))?;
     let crates: std::collections::BTreeSet<&str> = tree

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use super::{cargo, root};
+use super::{cargo, cargo_command, root, target};
 
 /// How many edits each build makes.
 const EDITS: usize = 300;
@@ -19,7 +19,7 @@ pub(super) fn compare(args: &[String]) -> Result<(), String> {
     let revision = args.first().ok_or("name the revision to compare with, such as HEAD~10")?;
     cargo(&["build", "--quiet", "--locked", "--release", "--package", "edt-cli"], &[])?;
     let old = built(revision)?;
-    let new = root().join("target/release/edt");
+    let new = target().join("release/edt");
     let home = std::env::temp_dir().join(format!("edt-compare-{}", std::process::id()));
     let ratio = measured(&home, [&old, &new]);
     let _ = std::fs::remove_dir_all(&home);
@@ -37,7 +37,7 @@ fn built(revision: &str) -> Result<PathBuf, String> {
     let _ = git(&["worktree", "remove", "--force", &worktree.to_string_lossy()]);
     git(&["worktree", "add", "--quiet", "--detach", &worktree.to_string_lossy(), revision])?;
     let target = root().join("target/compare/build");
-    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut build = cargo_command();
     build.current_dir(&worktree).env("CARGO_TARGET_DIR", &target);
     let done =
         run(build.args(["build", "--quiet", "--locked", "--release", "--package", "edt-cli"]));

@@ -7,7 +7,7 @@
 use std::process::Command;
 
 use super::budgets::{functions, output};
-use super::{cargo, root};
+use super::{cargo, root, target};
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -16,8 +16,7 @@ pub(super) fn dist(_: &[String]) -> Result<(), String> {
     let order = root().join("target/function-order.txt");
     let order = order.to_str().ok_or("the path of the repository is not UTF-8")?;
     build(order, &[])?;
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
-    let program = root().join(target).join(TARGET).join("dist/edt");
+    let program = target().join(TARGET).join("dist/edt");
     build(order, &functions(&program)?)?;
     output(Command::new("strip").arg(&program))?;
     println!("{}", program.display());

@@ -11,7 +11,7 @@ mod budgets;
 mod compare;
 mod dist;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// A task: its name, what it does, and the function.
@@ -29,10 +29,14 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "bless",
-        about: "write what the tests compare against; read the diff before you commit it",
+        about: "[-p CRATE]: write what tests compare; read the diff before you commit it",
         run: bless,
     },
-    Task { name: "docs", about: "write the generated pages of docs/", run: docs },
+    Task {
+        name: "docs",
+        about: "write the tables of codes and guards in docs/reference",
+        run: docs,
+    },
     Task { name: "schemas", about: "write every JSON schema to target/schemas", run: schemas },
     Task {
         name: "budgets",
@@ -78,17 +82,53 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-fn cargo(args: &[&str], env: &[(&str, &str)]) -> Result<(), String> {
+/// What a user may set for cargo. Cargo itself sets other variables for this program: build scripts
+/// and crates that name one of them would be built again.
+const SET_BY_USERS: [&str; 9] = [
+    "CARGO",
+    "CARGO_HOME",
+    "CARGO_INCREMENTAL",
+    "CARGO_BUILD_*",
+    "CARGO_NET_*",
+    "CARGO_PROFILE_*",
+    "CARGO_REGISTR*",
+    "CARGO_TARGET_*",
+    "CARGO_TERM_*",
+];
+
+/// Cargo, in the root of the repository.
+fn cargo_command() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root()).args(args).envs(env.iter().copied());
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        let is_users = |pattern: &&str| match pattern.strip_suffix('*') {
+            Some(prefix) => text.starts_with(prefix),
+            None => text == **pattern,
+        };
+        if text.starts_with("CARGO") && !SET_BY_USERS.iter().any(|pattern| is_users(&pattern)) {
+            command.env_remove(&name);
+        }
+    }
+    command.current_dir(root());
+    command
+}
+
+fn cargo(args: &[&str], env: &[(&str, &str)]) -> Result<(), String> {
+    let mut command = cargo_command();
+    command.args(args).envs(env.iter().copied());
     let status = command.status().map_err(|error| error.to_string())?;
     if status.success() { Ok(()) } else { Err(format!("cargo {}: {status}", args.join(" "))) }
+}
+
+/// Where cargo builds.
+fn target() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
 /// What `edt` prints.
 fn edt(args: &[&str]) -> Result<Vec<u8>, String> {
     cargo(&["build", "--quiet", "--locked"], &[])?;
-    let program = root().join("target/debug/edt");
+    let program = target().join("debug/edt");
     let done = Command::new(program).args(args).output().map_err(|error| error.to_string())?;
     if done.status.success() { Ok(done.stdout) } else { Err(format!("edt {}", args.join(" "))) }
 }
@@ -111,12 +151,38 @@ fn tier(args: &[String]) -> Result<(), String> {
     done
 }
 
-fn bless(_: &[String]) -> Result<(), String> {
-    cargo(&["test", "--locked"], &[("EDT_TESTS", "ci"), ("EDT_BLESS", "1")])
+/// The tests that write what they compare, by crate.
+const BLESSED: [(&str, &str); 2] = [
+    ("edt-core", "--test library --test public_api -- formats::every pages:: the_public_interface"),
+    (
+        "edt-cli",
+        "--test calls --test e2e -- documentation::the_console documentation::the_transcripts \
+         sandbox_escapes::attempts",
+    ),
+];
+
+fn bless(args: &[String]) -> Result<(), String> {
+    let name = args.iter().find(|arg| *arg != "-p");
+    let chosen: Vec<_> =
+        BLESSED.iter().filter(|(one, _)| name.is_none_or(|name| name == one)).collect();
+    if chosen.is_empty() {
+        return Err(format!(
+            "nothing is blessed in it; crates: {}",
+            BLESSED.map(|b| b.0).join(" ")
+        ));
+    }
+    chosen.into_iter().try_for_each(|(name, tests)| blessed(name, tests))
+}
+
+/// Runs tests that write what they otherwise compare.
+fn blessed(name: &str, tests: &str) -> Result<(), String> {
+    let args: Vec<&str> =
+        ["test", "--quiet", "--locked", "-p", name].into_iter().chain(tests.split(' ')).collect();
+    cargo(&args, &[("EDT_BLESS", "1")])
 }
 
 fn docs(_: &[String]) -> Result<(), String> {
-    write("docs/reference/errors.md", &edt(&["explain", "--all"])?)
+    blessed("edt-core", "--test library -- pages::")
 }
 
 fn schemas(_: &[String]) -> Result<(), String> {

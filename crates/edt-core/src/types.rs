@@ -17,8 +17,8 @@
 
 pub use crate::guard::Site;
 pub use crate::guard::subject::{LineChange, Reference, TransactionFile};
-pub use crate::policy::Policy;
 pub use crate::policy::trust::{TrustEntry, TrustStore};
+pub use crate::policy::{GuardMode, Policy};
 pub use crate::session::file_diff::FileDiff;
 pub use crate::session::history::Commit;
 pub use crate::session::log::{LogEntry, LogFile};

@@ -1,6 +1,6 @@
 //! The public interface is a list in a file, `public-api.txt`: it changes only on purpose.
 //!
-//! `EDT_BLESS=1 cargo test -p edt-core --test public_api` writes the file.
+//! `cargo xtask bless -p edt-core` writes the file.
 #![allow(clippy::unwrap_used, reason = "a test may panic and say why")]
 
 use std::path::Path;
@@ -82,11 +82,7 @@ fn interface() -> String {
 #[test]
 fn the_public_interface_is_the_recorded_one() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("public-api.txt");
-    if std::env::var_os("EDT_BLESS").is_some() {
-        std::fs::write(&file, interface()).unwrap();
-    }
-    let recorded = std::fs::read_to_string(&file).unwrap_or_default();
-    assert_eq!(interface(), recorded, "EDT_BLESS=1 records a change that is meant");
+    edt_testkit::blessed::compare_file(&file, &interface(), "cargo xtask bless -p edt-core");
 }
 
 #[test]

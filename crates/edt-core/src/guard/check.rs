@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::subject::Subject;
-use crate::policy::Policy;
+use crate::policy::{GuardMode, Policy};
 use edt_git::Repo;
 use edt_io::Environment;
 use edt_types::Finding;
@@ -18,6 +18,11 @@ pub trait Guard: std::fmt::Debug + Send + Sync {
 
     /// Says in one or two sentences what the guard refuses, with its thresholds.
     fn rule(&self) -> &'static str;
+
+    /// What a finding leads to if no policy sets it.
+    fn default_mode(&self) -> GuardMode {
+        GuardMode::Refuse
+    }
 
     /// Names guards that take precedence: if one of them refuses a file, this guard's findings in
     /// that file are warnings.

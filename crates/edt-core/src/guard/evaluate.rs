@@ -119,10 +119,10 @@ struct Origin<'o> {
 impl Evaluation<'_> {
     fn check(&mut self, guard: &dyn Guard, file: &Subject<'_>) {
         let policy = self.context.policy;
-        let mut rule = policy.rule(guard.name(), Some(file.path));
+        let mut rule = policy.rule_or(guard.name(), guard.default_mode(), Some(file.path));
         if let Some(from) = file.from {
             // A renamed file obeys the rules of both paths.
-            let old = policy.rule(guard.name(), Some(from));
+            let old = policy.rule_or(guard.name(), guard.default_mode(), Some(from));
             rule = GuardRule {
                 mode: rule.mode.max(old.mode),
                 overriding: rule.overriding.max(old.overriding),
@@ -141,7 +141,7 @@ impl Evaluation<'_> {
     }
 
     fn check_all(&mut self, guard: &dyn Guard, files: &[Subject<'_>]) {
-        let rule = self.context.policy.rule(guard.name(), None);
+        let rule = self.context.policy.rule_or(guard.name(), guard.default_mode(), None);
         if rule.mode == GuardMode::Off {
             return;
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::globs::{Globs, unreadable};
-use super::guard_rule::{GuardMode, GuardRule, Override, PROTECTED_PATH, SETTABLE_GUARDS};
+use super::guard_rule::{GuardMode, GuardRule, KnownGuard, Override, PROTECTED_PATH};
 use super::limits::{DeletionLimits, SizeLimits};
 use super::validator::{self, Trust, Validator};
 use edt_command::CommandPolicy;
@@ -52,6 +52,8 @@ pub struct Policy {
     pub signing_key: Option<PathBuf>,
     /// Which programs may run, and how.
     pub commands: CommandPolicy,
+    /// The guards whose modes have defaults, in the order of reports.
+    guards: Vec<KnownGuard>,
     /// The settings of guards: the user's, then the repository's.
     layers: [Rules; 2],
     /// Protected paths: all of them, and those that no approval unlocks.
@@ -189,29 +191,15 @@ struct Approvals {
 }
 
 impl Policy {
-    /// The policy of the user's file and the bytes of the repository's file.
-    ///
-    /// # Errors
-    /// As [`Policy::of`]; also `BAD_REQUEST` for a file that is larger than [`MAX_BYTES`] or not
-    /// UTF-8.
-    pub fn of_recorded(user: Option<&str>, repository: Option<&[u8]>) -> Result<Policy> {
-        let Some(bytes) = repository else { return Policy::of(user, None) };
-        if bytes.len() > MAX_BYTES {
-            return Err(too_long(bytes.len()).into());
-        }
-        let text = std::str::from_utf8(bytes).map_err(|error| {
-            let line = bytes[..error.valid_up_to()].split(|&byte| byte == b'\n').count();
-            unreadable(REPOSITORY_FILE, &format!("line {line} is not UTF-8"))
-        })?;
-        Policy::of(user, Some(text))
-    }
-
-    /// The policy of the user's file and the repository's file, either of which may be absent.
-    ///
-    /// # Errors
-    /// `BAD_REQUEST` naming the file, the line and the key. An invalid policy is never ignored.
-    pub fn of(user: Option<&str>, repository: Option<&str>) -> Result<Policy> {
-        let (mut user, mut repo) = (parse(user, USER_FILE)?, parse(repository, REPOSITORY_FILE)?);
+    /// The policy of the user's file and the repository's file, either of which may be absent, over
+    /// `guards`.
+    pub(crate) fn of_guards(
+        guards: Vec<KnownGuard>,
+        user: Option<&str>,
+        repository: Option<&str>,
+    ) -> Result<Policy> {
+        let mut user = parse(user, USER_FILE, &guards)?;
+        let mut repo = parse(repository, REPOSITORY_FILE, &guards)?;
         let mut validators =
             validator::parse_tables(std::mem::take(&mut user.validator), USER_FILE, Trust::User)?;
         validators.extend(validator::parse_tables(
@@ -287,6 +275,7 @@ impl Policy {
             signing_key: user.approvals.signing_key.take(),
             require_trust: stricter_of(pv.require, rv.require, |a, b| a || b).unwrap_or(false),
             commands,
+            guards,
             layers: [user.rules()?, repo.rules()?],
             protect,
             unprotected,
@@ -314,9 +303,20 @@ impl Policy {
         self.branches.is_match(name)
     }
 
-    /// The settings of `guard` for `path`, or for a whole transaction.
+    /// The settings of edt's own guard `guard` for `path`, or for a whole transaction.
     #[must_use]
     pub fn rule(&self, guard: &str, path: Option<&RepoPath>) -> GuardRule {
+        let known = self.guards.iter().find(|(name, _)| *name == guard);
+        self.rule_or(guard, known.map_or(GuardMode::Refuse, |(_, mode)| *mode), path)
+    }
+
+    /// As [`Policy::rule`] for any guard, whose mode is `default` if no policy sets it.
+    pub(crate) fn rule_or(
+        &self,
+        guard: &str,
+        default: GuardMode,
+        path: Option<&RepoPath>,
+    ) -> GuardRule {
         if guard == PROTECTED_PATH {
             let never = path.is_none_or(|path| self.protect[1].is_match(&path.text()));
             let overriding = if never { Override::Never } else { Override::Approval };
@@ -330,8 +330,7 @@ impl Policy {
             repo.mode = repo.mode.map(|_| GuardMode::Refuse);
         }
         GuardRule {
-            mode: stricter_of(user.mode, repo.mode, Ord::max)
-                .unwrap_or_else(|| GuardMode::default_of(guard)),
+            mode: stricter_of(user.mode, repo.mode, Ord::max).unwrap_or(default),
             overriding: stricter_of(user.r#override, repo.r#override, Ord::max)
                 .unwrap_or(Override::Allow),
         }
@@ -385,7 +384,7 @@ fn stricter_of<T>(user: Option<T>, repo: Option<T>, stricter: fn(T, T) -> T) -> 
     }
 }
 
-fn parse(text: Option<&str>, origin: &str) -> Result<File> {
+fn parse(text: Option<&str>, origin: &str, known: &[KnownGuard]) -> Result<File> {
     let Some(text) = text else { return Ok(File::default()) };
     let file: File =
         toml::from_str(text).map_err(|error| unreadable(origin, &error.to_string()))?;
@@ -420,9 +419,11 @@ fn parse(text: Option<&str>, origin: &str) -> Result<File> {
         )
         .into());
     }
+    let settable: Vec<&str> =
+        known.iter().map(|(name, _)| *name).filter(|name| *name != PROTECTED_PATH).collect();
     for (name, guard, allowed) in everywhere.chain(somewhere) {
-        if !SETTABLE_GUARDS.contains(&name.as_str()) {
-            let guards = SETTABLE_GUARDS.join(", ");
+        if !settable.contains(&name.as_str()) {
+            let guards = settable.join(", ");
             let why = format!("there is no guard {name}; the guards are {guards}");
             return Err(unreadable(origin, &why).into());
         }
@@ -460,6 +461,20 @@ impl GuardTable {
         ];
         set.into_iter().filter(|(_, set)| *set).map(|(key, _)| key).collect()
     }
+}
+
+/// The text of a repository's file.
+///
+/// # Errors
+/// `BAD_REQUEST` for a file that is larger than [`MAX_BYTES`] or not UTF-8.
+pub(crate) fn text_of(bytes: &[u8]) -> Result<&str> {
+    if bytes.len() > MAX_BYTES {
+        return Err(too_long(bytes.len()).into());
+    }
+    std::str::from_utf8(bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()].split(|&byte| byte == b'\n').count();
+        unreadable(REPOSITORY_FILE, &format!("line {line} is not UTF-8")).into()
+    })
 }
 
 /// `BAD_REQUEST` for a repository's file of `bytes` bytes.

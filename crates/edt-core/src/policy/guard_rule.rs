@@ -5,26 +5,8 @@ use serde::Deserialize;
 /// Set by `[[protect]]`, not by `[guards]`.
 pub(crate) const PROTECTED_PATH: &str = "protected_path";
 
-/// The names of the other built-in guards, which `[guards]` may set, in the order of reports.
-pub(crate) const SETTABLE_GUARDS: [&str; 17] = [
-    "size_reduction",
-    "mass_deletion",
-    "lost_content",
-    "binary_content",
-    "encoding",
-    "build_output",
-    "conflict_markers",
-    "chat_artifact",
-    "invisible_characters",
-    "lookalike_characters",
-    "elided_code",
-    "hollow_body",
-    "weakened_tests",
-    "secret",
-    "syntax",
-    "duplicate_code",
-    "validator",
-];
+/// A guard whose findings policy rates: its name, and its mode if no policy sets one.
+pub(crate) type KnownGuard = (&'static str, GuardMode);
 
 /// How policy sets a guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,13 +39,6 @@ pub enum Override {
     Approval,
     /// Nobody.
     Never,
-}
-
-impl GuardMode {
-    /// The mode of the guard `name` if no policy sets one.
-    pub(super) fn default_of(name: &str) -> GuardMode {
-        if name == "secret" { GuardMode::Warn } else { GuardMode::Refuse }
-    }
 }
 
 impl Override {

@@ -9,8 +9,7 @@ pub mod trust;
 pub mod validator;
 
 pub use file::Policy;
+pub(crate) use guard_rule::KnownGuard;
 pub use guard_rule::{GuardMode, GuardRule, Override};
-#[cfg(test)]
-pub(crate) use guard_rule::{PROTECTED_PATH, SETTABLE_GUARDS};
 pub use limits::{DeletionLimits, SizeLimits};
 pub use validator::{Trust, Validator};

@@ -10,6 +10,7 @@
 mod environment;
 mod formats;
 mod guards;
+mod pages;
 mod patch_incidents;
 mod patch_placing;
 mod patches;

@@ -6,6 +6,7 @@ mod token;
 
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
+use crate::policy::GuardMode;
 use edt_types::text::counted;
 use edt_types::{Code, Finding};
 
@@ -53,6 +54,10 @@ impl Guard for Secret {
         "An added line has what looks like a credential: a private key, a token with its issuer's \
          prefix, a password in a URL, or a random value assigned to a name such as `api_key`. \
          Placeholders and words are none."
+    }
+
+    fn default_mode(&self) -> GuardMode {
+        GuardMode::Warn
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
