@@ -28,6 +28,11 @@ const TASKS: &[Task] = &[
         run: tier,
     },
     Task {
+        name: "longer",
+        about: "longer ci|all: what the tier has besides the tests of plain `cargo test`",
+        run: |args| longer(checked_tier(args)?),
+    },
+    Task {
         name: "bless",
         about: "[-p CRATE]: write what tests compare; read the diff before you commit it",
         run: bless,
@@ -105,7 +110,7 @@ fn cargo_command() -> Command {
             Some(prefix) => text.starts_with(prefix),
             None => text == **pattern,
         };
-        if text.starts_with("CARGO") && !SET_BY_USERS.iter().any(|pattern| is_users(&pattern)) {
+        if text.starts_with("CARGO") && !SET_BY_USERS.iter().any(is_users) {
             command.env_remove(&name);
         }
     }
@@ -140,15 +145,37 @@ fn write(path: &str, bytes: &[u8]) -> Result<(), String> {
     std::fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn tier(args: &[String]) -> Result<(), String> {
+fn checked_tier(args: &[String]) -> Result<&str, String> {
     let tier = args.first().map_or("quick", String::as_str);
-    if !["quick", "ci", "all"].contains(&tier) {
-        return Err(format!("{tier:?} is not a tier: quick, ci or all"));
+    if ["quick", "ci", "all"].contains(&tier) {
+        return Ok(tier);
     }
+    Err(format!("{tier:?} is not a tier: quick, ci or all"))
+}
+
+fn tier(args: &[String]) -> Result<(), String> {
+    let tier = checked_tier(args)?;
     let begun = std::time::Instant::now();
-    let done = cargo(&["test", "--locked"], &[("EDT_TESTS", tier)]);
+    let done = cargo(&["test", "--locked"], &[]).and_then(|()| longer(tier));
     println!("tier {tier}: {:.0} s", begun.elapsed().as_secs_f64());
     done
+}
+
+/// The tests that plain `cargo test` leaves out, from the same build. nextest ends those that hang.
+fn longer(tier: &str) -> Result<(), String> {
+    if tier == "quick" {
+        return Ok(());
+    }
+    let tests = ["--locked", "--test", "e2e", "--test", "thorough"];
+    let mut asked = cargo_command();
+    let found =
+        asked.args(["nextest", "--version"]).output().is_ok_and(|done| done.status.success());
+    if !found {
+        eprintln!("cargo-nextest is not installed: no test has a time limit");
+    }
+    let before: &[&str] =
+        if found { &["nextest", "run", "--cargo-quiet", "--profile", tier] } else { &["test"] };
+    cargo(&[before, &tests].concat(), &[("EDT_TESTS", tier)])
 }
 
 /// The tests that write what they compare, by crate.
