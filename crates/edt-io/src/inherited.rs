@@ -42,16 +42,18 @@ thread_local! {
     static CALL: RefCell<Option<Call>> = const { RefCell::new(None) };
 }
 
+/// Ends the call also if it panics: a test harness goes on with this thread.
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        CALL.set(None);
+    }
+}
+
 /// Runs `call` for `caller` on this thread.
 pub fn answer<T>(caller: Inherited, call: impl FnOnce() -> T) -> (T, Printed) {
     CALL.set(Some(Call { caller, printed: Printed::default() }));
-    // Also if the call panics: a test harness goes on with this thread.
-    struct End;
-    impl Drop for End {
-        fn drop(&mut self) {
-            CALL.set(None);
-        }
-    }
     let end = End;
     let answer = call();
     let printed = CALL.take().map(|call| call.printed).unwrap_or_default();
