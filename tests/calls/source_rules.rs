@@ -304,7 +304,7 @@ fn features(packages: &[&str]) -> std::collections::BTreeSet<String> {
 #[test]
 fn the_features_of_edt_testkit_are_those_of_the_program() {
     let all = features(&["edt-cli", "edt-core", "edt-lang", "edt-agents"]);
-    for name in ["edt-core", "edt-git", "edt-journal", "edt-agents"] {
+    for name in ["edt-cli", "edt-core", "edt-git", "edt-journal", "edt-agents"] {
         let own = features(&[name]);
         let missing: Vec<&String> = own.difference(&all).collect();
         assert_eq!(missing, Vec::<&String>::new(), "{name}: edt-testkit/Cargo.toml");
