@@ -447,7 +447,8 @@ fn every_kind_killed() {
     let only = std::env::var("EDT_MATRIX").unwrap_or_default();
     let mut faults = Vec::new();
     let kinds = KINDS.iter().filter(|kind| kind.name.contains(&only));
-    for (kind, args) in kinds.flat_map(|kind| KILLED.map(|args| (kind, args))) {
+    let all = kinds.flat_map(|kind| KILLED.map(|args| (kind, args)));
+    for (kind, args) in share(all.collect(), 6) {
         let progress = Progress::start();
         let Ok(made) = in_a_session(kind) else { continue };
         let old = State::of(&made.repo);
