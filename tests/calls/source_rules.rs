@@ -133,9 +133,15 @@ fn faults(file: &str, text: &str) -> Vec<String> {
         }
         if of(&NO_ENVIRONMENT)
             && file != READS_ENVIRONMENT
-            && ["std::env::", "env::var", "env::temp_dir", "env::current_dir"]
-                .iter()
-                .any(|name| line.contains(name))
+            && [
+                "std::env::",
+                "env::var",
+                "env::temp_dir",
+                "env::current_dir",
+                "environment::variable",
+            ]
+            .iter()
+            .any(|name| line.contains(name))
         {
             fault("the environment is read by the program, which passes options");
         }

@@ -460,10 +460,14 @@ fn is_for_users(args: &[&str]) -> bool {
 }
 
 /// Whether edt must be a process of its own: it becomes another program's parent, ends itself, or
-/// works in the current directory.
+/// reads or writes a file relative to the current directory.
 fn needs_a_process(args: &[&str]) -> bool {
     let calls = ["-C", "agent-hook", "demo", "guide", "hook", "mcp", "run", "setup", "trust"];
-    args.first().is_none_or(|call| calls.contains(call))
+    let files = ["--content-file", "--old-text-file", "--patch", "--request", "export", "import"];
+    let is_relative = |pair: &[&str]| {
+        files.contains(&pair[0]) && pair[1] != "-" && Path::new(pair[1]).is_relative()
+    };
+    args.first().is_none_or(|call| calls.contains(call)) || args.windows(2).any(is_relative)
 }
 
 /// Runs edt and checks its JSON against the schema it belongs to.

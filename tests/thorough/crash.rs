@@ -4,8 +4,8 @@
 //!
 //! `strace` counts calls by thread and name. For a command that starts Git, the calls of all its
 //! processes are counted: each call is delayed, and the process group is killed as soon as the line
-//! of the call before it arrives. `EDT_TESTS=all` takes every point; the tier `ci` takes a few of
-//! each scenario, because `faults` kills the commands at every effect without `strace`.
+//! of the call before it arrives. `EDT_TESTS=all` takes every point; the tier `ci` takes a sample
+//! of each scenario.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,8 @@
 //! once for every effect of the undisturbed run (`edt_io::effect`) and for several kinds of fault:
 //! a kill, an error, a disk that stays full, a disk that is gone. Then the next call recovers, and
 //! the state is checked against `docs/design/atomicity.md`. The tier `ci` takes a kill and one
-//! error at every effect; `all` takes every kind of fault, and more second faults in the recovery.
+//! error at a sample of the effects; `all` takes every kind of fault at each, and more second faults
+//! in the recovery.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -7,8 +7,8 @@
 //! tree; (5) the files have exactly the bytes that the model has where both sides are a line apart.
 //! A refusal changed nothing. The judge is real Git.
 //!
-//! `EDT_TESTS=all` plays 20 seeds of 2,000 steps. `EDT_RANDOM_SEED` sets the first seed,
-//! `EDT_RANDOM_STEPS` the number of steps; `EDT_RANDOM_WITHOUT` names operations to leave out,
+//! `EDT_TESTS=all` plays 20 seeds of 2,000 steps. `EDT_RANDOM_SEED` plays one seed,
+//! `EDT_RANDOM_STEPS` sets the number of steps; `EDT_RANDOM_WITHOUT` names operations to leave out,
 //! separated by commas. A failure prints the seed, the step and the last
 //! operations, and keeps the repository.
 

@@ -5,9 +5,9 @@
 //! After every step `main` here and in the remote keep the protected files and the policy. The long
 //! file is removed, or most of it is left: here of what the user committed, in the remote of what it
 //! had before the step. The agent never commits to `main` itself: a program with a shell can.
-//! `EDT_TESTS=all` plays 60 seeds; `EDT_RANDOM_SEED` sets the first one.
+//! `EDT_TESTS=all` plays 60 seeds; `EDT_RANDOM_SEED` plays one.
 
-use edt_testkit::{Progress, share};
+use edt_testkit::{Progress, Tier, seeds, tier};
 
 use crate::rng::Dice;
 use crate::test_repo::{EDT, TestRepo, lines, run};
@@ -182,9 +182,8 @@ impl Agent {
 #[test]
 fn no_sequence_of_calls_loosens_what_main_is_held_to() {
     let progress = Progress::start();
-    let first = std::env::var("EDT_RANDOM_SEED").ok().and_then(|seed| seed.parse().ok());
-    let first: u64 = first.unwrap_or(0);
-    let seeds = share((first..first + 60).collect(), 2);
+    let asked = std::env::var("EDT_RANDOM_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seeds = seeds(asked, 2, 60);
     let (mut steps, mut landed) = (0, 0);
     for seed in seeds {
         let mut agent = Agent::new(seed);
@@ -196,6 +195,7 @@ fn no_sequence_of_calls_loosens_what_main_is_held_to() {
         let lands = |line: &&String| line.contains(" edt land") && line.ends_with(": 0 ");
         landed += agent.said.iter().filter(lands).count();
     }
-    assert!(landed > 0, "nothing landed");
+    // Two seeds may have no landing.
+    assert!(tier() == Tier::Ci || landed > 0, "nothing landed");
     progress.done("random agents", "policy", steps);
 }

@@ -7,7 +7,7 @@
 //! every part of a history is a history, and a failing one shrinks. `ownership` checks what is in
 //! the session's commits.
 //!
-//! `EDT_TESTS=all` plays 20 seeds of 500 steps; `EDT_RANDOM_SEED` sets the first seed.
+//! `EDT_TESTS=all` plays 20 seeds of 500 steps; `EDT_RANDOM_SEED` plays one seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -89,16 +89,20 @@ fn root() -> &'static Path {
 
 /// What a user may set for cargo. Cargo itself sets other variables for this program: build scripts
 /// and crates that name one of them would be built again.
-const SET_BY_USERS: [&str; 9] = [
+const SET_BY_USERS: [&str; 13] = [
     "CARGO",
     "CARGO_HOME",
     "CARGO_INCREMENTAL",
     "CARGO_BUILD_*",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_HTTP_*",
     "CARGO_NET_*",
     "CARGO_PROFILE_*",
     "CARGO_REGISTR*",
+    "CARGO_SOURCE_*",
     "CARGO_TARGET_*",
     "CARGO_TERM_*",
+    "CARGO_UNSTABLE_*",
 ];
 
 /// Cargo, in the root of the repository.

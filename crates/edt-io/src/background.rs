@@ -31,7 +31,9 @@ pub fn close_inherited() {
 #[expect(clippy::disallowed_methods, reason = "nobody waits for this program: it is edt itself")]
 pub fn start(edt: &Path, dir: &Path, args: &[&str]) -> io::Result<()> {
     effect::step(SideEffect::Start, edt)?;
-    let mut child = Command::new(edt)
+    let mut command = Command::new(edt);
+    super::inherited::prepare(&mut command);
+    let mut child = command
         .args(args)
         .current_dir(dir)
         .process_group(0)

@@ -92,7 +92,12 @@ fn time_zone(name: Option<String>) -> Option<TimeZone> {
     if name.is_empty() {
         return Some(TimeZone::UTC);
     }
-    read(Path::new("/usr/share/zoneinfo").join(name)).or_else(|| TimeZone::posix(name).ok())
+    if name == "localtime" {
+        return read("/etc/localtime".into());
+    }
+    let directories = ["/usr/share/zoneinfo", "/share/zoneinfo", "/etc/zoneinfo"];
+    let file = directories.iter().find_map(|directory| read(Path::new(directory).join(name)));
+    file.or_else(|| TimeZone::posix(name).ok())
 }
 
 /// The system time, for comparison with the times of files.

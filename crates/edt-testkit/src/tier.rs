@@ -1,6 +1,7 @@
 //! How much of the exhaustive suites runs: `EDT_TESTS=ci|all`, `ci` by default.
 
 use std::io::Write as _;
+use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -33,18 +34,26 @@ pub fn tier() -> Tier {
 pub fn seed() -> u64 {
     let text = std::env::var("EDT_TESTS_SEED").unwrap_or_default();
     println!("EDT_TESTS_SEED={text}");
-    // FNV-1a.
+    hash(&text)
+}
+
+/// FNV-1a.
+fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
 /// A sample of at most `ci` of `points`, one from each of `ci` parts of equal length; all of them in
-/// the tier [`Tier::All`].
+/// the tier [`Tier::All`]. Each test and each place takes a sample of its own.
 #[must_use]
+#[track_caller]
 pub fn share<T>(points: Vec<T>, ci: usize) -> Vec<T> {
+    let place = Location::caller();
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    let own = hash(&format!("{test} {}:{}", place.file(), place.line()));
     match tier() {
-        Tier::Ci => pick(points, ci, seed()),
+        Tier::Ci => pick(points, ci, seed() ^ own),
         Tier::All => points,
     }
 }
