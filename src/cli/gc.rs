@@ -130,12 +130,9 @@ impl Args {
         let freed = gc(context.quiet_workspace()?, options)?;
         // Where another call is busy, the copies stay until the next one.
         if !self.dry_run
-            && let Ok(mut workspace) = context.quiet_workspace()
+            && let Ok(workspace) = context.quiet_workspace()
         {
             Snapshot::discard_unneeded(&workspace);
-            if !freed.sessions.is_empty() {
-                workspace.journal.erase()?;
-            }
         }
         Ok(context.answer(&self.answer(freed), render_human))
     }

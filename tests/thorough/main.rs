@@ -21,6 +21,7 @@ mod faults;
 mod filesystems;
 mod fuse;
 mod kill_matrix;
+mod killed;
 mod kinds;
 mod leftovers;
 mod other_readers;
@@ -30,7 +31,6 @@ mod private_files;
 mod random_agents;
 mod random_histories;
 mod random_sessions;
-mod restart;
 mod rng;
 #[path = "../support/test_repo.rs"]
 mod test_repo;

@@ -180,7 +180,7 @@ impl Scratch {
         let before = parent.map_or(repo.empty_tree(), |parent| repo.tree_of(parent).unwrap());
         let tree = writer.write_tree(before, &changes).unwrap().0;
         let commit = writer.write_commit(&NewCommit { tree, parent, message }).unwrap();
-        objects::write_synced(repo, &writer.loose_objects()).unwrap();
+        objects::write(repo, &writer.loose_objects()).unwrap();
         self.set_ref(&name, commit);
         commit
     }

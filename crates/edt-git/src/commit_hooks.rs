@@ -55,7 +55,7 @@ pub fn run(
         return Ok(candidate);
     }
     repo.check_commit_programs()?;
-    objects::write_synced(repo, &writer.loose_objects())?;
+    objects::write(repo, &writer.loose_objects())?;
     let git_dir = PrivateGitDir::for_hooks(repo, &candidate)?;
     git_dir.fill_index(&candidate.tree.to_string())?;
     let message = git_dir.message();
@@ -204,7 +204,7 @@ pub fn sign(
         return Ok(None);
     }
     repo.check_commit_programs()?;
-    objects::write_synced(repo, &writer.loose_objects())?;
+    objects::write(repo, &writer.loose_objects())?;
     let git_dir = PrivateGitDir::make(repo, candidate)?;
     let message = git_dir.message();
     fs::write_in_place(&message, candidate.message.as_bytes())

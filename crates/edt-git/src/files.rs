@@ -559,12 +559,7 @@ mod tests {
         let mut writer = crate::ObjectWriter::new(&repo);
         let top = writer.write_blob(b"*.txt\n").unwrap();
         let below = writer.write_blob(b"!b.txt\n").unwrap();
-        crate::objects::write_missing(
-            &repo,
-            &writer.loose_objects(),
-            crate::objects::ObjectCheck::Bytes,
-        )
-        .unwrap();
+        crate::objects::write(&repo, &writer.loose_objects()).unwrap();
         let path = |name: &str| RepoPath::from_tree(name.as_bytes());
         let files = [(path(".gitignore"), top), (path("dir/.gitignore"), below)].into();
         let excluded = |name: &str| repo.is_excluded_by(&files, &path(name)).unwrap();

@@ -52,7 +52,7 @@ pub use convert::{Attributes, Forms};
 pub use diff::TreeItem;
 pub use merge::Merged;
 pub use object_writer::{NewCommit, ObjectWriter, TouchedTrees, TreeChange};
-pub use objects::{Loose, SpareObjects};
+pub use objects::Loose;
 pub use reftable::{HeldRefs, NewLogEntry, RefUpdate};
 pub use renames::{ChangedPath, RenamedFrom};
 pub use repo::{FileId, FileMode, Head, InHead, Repo, Tracked};

@@ -11,7 +11,7 @@ use gix::objs::Kind;
 use super::loose::inflated;
 use super::{Oid, Repo, causes};
 use edt_io::clock::{process_id, seconds};
-use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode};
+use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode, Sync};
 use edt_io::failed;
 use edt_types::{Code, Finding, Result};
 
@@ -23,17 +23,7 @@ pub struct Loose {
     pub bytes: Vec<u8>,
 }
 
-/// Deflated objects larger than this, in bytes, are synced before they get their name, instead of
-/// being written to the journal.
-pub const LARGE: usize = 128 * 1024;
-
 impl Loose {
-    /// Whether it is [`LARGE`].
-    #[must_use]
-    pub fn is_large(&self) -> bool {
-        self.bytes.len() > LARGE
-    }
-
     /// Whether another loose file has the same content, deflated in whatever way. Not known of
     /// larger objects.
     fn has_content(&self, bytes: &[u8]) -> bool {
@@ -129,27 +119,22 @@ pub(super) fn id_of(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<Oi
     })
 }
 
-/// Writes `objects` below the directory `objects_dir`, each atomically.
+/// Writes `objects`. Each is on stable storage before it gets its name, unless the repository is not
+/// [durable](Repo::is_durable): Git takes a torn object for a valid one.
 ///
 /// # Errors
 /// `IO_ERROR` or `GIT_DIR_READ_ONLY`; objects already written stay and are unreferenced.
-pub fn write<'o>(repo: &Repo, objects: impl IntoIterator<Item = &'o Loose>) -> Result<()> {
+pub fn write(repo: &Repo, objects: &[Loose]) -> Result<()> {
+    if objects.is_empty() {
+        return Ok(());
+    }
     let objects_dir = repo.objects_dir();
     let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
     for object in objects {
-        write_one(repo, &open, object, Sync::Never)
+        write_one(repo, &open, object)
             .map_err(|error| failed("write an object to", objects_dir, &error))?;
     }
     Ok(())
-}
-
-/// Creates the 256 directories of loose objects, which speeds up the first edits of a session. A
-/// failure is ignored: a missing directory is created on use.
-pub fn create_object_directories(repo: &Repo) {
-    if let Ok(open) = Dir::open(repo.objects_dir()) {
-        let make = |first: u8| make_directory(repo, &open, format!("{first:02x}").as_bytes());
-        (0..=0xff_u8).for_each(|first| drop(make(first)));
-    }
 }
 
 /// Creates the directory `name` of loose objects.
@@ -158,104 +143,25 @@ fn make_directory(repo: &Repo, objects: &Dir, name: &[u8]) -> std::io::Result<()
     repo.sharing().apply(&repo.objects_dir().join(OsStr::from_bytes(name)))
 }
 
-/// Objects that are kept elsewhere, too: `git gc --prune=now` may remove those of a commit that is
-/// being made.
-pub trait SpareObjects: std::fmt::Debug + std::marker::Sync {
-    /// All that are kept.
-    fn objects(&self, repo: &Repo) -> Vec<Loose>;
-}
-
-impl Repo {
-    /// Sets where objects come from that this repository has lost; without it they stay missing.
-    pub fn set_spare_objects(&mut self, objects: &'static dyn SpareObjects) {
-        self.spare_objects.set(Some(objects));
-    }
-
-    /// Whether an object was missing that was looked for, even if it was written again.
-    #[must_use]
-    pub fn has_missed_objects(&self) -> bool {
-        self.missed_objects.get()
-    }
-
-    /// Writes the spare objects that are missing. Returns whether there may be some now.
-    pub(super) fn write_spare_objects(&self) -> bool {
-        self.missed_objects.set(true);
-        let Some(spare) = self.spare_objects.take() else { return false };
-        let objects = spare.objects(self);
-        !objects.is_empty() && write_missing(self, &objects, ObjectCheck::Size).is_ok()
-    }
-}
-
-/// How [`write_missing`] checks existing objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ObjectCheck {
-    /// By size: enough right after they were written.
-    Size,
-    /// By content: after a crash.
-    Bytes,
-}
-
-/// Writes those of `objects` that do not exist. A large one is synced.
+/// Writes those of `objects` that do not exist. `git gc --prune=now` removes objects that no ref names
+/// yet.
 ///
 /// # Errors
 /// As [`write`].
-pub fn write_missing(repo: &Repo, objects: &[Loose], check: ObjectCheck) -> Result<()> {
+pub fn write_missing(repo: &Repo, objects: &[Loose]) -> Result<()> {
     if objects.is_empty() {
         return Ok(());
     }
     let objects_dir = repo.objects_dir();
     let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
     for object in objects {
-        let name = name_of(object.oid);
-        let there = match check {
-            ObjectCheck::Size => {
-                matches!(open.stat(&name), Ok(Some(stat)) if stat.size == object.bytes.len() as u64)
-            }
-            ObjectCheck::Bytes => {
-                matches!(open.read(&name), Ok(FoundEntry::File(_, bytes)) if bytes == object.bytes)
-            }
-        };
-        if !there && object.is_large() {
-            write_synced(repo, std::slice::from_ref(object))?;
-        } else if !there {
-            write_one(repo, &open, object, Sync::Never)
+        let there = open.stat(&name_of(object.oid));
+        if !matches!(there, Ok(Some(stat)) if stat.size == object.bytes.len() as u64) {
+            write_one(repo, &open, object)
                 .map_err(|error| failed("write an object to", objects_dir, &error))?;
         }
     }
     Ok(())
-}
-
-/// Writes `objects` before the journal's record. Each is on stable storage before it gets its name,
-/// so that a power failure leaves no torn object that Git would consider valid.
-///
-/// # Errors
-/// As [`write`].
-pub fn write_synced(repo: &Repo, objects: &[Loose]) -> Result<()> {
-    if objects.is_empty() {
-        return Ok(());
-    }
-    let objects_dir = repo.objects_dir();
-    let wrap = |error: std::io::Error| failed("write an object to", objects_dir, &error);
-    let open = Dir::open(objects_dir).map_err(wrap)?;
-    let write = |object| write_one(repo, &open, object, Sync::Before).map_err(wrap);
-    objects.iter().try_for_each(write)?;
-    let mut directories: Vec<_> =
-        objects.iter().map(|object| object.oid.to_hex_with_len(2).to_string()).collect();
-    directories.sort();
-    directories.dedup();
-    directories.push(".".to_owned());
-    directories
-        .iter()
-        .try_for_each(|directory| edt_io::file::sync(&objects_dir.join(directory)))
-        .map_err(wrap)?;
-    Ok(())
-}
-
-/// Whether an object is on stable storage before it gets its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sync {
-    Before,
-    Never,
 }
 
 /// `ab/cdef…`: the path of a loose object below the objects directory.
@@ -265,19 +171,18 @@ fn name_of(oid: Oid) -> Vec<u8> {
     name
 }
 
-fn write_one(repo: &Repo, objects: &Dir, object: &Loose, sync: Sync) -> std::io::Result<()> {
+fn write_one(repo: &Repo, objects: &Dir, object: &Loose) -> std::io::Result<()> {
     let name = name_of(object.oid);
     // `git gc` removes empty directories at any time: create the directory and retry, a bounded
     // number of times.
     for attempt in 0.. {
         // Named as Git's temporary files, so that `git gc` deletes what a crash leaves.
         let tmp = [&name[..3], format!("tmp_obj_{:x}_{attempt}", process_id()).as_bytes()].concat();
+        let sync = if repo.is_durable() { Sync::Data } else { Sync::Nothing };
         let written = objects
-            .write_new(&tmp, &object.bytes, Perms::Exactly(0o444))
+            .write_new(&tmp, &object.bytes, Perms::Exactly(0o444), sync)
             .and_then(|()| repo.sharing().apply(&repo.objects_dir().join(OsStr::from_bytes(&tmp))));
-        let synced =
-            written.and_then(|()| if sync == Sync::Before { objects.sync(&tmp) } else { Ok(()) });
-        match synced.and_then(|()| give_name(objects, &tmp, &name, object, sync)) {
+        match written.and_then(|()| give_name(repo, objects, &tmp, &name, object)) {
             Ok(()) => return Ok(()),
             Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::NotFound => {
                 make_directory(repo, objects, &name[..2])?;
@@ -295,13 +200,13 @@ fn write_one(repo: &Repo, objects: &Dir, object: &Loose, sync: Sync) -> std::io:
 /// Names the object. If it is not synced, a complete one that exists stays, which may be on stable
 /// storage.
 fn give_name(
+    repo: &Repo,
     objects: &Dir,
     tmp: &[u8],
     name: &[u8],
     object: &Loose,
-    sync: Sync,
 ) -> std::io::Result<()> {
-    if sync == Sync::Before {
+    if repo.is_durable() {
         return objects.rename(tmp, objects, name, RenameMode::Replace);
     }
     let named = objects.rename(tmp, objects, name, RenameMode::NoReplace);
@@ -348,8 +253,9 @@ mod tests {
         };
         let hex = object.oid.to_string();
         let path = repo.objects_dir().join(&hex[..2]).join(&hex[2..]);
+        repo.set_durable(false);
         let write = || {
-            write(&repo, [&object]).unwrap();
+            write(&repo, std::slice::from_ref(&object)).unwrap();
             path.metadata().unwrap()
         };
         let mut other = flate2::write::ZlibEncoder::new(Vec::new(), Compression::best());

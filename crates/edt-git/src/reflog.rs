@@ -1,12 +1,11 @@
-//! Reflogs. Each line is written in one call, so that a kill cannot tear it; lines torn by a power
-//! failure are repaired.
+//! Reflogs. Each line is written in one call, so that a kill cannot tear it.
 
 use super::Oid;
 use super::identity::Role;
 use super::reftable::{NewLogEntry, stored};
 use super::repo::Repo;
 use edt_io::file::{File, OpenMode};
-use edt_io::{clock, failed, fs};
+use edt_io::{failed, fs};
 use edt_types::Result;
 use std::path::{Path, PathBuf};
 
@@ -34,36 +33,6 @@ pub struct LoggedMove {
     pub by_edt: bool,
     /// When it was written, in seconds since 1970; 0 if the line does not say.
     pub time: i64,
-}
-
-/// The lines of a log since a moment.
-#[derive(Debug)]
-pub struct LinesSince {
-    /// The lines with their messages.
-    lines: Vec<(LoggedMove, String)>,
-    /// Whether these are all. A log that has lost the last line from before shows only lines that
-    /// are younger.
-    pub is_complete: bool,
-}
-
-impl LinesSince {
-    /// Whether a user moved the ref.
-    #[must_use]
-    pub fn has_user_move(&self) -> bool {
-        self.lines.iter().any(|(line, _)| !line.by_edt && line.from != line.to)
-    }
-
-    /// Whether edt moved HEAD to the branch or commit `name`, in its short form: the first switch
-    /// leaves it, or is edt's own, which has one value.
-    #[must_use]
-    pub fn begins_with_switch_to(&self, name: &str) -> bool {
-        let (left, came) = (format!("checkout: moving from {name} to "), format!(" to {name}"));
-        let mut switches =
-            self.lines.iter().rev().filter(|(_, message)| message.starts_with("checkout: moving "));
-        switches.next().is_some_and(|(line, message)| {
-            message.starts_with(&left) || line.from == line.to && message.ends_with(&came)
-        })
-    }
 }
 
 /// What distinguishes a move from the others of its log: the two values and the time.
@@ -193,53 +162,24 @@ impl Repo {
             if tail[..tail.len() - torn.len()].lines().any(same) {
                 return Ok(());
             }
-            // A torn last line is completed if it is the beginning of this line; otherwise it gets
-            // a line end.
-            match missing_part(&line, torn, header_end) {
-                Some(rest) => line = rest.to_vec(),
-                None => line.insert(0, b'\n'),
+            // A torn last line is completed if it is the beginning of this line, and removed if a
+            // power failure left zeros. Otherwise it gets a line end.
+            if torn.contains(&0) {
+                let complete = file.len().map(|len| len - torn.len() as u64);
+                let cut = complete.and_then(|complete| file.truncate(complete));
+                cut.map_err(|error| failed("repair the log", &path, &error))?;
+            } else {
+                match missing_part(&line, torn, header_end) {
+                    Some(rest) => line = rest.to_vec(),
+                    None => line.insert(0, b'\n'),
+                }
             }
         }
-        file.write_all(&line).map_err(|error| failed("write the log", &path, &error).into())
-    }
-
-    /// Repairs the log of `name` after a power failure: removes torn lines, then writes those of
-    /// `wanted` that are missing after the last one in the log. A log that has none of them, and
-    /// whose last value is not the start of one, stays as it is.
-    ///
-    /// # Errors
-    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn repair_log(&self, name: &str, wanted: &[ReflogLine<'_>]) -> Result<()> {
-        if self.has_tables() {
-            let text = self.log_text(name).unwrap_or_default();
-            let missing = missing_lines(&String::from_utf8_lossy(&text), wanted);
-            let new =
-                missing.iter().map(|&(from, to, message)| NewLogEntry { name, from, to, message });
-            return self.change_refs(&[], &new.collect::<Vec<_>>());
-        }
-        let path = self.log_path(name);
-        let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
-        let hex = self.null().as_slice().len() * 2;
-        let complete = without_torn(&bytes, hex);
-        if complete != bytes {
-            let repaired = if bytes.starts_with(&complete) {
-                File::open(&path, OpenMode::Existing)
-                    .and_then(|file| file.truncate(complete.len() as u64))
-            } else {
-                fs::write_atomic_same_mode(&path, &complete)
-            };
-            repaired.map_err(|error| failed("repair the log", &path, &error))?;
-        }
-        let text = String::from_utf8_lossy(&complete);
-        let missing = missing_lines(&text, wanted);
-        let open = Reflogs::default();
-        missing.iter().try_for_each(|line| self.log_ref(&open, name, *line, ReflogWrite::Append))
-    }
-
-    /// The new value in the last complete line of the log of `name`.
-    #[must_use]
-    pub fn last_logged(&self, name: &str) -> Option<Oid> {
-        self.last_move(name).map(|last| last.to)
+        let written = file.write_all(&line).and_then(|()| {
+            // Git appends to a torn line.
+            if self.is_durable() { file.sync_data() } else { Ok(()) }
+        });
+        written.map_err(|error| failed("write the log", &path, &error).into())
     }
 
     /// The last complete line of the log of `name`.
@@ -250,48 +190,27 @@ impl Repo {
         LoggedMove::parse(complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?)
     }
 
-    /// The moves in the log of `name`; none if it cannot be read.
+    /// The lines of the log of `name` that followed `last`, the newest first, each with its message. If
+    /// the log has lost that line, those that were written at `time` (in seconds since 1970) or later.
     #[must_use]
-    pub fn logged_moves(&self, name: &str) -> Vec<LoggedMove> {
+    pub fn moves_since(
+        &self,
+        name: &str,
+        last: Option<MoveId>,
+        time: i64,
+    ) -> Vec<(LoggedMove, String)> {
         let text = self.log_text(name).unwrap_or_default();
-        text.split(|b| *b == b'\n').filter_map(LoggedMove::parse).collect()
-    }
-
-    /// How the ref moved after it last came to the value `from`, as its log has it.
-    #[must_use]
-    pub fn moved_on_from(&self, name: &str, from: Oid) -> Option<LoggedMove> {
-        let text = self.log_text(name)?;
-        let mut later = None;
-        for line in text.rsplit(|b| *b == b'\n').filter_map(LoggedMove::parse) {
-            if line.to == from {
-                return later;
-            }
-            later = Some(line).filter(|line| line.from == from);
-        }
-        None
-    }
-
-    /// The lines of the log of `name` since it ended with `last`, at `time` in seconds since 1970.
-    #[must_use]
-    pub fn lines_since(&self, name: &str, last: Option<MoveId>, time: i64) -> LinesSince {
-        let text = self.log_text(name).unwrap_or_default();
-        let (mut lines, mut found) = (Vec::new(), false);
+        let mut lines = Vec::new();
         for line in text.rsplit(|b| *b == b'\n') {
             let Some(logged) = LoggedMove::parse(line) else { continue };
             if Some(logged.id()) == last {
-                found = true;
-                break;
+                return lines;
             }
             let message = line.splitn(2, |b| *b == b'\t').nth(1).unwrap_or_default();
             lines.push((logged, String::from_utf8_lossy(message).into_owned()));
         }
-        let is_complete = found || last.is_none() && self.creates_logs();
-        if !is_complete {
-            // A line from before may have a later time, if a clock was wrong.
-            let later = time + 1..=clock::seconds();
-            lines.retain(|(line, _)| later.contains(&line.time));
-        }
-        LinesSince { lines, is_complete }
+        lines.retain(|(line, _)| line.time >= time);
+        lines
     }
 
     /// The log of `name`; `None` if it has none that can be read.
@@ -306,22 +225,6 @@ impl Repo {
         let dir = if name == "HEAD" { self.git_dir() } else { self.common_dir() };
         dir.join("logs").join(name)
     }
-}
-
-/// Those of `wanted` that are missing after the last one in the log. None if the log has none of
-/// them, and its last value is not the start of one.
-fn missing_lines<'w, 'a>(text: &str, wanted: &'w [ReflogLine<'a>]) -> &'w [ReflogLine<'a>] {
-    let is_there = |wanted: &ReflogLine<'_>| text.lines().any(|line| is_of(line, *wanted));
-    let last = text.lines().last().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
-    let last = Oid::from_hex(last.as_bytes()).ok();
-    let next = match wanted.iter().rposition(is_there) {
-        // A user's line may follow the lost ones: written after it, they would be out of order.
-        Some(at) => {
-            Some(at + 1).filter(|at| wanted.get(*at).is_none_or(|line| Some(line.0) == last))
-        }
-        None => wanted.iter().position(|(from, ..)| Some(*from) == last),
-    };
-    next.map_or(&[][..], |next| &wanted[next..])
 }
 
 /// Whether `line` of a log says this. A table has the beginning of a long message.
@@ -362,42 +265,6 @@ fn is_line(line: &[u8], hex: usize) -> bool {
 
 fn is_hex(id: &[u8], len: usize) -> bool {
     id.len() == len && id.iter().all(u8::is_ascii_hexdigit)
-}
-
-/// A log without the lines that a power failure tore: those with zeros, where a block was lost, and
-/// its end. Git appends to a torn end, and then the line that follows it in the same line is whole.
-fn without_torn(bytes: &[u8], hex: usize) -> Vec<u8> {
-    let end = complete_len(bytes, hex);
-    let (mut complete, mut at) = (Vec::new(), 0);
-    for line in bytes.split_inclusive(|b| *b == b'\n') {
-        let is_torn = line.contains(&0) || at >= end;
-        at += line.len();
-        let has_later_id = || line.split(|b| *b == b' ').skip(2).any(|word| is_hex(word, hex));
-        let is_whole = |start: &usize| {
-            let (id, rest) = line[*start..].split_at_checked(hex).unwrap_or_default();
-            rest.starts_with(b" ") && is_hex(id, hex) && is_line(&line[*start..], hex)
-        };
-        let whole = if is_torn || has_later_id() || !is_whole(&0) {
-            (0..line.len()).rev().find(is_whole)
-        } else {
-            Some(0)
-        };
-        let Some(mut start) = whole.or((!is_torn).then_some(0)) else { continue };
-        // Of the torn line only the end of its message may be lost. A message may quote a line.
-        let before = [&line[..start], b"\n"].concat();
-        if is_line(&before, hex) {
-            let goes_on = LoggedMove::parse(&before)
-                .zip(LoggedMove::parse(&line[start..]))
-                .is_some_and(|(torn, next)| [torn.from, torn.to].contains(&next.from));
-            if goes_on {
-                complete.extend(before);
-            } else {
-                start = 0;
-            }
-        }
-        complete.extend_from_slice(&line[start..]);
-    }
-    complete
 }
 
 /// The length of a log without the torn or zero bytes that a power failure left at its end.
@@ -470,43 +337,6 @@ mod tests {
             );
         }
         assert_eq!((complete_len(b"", 40), complete_len(b"\0\0", 40)), (0, 0));
-    }
-
-    #[test]
-    fn a_line_that_was_appended_to_a_torn_one_stays() {
-        let line = |id: &str| format!("{0} {0} A <a@b> 1 +0000\twhy\n", id.repeat(40));
-        let (first, last) = (line("0"), line("1"));
-        for torn in [
-            "",
-            "\0\0\0",
-            "00",
-            "000 111 A",
-            &first[..39],
-            &first[..60],
-            &first[..85],
-            &first[5..20],
-        ] {
-            let log = format!("{first}{torn}{last}");
-            let complete = without_torn(log.as_bytes(), 40);
-            assert_eq!(String::from_utf8(complete).unwrap(), format!("{first}{last}"), "{torn:?}");
-        }
-        let next = last.replacen(&"1".repeat(40), &"0".repeat(40), 1);
-        let unfinished = format!("{first}{}{next}", first.trim_end());
-        assert_eq!(
-            without_torn(unfinished.as_bytes(), 40),
-            format!("{first}{first}{next}").as_bytes()
-        );
-        let quoted = first.replace("why\n", &last);
-        assert_eq!(without_torn(quoted.as_bytes(), 40), quoted.as_bytes());
-        let in_the_middle = format!("{first}000 11{last}{first}");
-        let parts = format!("{first}{last}{first}");
-        let within_an_id = format!("{first}0000{last}{first}");
-        assert_eq!(without_torn(within_an_id.as_bytes(), 40), parts.as_bytes());
-        assert_eq!(without_torn(in_the_middle.as_bytes(), 40), parts.as_bytes());
-        let named = first.replace("why", &"1".repeat(40));
-        assert_eq!(without_torn(named.as_bytes(), 40), named.as_bytes());
-        let hole = format!("{first}\0\0{}{last}", &first[20..]);
-        assert_eq!(without_torn(hole.as_bytes(), 40), format!("{first}{last}").as_bytes());
     }
 
     use super::*;
@@ -584,6 +414,17 @@ mod tests {
     }
 
     #[test]
+    fn zeros_after_the_last_line_are_removed() {
+        let scratch = ScratchRepo::unborn();
+        let repo = opened(&scratch);
+        write(&repo, 1, 2, "one", ReflogWrite::Append);
+        let torn = [log_of(&repo).into_bytes(), vec![0; 30]].concat();
+        std::fs::write(repo.log_path(NAME), torn).unwrap();
+        write(&repo, 2, 3, "two", ReflogWrite::AppendIfMissing);
+        assert_eq!(lines(&repo), ["01 02 one", "02 03 two"]);
+    }
+
+    #[test]
     fn no_log_is_created_where_git_would_create_none() {
         let scratch = ScratchRepo::unborn();
         let config = scratch.path().join(".git/config");
@@ -596,48 +437,5 @@ mod tests {
         let repo = opened(&scratch);
         write(&repo, 1, 2, "one", ReflogWrite::Append);
         assert!(!repo.log_path(NAME).exists());
-    }
-
-    #[test]
-    fn the_last_value_is_that_of_the_last_complete_line() {
-        let scratch = ScratchRepo::unborn();
-        let repo = opened(&scratch);
-        assert_eq!(repo.last_logged(NAME), None);
-        write(&repo, 1, 2, "one", ReflogWrite::Append);
-        std::fs::write(repo.log_path(NAME), log_of(&repo) + "0202").unwrap();
-        assert_eq!(repo.last_logged(NAME), Some(oid(2)));
-    }
-
-    #[test]
-    fn missing_lines_follow_the_last_one_that_is_there() {
-        let scratch = ScratchRepo::unborn();
-        let repo = opened(&scratch);
-        write(&repo, 1, 2, "one", ReflogWrite::Append);
-        std::fs::write(repo.log_path(NAME), log_of(&repo) + "\0\0\0").unwrap();
-        let wanted = [(oid(1), oid(2), "one"), (oid(2), oid(3), "two"), (oid(3), oid(4), "three")];
-        repo.repair_log(NAME, &wanted).unwrap();
-        assert_eq!(lines(&repo), ["01 02 one", "02 03 two", "03 04 three"]);
-    }
-
-    #[test]
-    fn a_log_that_went_another_way_gets_no_lines() {
-        let scratch = ScratchRepo::unborn();
-        let repo = opened(&scratch);
-        write(&repo, 1, 9, "other", ReflogWrite::Append);
-        repo.repair_log(NAME, &[(oid(1), oid(2), "one"), (oid(2), oid(3), "two")]).unwrap();
-        assert_eq!(lines(&repo), ["01 09 other"]);
-    }
-
-    #[test]
-    fn a_hole_in_a_log_is_removed() {
-        let scratch = ScratchRepo::unborn();
-        let repo = opened(&scratch);
-        write(&repo, 1, 2, "one", ReflogWrite::Append);
-        let one = log_of(&repo);
-        write(&repo, 2, 3, "two", ReflogWrite::Append);
-        let two = log_of(&repo)[one.len()..].to_owned();
-        std::fs::write(repo.log_path(NAME), format!("{one}\0\0\n{two}")).unwrap();
-        repo.repair_log(NAME, &[]).unwrap();
-        assert_eq!(lines(&repo), ["01 02 one", "02 03 two"]);
     }
 }

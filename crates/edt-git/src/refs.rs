@@ -7,7 +7,7 @@ use gix::refs::{FullName, PartialName, Target};
 
 use super::repo::Repo;
 use super::{Oid, causes};
-use edt_io::disk::{Dir, Parent, Stat};
+use edt_io::disk::Dir;
 use edt_io::{failed, fs};
 use edt_types::{Code, Finding, Result};
 
@@ -217,41 +217,6 @@ impl Repo {
         let path = self.git_dir().join("HEAD");
         let text = fs::read_one_block(&path).map_err(|error| failed("read", &path, &error))?;
         Ok(Some(text.strip_prefix("ref: ").unwrap_or(&text).trim().to_owned()))
-    }
-
-    /// The stat of HEAD's file. In tables, HEAD has a version in its place.
-    #[must_use]
-    pub fn head_stat(&self) -> Option<Stat> {
-        if self.has_tables() {
-            return self.table_version("HEAD");
-        }
-        Dir::open(self.git_dir()).ok()?.stat(b"HEAD").ok().flatten()
-    }
-
-    /// The stat of the file that contains the ref `name`: its loose file, else the packed refs. In
-    /// tables, the ref has a version in its place.
-    #[must_use]
-    pub fn ref_stat(&self, name: &str) -> Option<Stat> {
-        if self.has_tables() {
-            return self.table_version(name);
-        }
-        let below = Dir::open(self.common_dir()).ok()?;
-        loose_stat(&below, name).or_else(|| below.stat(b"packed-refs").ok().flatten())
-    }
-
-    /// Whether the ref has a file or, in tables, a version of its own.
-    #[must_use]
-    pub fn has_loose_ref(&self, name: &str) -> bool {
-        self.has_tables()
-            || Dir::open(self.common_dir()).is_ok_and(|below| loose_stat(&below, name).is_some())
-    }
-}
-
-fn loose_stat(below: &Dir, name: &str) -> Option<Stat> {
-    let (directory, file) = name.rsplit_once('/')?;
-    match below.beneath(directory.as_bytes()) {
-        Ok(Parent::Open(dir)) => dir.stat(file.as_bytes()).ok().flatten(),
-        _ => None,
     }
 }
 

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::confinement::Confinement;
-use super::objects::SpareObjects;
 use super::reftable::{self, Stack};
 use super::supported::{check_in_place, check_outside_git_dir, check_supported, unsupported};
 use super::trust::{Configuration, TrustStore};
@@ -35,10 +34,7 @@ pub struct Repo {
     git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
     /// The user's trust decisions for programs that this repository names.
     pub(super) trust: Option<Box<dyn TrustStore>>,
-    /// Where objects come from that this repository has lost; `None` once they were written.
-    pub(super) spare_objects: Cell<Option<&'static dyn SpareObjects>>,
-    /// Whether an object was missing that was looked for.
-    pub(super) missed_objects: Cell<bool>,
+    durable: Cell<bool>,
     pub(super) configuration: Configuration,
     pub(super) confinement: Option<Arc<dyn Confinement>>,
     pub(super) environment: Environment,
@@ -194,8 +190,7 @@ impl Repo {
             tables: RefCell::default(),
             git_dirs: OnceCell::new(),
             trust: None,
-            spare_objects: Cell::new(None),
-            missed_objects: Cell::new(false),
+            durable: Cell::new(true),
             configuration: Configuration::Users,
             confinement: None,
             environment,
@@ -285,17 +280,23 @@ impl Repo {
         self.inner.config_snapshot().boolean("core.sparseCheckout") == Some(true)
     }
 
-    /// The durability that Git's `core.fsync` requires; `None` if it does not cover what edt
-    /// writes.
+    /// The durability that Git's `core.fsync` asks for; `None` if it is not set.
     #[must_use]
     pub fn durability(&self) -> Option<Durability> {
         let config = self.inner.config_snapshot();
-        match config.string("core.fsync") {
-            Some(components) => Durability::from_core_fsync(&components.to_string()),
-            None => {
-                (config.boolean("core.fsyncObjectFiles") == Some(true)).then_some(Durability::Full)
-            }
-        }
+        config.string("core.fsync").map(|text| Durability::from_core_fsync(&text.to_string()))
+    }
+
+    /// Whether objects and refs are on stable storage before they get their names. They are, unless
+    /// [`set_durable`](Repo::set_durable) says otherwise.
+    #[must_use]
+    pub fn is_durable(&self) -> bool {
+        self.durable.get()
+    }
+
+    /// Sets whether [`is_durable`](Repo::is_durable).
+    pub fn set_durable(&self, durable: bool) {
+        self.durable.set(durable);
     }
 
     /// Whether the directory at `path`, relative to the root, is a Git directory: that of this
@@ -544,11 +545,11 @@ mod tests {
     }
 
     #[test]
-    fn the_durability_of_git_is_read_from_both_settings() {
+    fn the_durability_of_git_is_read_from_its_settings() {
         let of = |more: &str| Repo::open(with_config(more).path()).unwrap().durability();
         assert_eq!(of(""), None);
-        assert_eq!(of("[core]\n\tfsyncObjectFiles = true\n"), Some(Durability::Full));
-        assert_eq!(of("[core]\n\tfsync = none\n"), Durability::from_core_fsync("none"));
+        assert_eq!(of("[core]\n\tfsync = all\n"), Some(Durability::On));
+        assert_eq!(of("[core]\n\tfsync = none\n"), Some(Durability::Off));
     }
 
     #[test]

@@ -9,13 +9,12 @@
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::Oid;
 use super::reftable::RefUpdate;
 use super::repo::Repo;
 use edt_io::clock::Countdown;
-use edt_io::disk::Dir;
 use edt_io::file::{File, OpenMode};
 use edt_io::{failed, file, fs};
 use edt_types::text::Shown as _;
@@ -103,14 +102,6 @@ impl Repo {
         Err(ref_moved(name, None, self.ref_value(name)?).into())
     }
 
-    /// Whether HEAD is the very file that edt staged last. In tables, which name no writer, it is not.
-    #[must_use]
-    pub fn is_head_staged(&self) -> bool {
-        let staged = Dir::open(self.state_path()).and_then(|state| state.stat(HEAD.as_bytes()));
-        let staged = staged.ok().flatten().filter(|_| !self.has_tables());
-        staged.zip(self.head_stat()).is_some_and(|(staged, head)| staged.inode() == head.inode())
-    }
-
     /// As [`create_ref`](Repo::create_ref) for several refs: all or none if they are in tables.
     ///
     /// # Errors
@@ -166,35 +157,6 @@ impl Repo {
         })
     }
 
-    /// Rewrites the ref `name` if its loose file is torn, which a power failure can do to an
-    /// unsynced file. `value` is an object id or a full ref name. Returns whether it was torn.
-    ///
-    /// # Errors
-    /// As [`swap_ref`](Repo::swap_ref).
-    pub fn repair_ref(&self, name: &str, value: &str) -> Result<bool> {
-        // Tables are synced before the list names them.
-        if self.has_tables() {
-            return Ok(false);
-        }
-        let path = self.ref_path(name);
-        let torn = std::fs::read(&path).is_ok_and(|bytes| !self.is_ref(&bytes));
-        if torn {
-            self.replace(&path, &content(value), || Ok(()))?;
-        }
-        Ok(torn)
-    }
-
-    /// Whether these bytes are a complete loose ref.
-    fn is_ref(&self, bytes: &[u8]) -> bool {
-        let Some(line) = bytes.strip_suffix(b"\n").or(Some(bytes)).filter(|line| !line.is_empty())
-        else {
-            return false;
-        };
-        let hex = line.len() == self.null().as_slice().len() * 2
-            && line.iter().all(u8::is_ascii_hexdigit);
-        hex || line.starts_with(b"ref: ") && bytes.ends_with(b"\n") && !line.contains(&0)
-    }
-
     /// Sets the symbolic ref `name` (HEAD, or a per-worktree ref) to `at`, a full ref name. With a
     /// commit id HEAD becomes detached.
     ///
@@ -205,7 +167,7 @@ impl Repo {
         if self.has_tables() {
             return self.change_refs(&[RefUpdate::Point { name, to: at }], &[]);
         }
-        self.replace(&self.ref_path(name), &content(at), || self.sync_staged(REF))
+        self.replace(&self.ref_path(name), &content(at), || Ok(()))
     }
 
     /// Takes the lock of HEAD, to move HEAD to `at` as [`set_symbolic_ref`](Repo::set_symbolic_ref)
@@ -214,9 +176,7 @@ impl Repo {
     /// # Errors
     /// `SESSION_BUSY` if another program holds the lock; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn lock_head(&self, at: &str) -> Result<HeadLock> {
-        let lock = self.lock_ref(&self.ref_path("HEAD"), &content(at), HEAD)?;
-        self.sync_staged(HEAD)?;
-        Ok(HeadLock(lock))
+        self.lock_ref(&self.ref_path("HEAD"), &content(at), HEAD).map(HeadLock)
     }
 
     /// Moves HEAD to where the lock was taken for.
@@ -225,12 +185,6 @@ impl Repo {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`. HEAD then keeps its target.
     pub fn move_head(&self, lock: HeadLock) -> Result<()> {
         lock.0.become_ref(&self.ref_path("HEAD"))
-    }
-
-    /// Syncs the staged ref: with a torn HEAD neither Git nor edt would find a repository.
-    fn sync_staged(&self, staged: &str) -> Result<()> {
-        let staging = self.staging_path(staged);
-        file::sync(&staging).map_err(|error| failed("sync", &staging, &error).into())
     }
 
     /// Checks that no other program holds the lock of the ref `name`, or of the packed refs.
@@ -312,25 +266,6 @@ impl Repo {
         })
     }
 
-    /// Removes the lock of the ref `name` if it is older than `before`, when the machine was
-    /// restarted: its holder no longer runs.
-    ///
-    /// # Errors
-    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn unlock_stale(&self, name: &str, before: SystemTime) -> Result<()> {
-        self.unlock_ref(name)?;
-        remove_older(&lock_path(&self.locked_path(name)), before)
-    }
-
-    /// As [`unlock_stale`](Repo::unlock_stale), for the packed refs.
-    ///
-    /// # Errors
-    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn unlock_stale_packed_refs(&self, before: SystemTime) -> Result<()> {
-        self.unlock_packed_refs()?;
-        remove_older(&lock_path(&self.packed_refs()), before)
-    }
-
     /// A staging file that refs and their locks are linked from: [`REF`] or [`HEAD`]. It stays until
     /// the next one is created.
     fn staging_path(&self, staged: &str) -> PathBuf {
@@ -351,7 +286,7 @@ impl Repo {
 
     /// Creates the lock file of the ref at `path` with `content`.
     fn lock_ref(&self, path: &Path, content: &str, staged: &str) -> Result<RefLock> {
-        self.stage_ref(content, staged)?;
+        self.stage_value(content, staged)?;
         self.hold_lock(path, staged)
     }
 
@@ -369,7 +304,7 @@ impl Repo {
 
     /// Creates the file `path` with `content` atomically; `false` if it exists already.
     fn link_new_file(&self, content: &str, path: &Path, staged: &str) -> Result<bool> {
-        self.stage_ref(content, staged)?;
+        self.stage_value(content, staged)?;
         self.link_staged(staged, path)
     }
 
@@ -382,6 +317,17 @@ impl Repo {
             .and_then(|file| file.write_all(content.as_bytes()));
         written.map_err(|error| failed("write", &staging, &error))?;
         self.share(&staging)
+    }
+
+    /// As [`stage_ref`](Repo::stage_ref), on stable storage before it becomes a ref. Git reads no
+    /// repository with a torn HEAD, so symbolic refs always are.
+    pub(super) fn stage_value(&self, content: &str, staged: &str) -> Result<()> {
+        self.stage_ref(content, staged)?;
+        if !self.is_durable() && staged != HEAD && !content.starts_with("ref: ") {
+            return Ok(());
+        }
+        let staging = self.staging_path(staged);
+        file::sync(&staging).map_err(|error| failed("sync", &staging, &error).into())
     }
 
     /// Links the staging file to `path`; `false` if that exists already. Missing directories are
@@ -464,15 +410,6 @@ fn locked(lock: &Path) -> Finding {
     .nothing_changed()
 }
 
-/// Removes a lock that was written at `before` or earlier.
-fn remove_older(lock: &Path, before: SystemTime) -> Result<()> {
-    let modified = std::fs::symlink_metadata(lock).and_then(|meta| meta.modified());
-    if modified.is_ok_and(|modified| modified <= before) {
-        fs::remove_file(lock).map_err(|error| failed("unlock", lock, &error))?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -547,18 +484,6 @@ mod tests {
     }
 
     #[test]
-    fn only_a_torn_ref_is_repaired() {
-        let (_scratch, repo) = scratch();
-        repo.create_ref("refs/heads/x", oid(1)).unwrap();
-        assert!(!repo.repair_ref("refs/heads/x", &oid(2).to_string()).unwrap());
-        for torn in ["", "\0\0\0", "0101", "ref: refs/heads/main"] {
-            std::fs::write(repo.ref_path("refs/heads/x"), torn).unwrap();
-            assert!(repo.repair_ref("refs/heads/x", &oid(2).to_string()).unwrap(), "{torn:?}");
-            assert_eq!(repo.ref_value("refs/heads/x").unwrap(), Some(oid(2)));
-        }
-    }
-
-    #[test]
     fn head_is_set_to_a_branch_or_to_a_commit() {
         let (_scratch, repo) = scratch();
         repo.set_symbolic_ref("HEAD", "refs/heads/x").unwrap();
@@ -600,18 +525,6 @@ mod tests {
         std::fs::remove_file(&lock).unwrap();
         assert!(repo.link_new_file("x\n", &lock, REF).unwrap());
         repo.unlock_ref("refs/heads/x").unwrap();
-        assert!(!lock.exists());
-    }
-
-    #[test]
-    fn a_lock_from_before_a_restart_is_removed() {
-        let (_scratch, repo) = scratch();
-        let lock = lock_path(&repo.ref_path("refs/heads/x"));
-        std::fs::write(&lock, "another program's").unwrap();
-        let modified = lock.metadata().unwrap().modified().unwrap();
-        repo.unlock_stale("refs/heads/x", modified - Duration::from_secs(1)).unwrap();
-        assert!(lock.exists());
-        repo.unlock_stale("refs/heads/x", modified).unwrap();
         assert!(!lock.exists());
     }
 }

@@ -222,30 +222,31 @@ impl Dir {
     ///
     /// # Errors
     /// Any error of the operating system; a half-written file is removed.
-    pub fn write_new(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<()> {
-        self.create(name, bytes, perms).map(drop)
+    pub fn write_new(&self, name: &[u8], bytes: &[u8], perms: Perms, sync: Sync) -> io::Result<()> {
+        self.create(name, bytes, perms, sync)
     }
 
     /// As [`write_new`](Dir::write_new), after removing what a crash may have left at `name`.
     ///
     /// # Errors
     /// As [`write_new`](Dir::write_new).
-    pub fn write_staged(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<Stat> {
-        let created = match self.create(name, bytes, perms) {
+    pub fn write_staged(
+        &self,
+        name: &[u8],
+        bytes: &[u8],
+        perms: Perms,
+        sync: Sync,
+    ) -> io::Result<()> {
+        match self.create(name, bytes, perms, sync) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 self.unlink(name)?;
-                self.create(name, bytes, perms)
+                self.create(name, bytes, perms, sync)
             }
             created => created,
-        };
-        match created? {
-            (_, Some(stat)) => Ok(stat),
-            (file, None) => Ok(Stat::from(&sys::fstat(file)?)),
         }
     }
 
-    /// Creates a file, and returns its stat if it was needed.
-    fn create(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<(File, Option<Stat>)> {
+    fn create(&self, name: &[u8], bytes: &[u8], perms: Perms, sync: Sync) -> io::Result<()> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = match perms {
@@ -263,11 +264,17 @@ impl Dir {
         let fd = sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::from_raw_mode(mode))?;
         let mut file = File::from(fd);
         let written = effect::write_bytes(as_path(name), bytes, |bytes| file.write_all(bytes));
-        let written = written.and_then(|()| finish(&file, name, perms));
+        let written = written.and_then(|()| finish(&file, name, perms)).and_then(|()| {
+            if sync == Sync::Nothing {
+                return Ok(());
+            }
+            step(SideEffect::Sync, name)?;
+            file.sync_data()
+        });
         if written.is_err() {
             let _ = self.unlink(name);
         }
-        written.map(|stat| (file, stat))
+        written
     }
 
     /// Overwrites `parts` of the existing file `name`, each at its offset.
@@ -415,6 +422,14 @@ pub enum Perms {
     Exactly(u32),
 }
 
+/// What is on stable storage when a new file has its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sync {
+    Nothing,
+    /// Its content.
+    Data,
+}
+
 /// How a rename treats an existing target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RenameMode {
@@ -426,8 +441,8 @@ pub enum RenameMode {
     Replace,
 }
 
-/// Gives a new file the owner and mode of `perms`. Returns its stat if it was read and still holds.
-fn finish(file: &File, name: &[u8], perms: Perms) -> io::Result<Option<Stat>> {
+/// Gives a new file the owner and mode of `perms`.
+fn finish(file: &File, name: &[u8], perms: Perms) -> io::Result<()> {
     if let Perms::Of(like, executable) = perms {
         let mine = Stat::from(&sys::fstat(file)?);
         if (mine.uid, mine.gid) != (like.uid, like.gid) {
@@ -441,11 +456,9 @@ fn finish(file: &File, name: &[u8], perms: Perms) -> io::Result<Option<Stat>> {
         if bits != mine.mode & 0o7777 {
             step(SideEffect::Mode, name)?;
             sys::fchmod(file, Mode::from_raw_mode(bits))?;
-        } else if (mine.uid, mine.gid) == (like.uid, like.gid) {
-            return Ok(Some(mine));
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 fn step(effect: SideEffect, name: &[u8]) -> io::Result<()> {

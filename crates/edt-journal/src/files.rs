@@ -7,7 +7,7 @@ use std::io;
 use super::record::{FileRecord, Id};
 use edt_git::convert::StoredForms;
 use edt_git::{FileId, FileMode, Forms, ObjectWriter, Repo};
-use edt_io::disk::{Dir, FoundEntry, Parent, Perms, RenameMode, Stat};
+use edt_io::disk::{Dir, FoundEntry, Parent, Perms, RenameMode, Stat, Sync};
 use edt_io::failed;
 use edt_io::fs::make_private_dir;
 use edt_io::mount::Mount;
@@ -87,7 +87,7 @@ pub(super) enum StagingDir<'s> {
     /// edt's own directory.
     Own(&'s Dir),
     /// The directory of the target.
-    Beside(Dir),
+    OnMount(Dir),
 }
 
 impl std::ops::Deref for StagingDir<'_> {
@@ -96,7 +96,7 @@ impl std::ops::Deref for StagingDir<'_> {
     fn deref(&self) -> &Dir {
         match self {
             StagingDir::Own(dir) => dir,
-            StagingDir::Beside(dir) => dir,
+            StagingDir::OnMount(dir) => dir,
         }
     }
 }
@@ -142,8 +142,8 @@ impl<'r> StagingArea<'r> {
     /// # Errors
     /// `IO_ERROR` and others of the disk.
     pub fn record(&self, change: &FileChange, tx: &str, i: usize) -> Result<FileRecord> {
-        let beside = self.mount_above(&change.path)? != self.mount;
-        let stage = if beside { format!(".edt-{tx}-{i}.tmp") } else { format!("{tx}-{i}") };
+        let on_mount = self.mount_above(&change.path)? != self.mount;
+        let stage = if on_mount { format!(".edt-{tx}-{i}.tmp") } else { format!("{tx}-{i}") };
         Ok(FileRecord {
             path: change.path.as_bytes().to_vec(),
             old: change.old.map(|old| {
@@ -153,28 +153,64 @@ impl<'r> StagingArea<'r> {
                 .new
                 .as_ref()
                 .map(|new| (Id::from(new.file.oid), new.file.mode == FileMode::Executable)),
-            staged: None,
             stage,
-            beside,
+            on_mount,
         })
     }
 
-    /// Stages the new bytes of `change`.
+    /// Stages the new bytes of `change`, on stable storage if the repository is durable: a file gets
+    /// its name complete.
     ///
     /// # Errors
-    /// `IO_ERROR` and others of the disk; nothing is left staged.
-    pub fn put(&self, record: &mut FileRecord, change: &FileChange) -> Result<()> {
-        if let Some(new) = &change.new {
-            let executable = new.file.mode == FileMode::Executable;
-            let perms = match (change.old, new.permissions) {
-                (Some(old), Some(bits)) => Perms::Of(with_bits(old.stat, bits), executable),
-                (Some(old), None) => Perms::Of(old.stat, executable),
-                (None, Some(permissions)) => Perms::Exactly(permissions),
-                (None, None) => Perms::Usual { executable },
-            };
-            record.staged = Some(self.stage_bytes(record, &new.bytes, perms)?);
+    /// `IO_ERROR` and others of the disk.
+    pub fn put(&self, record: &FileRecord, change: &FileChange) -> Result<()> {
+        let Some(new) = &change.new else { return Ok(()) };
+        let executable = new.file.mode == FileMode::Executable;
+        let perms = match (change.old, new.permissions) {
+            (Some(old), Some(bits)) => Perms::Of(with_bits(old.stat, bits), executable),
+            (Some(old), None) => Perms::Of(old.stat, executable),
+            (None, Some(permissions)) => Perms::Exactly(permissions),
+            (None, None) => Perms::Usual { executable },
+        };
+        self.stage_bytes(record, &new.bytes, perms)
+    }
+
+    /// Syncs the names that an exchange changed, if the repository is durable. On btrfs each file
+    /// needs its own call.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub(super) fn sync_target(&self, record: &FileRecord) -> Result<()> {
+        if !self.repo.is_durable() {
+            return Ok(());
         }
-        Ok(())
+        let path = RepoPath::from_tree(&record.path);
+        let (directory, name) = path.split();
+        let wrap =
+            |error: io::Error| failed("sync", &self.repo.root_path().join(path.text()), &error);
+        // The directory may be gone with its last file.
+        let mut above = directory;
+        loop {
+            if let Parent::Open(dir) = self.repo.root().beneath(above).map_err(wrap)? {
+                let synced = if above == directory { dir.sync(name) } else { dir.sync_entries() };
+                // It was removed, or its owner may not read it.
+                let is_no_file = |error: &io::Error| {
+                    matches!(
+                        error.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+                    )
+                };
+                return Ok(match synced {
+                    Err(error) if is_no_file(&error) => dir.sync_entries(),
+                    synced => synced,
+                }
+                .map_err(wrap)?);
+            }
+            if above.is_empty() {
+                return Ok(());
+            }
+            above = &above[..above.iter().rposition(|&b| b == b'/').unwrap_or(0)];
+        }
     }
 
     /// The mount that has the directory of `path`. A directory that does not exist yet will be on
@@ -196,18 +232,19 @@ impl<'r> StagingArea<'r> {
     ///
     /// # Errors
     /// `IO_ERROR` and others of the disk.
-    pub fn stage_bytes(&self, record: &FileRecord, bytes: &[u8], perms: Perms) -> Result<Stat> {
+    pub fn stage_bytes(&self, record: &FileRecord, bytes: &[u8], perms: Perms) -> Result<()> {
         let path = RepoPath::from_tree(&record.path);
         let wrap = |error: io::Error| {
             failed("stage the new content of", &self.repo.root_path().join(path.text()), &error)
         };
-        if record.beside
+        if record.on_mount
             && let Parent::Missing = self.repo.root().beneath(path.split().0).map_err(wrap)?
         {
             self.repo.root().make_beneath(path.split().0).map_err(wrap)?;
         }
         let staging = self.staging_dir(record).map_err(wrap)?;
-        Ok(staging.write_staged(record.stage.as_bytes(), bytes, perms).map_err(wrap)?)
+        let sync = if self.repo.is_durable() { Sync::Data } else { Sync::Nothing };
+        Ok(staging.write_staged(record.stage.as_bytes(), bytes, perms, sync).map_err(wrap)?)
     }
 
     /// As [`stage_bytes`](StagingArea::stage_bytes), in one step where files of edt are staged: a
@@ -216,11 +253,11 @@ impl<'r> StagingArea<'r> {
     /// # Errors
     /// As [`stage_bytes`](StagingArea::stage_bytes).
     pub(super) fn restage(&self, record: &FileRecord, bytes: &[u8], perms: Perms) -> Result<()> {
-        let other = record.stage.split_once('-').filter(|_| !record.beside);
+        let other = record.stage.split_once('-').filter(|_| !record.on_mount);
         let Some((_, rest)) = other else {
-            return self.stage_bytes(record, bytes, perms).map(drop);
+            return self.stage_bytes(record, bytes, perms);
         };
-        // No process has the number 0. A checkpoint removes the file.
+        // No process has the number 0.
         let fresh = FileRecord { stage: format!("0-{rest}"), ..record.clone() };
         self.stage_bytes(&fresh, bytes, perms)?;
         let (from, to) = (fresh.stage.as_bytes(), record.stage.as_bytes());
@@ -352,12 +389,12 @@ impl<'r> StagingArea<'r> {
     }
 
     pub(super) fn staging_dir(&self, record: &FileRecord) -> io::Result<StagingDir<'_>> {
-        if !record.beside {
+        if !record.on_mount {
             return Ok(StagingDir::Own(&self.dir));
         }
         let path = RepoPath::from_tree(&record.path);
         match self.repo.root().beneath(path.split().0)? {
-            Parent::Open(dir) => Ok(StagingDir::Beside(dir)),
+            Parent::Open(dir) => Ok(StagingDir::OnMount(dir)),
             _ => Err(io::Error::from(io::ErrorKind::NotFound)),
         }
     }

@@ -6,20 +6,20 @@
 //! of the transaction.
 
 use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::entry::{DiskState, EntryMove};
 use super::files::StagingArea;
-use super::index_backup;
 use super::index_file::{STAGED, busy, open_directory};
 use super::record::FileRecord;
 use edt_git::index::{EntryChange, Index, IndexState, UnsupportedIndex};
 use edt_git::{Oid, Repo, TouchedTrees, Tracked};
 use edt_io::clock::Countdown;
-use edt_io::disk::{FoundEntry, Perms, RenameMode, Stat};
-use edt_io::{failed, file, spawn};
+use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode, Stat, Sync};
+use edt_io::{failed, file, fs, spawn};
 use edt_types::{Finding, RepoPath, Result};
 
 /// The maximum wait for another program's `index.lock`.
@@ -39,20 +39,12 @@ enum Kind {
     Foreign,
 }
 
-/// A patched copy of the index in the staging area.
+/// A changed copy of the index in the staging area.
 #[derive(Debug)]
 pub struct PreparedIndex {
-    index: Index,
+    /// `None` if Git made the copy. Its entries have no stat.
+    index: Option<Index>,
     seen: Option<Stat>,
-}
-
-/// How the index will be changed.
-#[derive(Debug)]
-pub enum IndexPlan {
-    /// A staged copy is ready.
-    Patch(PreparedIndex),
-    /// By `git update-index`, after the commit point.
-    Delegate,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,25 +76,6 @@ impl IndexView {
         }
     }
 
-    /// Whether the index is complete. A power failure may tear an index that was not synced.
-    ///
-    /// # Errors
-    /// `IO_ERROR` if the index exists and cannot be read.
-    pub fn is_intact(repo: &Repo) -> Result<bool> {
-        let path = repo.index_path();
-        let (dir, name) = open_directory(&path)?;
-        match dir.read(&name).map_err(|error| failed("read", &path, &error))? {
-            FoundEntry::File(_, bytes) => Ok(repo.is_valid_index(&bytes)),
-            _ => Ok(true),
-        }
-    }
-
-    /// The stat of the index file; `None` if there is no index.
-    #[must_use]
-    pub fn stat(&self) -> Option<Stat> {
-        self.stat
-    }
-
     /// The entry for `path`.
     ///
     /// # Errors
@@ -124,13 +97,6 @@ impl IndexView {
         }
     }
 
-    /// Whether the entry for `path` has no stat. Unknown, and so false, for an index that only Git
-    /// may rewrite.
-    #[must_use]
-    pub(super) fn has_no_stat(&self, path: &RepoPath) -> bool {
-        matches!(&self.index, Kind::Patchable(index) if index.has_no_stat(path))
-    }
-
     /// Whether a sparse checkout excludes the path.
     ///
     /// # Errors
@@ -142,17 +108,18 @@ impl IndexView {
         }
     }
 
-    /// Patches a staged copy for `moves`.
+    /// Changes a staged copy for `moves`. Git changes the copy of an index that edt does not patch, such
+    /// as a split one.
     ///
     /// # Errors
-    /// `IO_ERROR` and others of the disk.
+    /// `IO_ERROR` and others of the disk; `REPOSITORY_BUSY` if Git could not; `PROGRAM_NOT_FOUND`.
     pub fn prepare(
         self,
         stage: &StagingArea<'_>,
         moves: &[EntryMove],
         touched_trees: &TouchedTrees,
-    ) -> Result<IndexPlan> {
-        let Kind::Patchable(mut index) = self.index else { return Ok(IndexPlan::Delegate) };
+    ) -> Result<PreparedIndex> {
+        let Kind::Patchable(mut index) = self.index else { return delegate(stage, moves) };
         let stat =
             Stat { dev: 0, ino: 0, size: 0, mtime: (0, 0), ctime: (0, 0), mode: 0, uid: 0, gid: 0 };
         let change = |entry: &EntryMove| EntryChange {
@@ -161,19 +128,56 @@ impl IndexView {
         };
         let changes: Vec<EntryChange> = moves.iter().map(change).collect();
         if index.patch(&changes, touched_trees) == Err(UnsupportedIndex) {
-            return Ok(IndexPlan::Delegate);
+            return delegate(stage, moves);
         }
-        let wrap =
-            |error: std::io::Error| failed("stage the index in", Path::new(".git/edt"), &error);
-        if let Some(stat) = self.stat {
-            index_backup::back_up(stage, &stat).map_err(wrap)?;
-        }
-        let perms = self.stat.map_or(Perms::Exactly(0o666), |like| Perms::Of(like, false));
-        let bytes = index.finish(|_| None);
-        stage.dir().write_staged(STAGED, bytes, perms).map_err(wrap)?;
-        stage.repo.share(&stage.repo.state_path().join("stage/index"))?;
-        Ok(IndexPlan::Patch(PreparedIndex { index, seen: self.stat }))
+        put_staged(stage, index.finish(|_| None), self.stat)?;
+        Ok(PreparedIndex { index: Some(index), seen: self.stat })
     }
+}
+
+/// Writes the staged index, with the permissions of the one that it replaces.
+fn put_staged(stage: &StagingArea<'_>, bytes: &[u8], like: Option<Stat>) -> Result<()> {
+    let perms = like.map_or(Perms::Exactly(0o666), |like| Perms::Of(like, false));
+    let staged = stage.dir().write_staged(STAGED, bytes, perms, Sync::Nothing);
+    staged.map_err(|error| failed("stage the index in", stage.repo.state_path(), &error))?;
+    stage.repo.share(&stage.repo.state_path().join("stage/index"))
+}
+
+/// Changes a staged copy of the index by `git update-index`.
+fn delegate(stage: &StagingArea<'_>, moves: &[EntryMove]) -> Result<PreparedIndex> {
+    let repo = stage.repo;
+    let path = repo.index_path();
+    let (dir, name) = open_directory(&path)?;
+    let seen = match dir.read(&name).map_err(|error| failed("read", &path, &error))? {
+        FoundEntry::File(stat, bytes) => {
+            put_staged(stage, &bytes, Some(stat))?;
+            Some(stat)
+        }
+        _ => None,
+    };
+    let null: Oid = repo.null();
+    let mut input = Vec::new();
+    for entry in moves {
+        let (mode, oid) = entry.file.map_or((0, null), |file| (file.mode.bits(), file.oid));
+        input.extend_from_slice(format!("{mode:06o} {oid} 0\t").as_bytes());
+        input.extend_from_slice(entry.path.as_bytes());
+        input.push(0);
+    }
+    let staged = repo.state_path().join("stage/index");
+    let _ = stage.dir().unlink(b"index.lock");
+    let ran = spawn::git_with(
+        repo.environment(),
+        repo.root_path(),
+        &["update-index", "-z", "--index-info"],
+        &input,
+        spawn::Hooks::Off,
+        &[("GIT_INDEX_FILE", staged.as_os_str())],
+    )?;
+    if !ran.ok {
+        let why = format!("could not be updated by git: {}", ran.stderr.trim());
+        return Err(busy(&path, &why).into());
+    }
+    Ok(PreparedIndex { index: None, seen })
 }
 
 impl PreparedIndex {
@@ -237,9 +241,10 @@ impl PreparedIndex {
         stage: &StagingArea<'_>,
         stats: &[(RepoPath, Stat)],
     ) -> Result<()> {
+        let Some(index) = &mut self.index else { return Ok(()) };
         let mut parts: Vec<_> =
-            stats.iter().filter_map(|(path, stat)| self.index.restat(path, stat)).collect();
-        let bytes = self.index.finish(|bytes| repo.checksum(bytes));
+            stats.iter().filter_map(|(path, stat)| index.restat(path, stat)).collect();
+        let bytes = index.finish(|bytes| repo.checksum(bytes));
         parts.push(bytes.len() - repo.null().as_slice().len()..bytes.len());
         let parts: Vec<_> = parts.into_iter().map(|at| (at.start as u64, &bytes[at])).collect();
         let wrap =
@@ -247,7 +252,7 @@ impl PreparedIndex {
         stage.dir().patch(STAGED, &parts).map_err(wrap)?;
         // A file that was written in the same second as the index may have changed since without a
         // trace in its stat. Git compares its content, but only while the index is not newer.
-        if let Some(seen) = self.seen.filter(|seen| self.index.is_racy(seen.mtime.0)) {
+        if let Some(seen) = self.seen.filter(|seen| index.is_racy(seen.mtime.0)) {
             // Another nanosecond, so that the stat of no two indexes is the same.
             let time = (seen.mtime.0, (seen.mtime.1 + 1).min(999_999_999));
             stage.dir().set_modified(STAGED, time).map_err(wrap)?;
@@ -255,66 +260,56 @@ impl PreparedIndex {
         Ok(())
     }
 
-    /// Removes the staged index.
-    pub fn discard(&self, stage: &StagingArea<'_>) {
-        let _ = stage.dir().unlink(STAGED);
-    }
-
-    /// Syncs the staged index, so that its name never has torn content.
+    /// Syncs the staged index, so that its name never has torn content, and the file that a split index
+    /// shares. Nothing if the repository is not durable.
     ///
     /// # Errors
     /// `IO_ERROR`.
     pub fn sync(&self, stage: &StagingArea<'_>) -> Result<()> {
+        let repo = stage.repo;
+        if !repo.is_durable() {
+            return Ok(());
+        }
+        let names = if self.index.is_none() { fs::names_in(repo.git_dir()) } else { Vec::new() };
+        for shared in names.iter().filter(|name| name.as_bytes().starts_with(b"sharedindex.")) {
+            let path = repo.git_dir().join(shared);
+            match file::sync(&path) {
+                // Git removes those that no index names.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                synced => synced.map_err(|error| failed("sync", &path, &error))?,
+            }
+        }
         let synced = stage.dir().sync(STAGED);
-        synced.map_err(|error| failed("sync", stage.repo.state_path(), &error).into())
+        synced.map_err(|error| failed("sync", repo.state_path(), &error).into())
     }
 
-    /// Renames the lock to the index.
+    /// Renames the staged index to the index, and removes the lock.
     ///
     /// # Errors
     /// `IO_ERROR`; the lock then remains for recovery.
     pub fn rename_in(&self, repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
-        let path = repo.index_path();
-        let (dir, name) = open_directory(&path)?;
-        let lock = [&name, b".lock".as_slice()].concat();
-        dir.rename(&lock, &dir, &name, RenameMode::Replace)
-            .map_err(|error| failed("write", &path, &error))?;
-        index_backup::record_own(stage);
-        Ok(())
+        replace(repo, stage)
     }
 }
 
-/// Syncs the index and its name, if there is one. If the branch is synced and the index is not, plain
-/// Git shows each edit in between as a staged reversal after a power failure.
+/// Renames the staged index to the index, and removes the lock, which is a second name of it.
+fn replace(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
+    let path = repo.index_path();
+    let (dir, name) = open_directory(&path)?;
+    let lock = [&name, b".lock".as_slice()].concat();
+    let renamed = stage.dir().rename(STAGED, &dir, &name, RenameMode::Replace);
+    renamed.map_err(|error| failed("write", &path, &error))?;
+    Ok(dir.unlink(&lock).map_err(|error| failed("unlock", &path, &error))?)
+}
+
+/// Syncs the name of the index and the removal of its lock.
 ///
 /// # Errors
 /// `IO_ERROR`.
 pub(super) fn sync(repo: &Repo) -> Result<()> {
     let path = repo.index_path();
-    match file::sync(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(failed("sync", &path, &error).into())
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Removes an `index.lock` that is older than `before`. Its holder ended with the restart of the
-/// machine.
-///
-/// # Errors
-/// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-pub(super) fn unlock_stale(repo: &Repo, stage: &StagingArea<'_>, before: SystemTime) -> Result<()> {
-    unlock(repo, stage)?;
-    let path = repo.index_path();
-    let (dir, name) = open_directory(&path)?;
-    let lock = [&name, b".lock".as_slice()].concat();
-    if let Ok(Some(stat)) = dir.stat(&lock)
-        && stat.modified() <= before
-    {
-        dir.unlink(&lock).map_err(|error| failed("unlock", &path, &error))?;
-    }
-    Ok(())
+    let (dir, _) = open_directory(&path)?;
+    Ok(dir.sync_entries().map_err(|error| failed("sync", &path, &error))?)
 }
 
 /// The stats that the entries of `moves` may have.
@@ -334,32 +329,45 @@ pub(super) fn stats(
     written.filter_map(|entry| Some((entry.path.clone(), stat(entry)?))).collect()
 }
 
-/// Removes the staged index, and `index.lock` if it is the same file and so edt's own.
+/// Removes the staged index, and `index.lock` if it is edt's own: the same file as the staged index, or
+/// as the index that it became.
 ///
 /// # Errors
 /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the lock then still exists, and recovery can still identify it
 /// as edt's own.
 pub fn unlock(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
-    let path = repo.index_path();
-    let (dir, name) = open_directory(&path)?;
-    let lock = [&name, b".lock".as_slice()].concat();
-    if let (Ok(Some(lock_stat)), Ok(Some(staged))) = (dir.stat(&lock), stage.dir().stat(STAGED))
-        && (lock_stat.dev, lock_stat.ino) == (staged.dev, staged.ino)
-    {
-        dir.unlink(&lock).map_err(|error| failed("unlock", &path, &error))?;
+    if let Some(lock) = own_lock(repo) {
+        fs::remove_file(&lock).map_err(|error| failed("unlock", &lock, &error))?;
     }
     let _ = stage.dir().unlink(STAGED);
+    // That of a Git that changed the staged index.
+    let _ = stage.dir().unlink(b"index.lock");
     Ok(())
 }
 
-/// The path of `index.lock` if it is edt's own: the same file as the staged index.
+/// Whether an index is staged that has not become the index.
+///
+/// # Errors
+/// `IO_ERROR`.
+pub(super) fn is_staged(repo: &Repo, stage: &StagingArea<'_>) -> Result<bool> {
+    let path = repo.index_path();
+    let (dir, name) = open_directory(&path)?;
+    let wrap = |error: std::io::Error| failed("read", &path, &error);
+    let staged = stage.dir().stat(STAGED).map_err(wrap)?;
+    let index = dir.stat(&name).map_err(wrap)?;
+    Ok(staged.is_some_and(|staged| index.is_none_or(|index| index.inode() != staged.inode())))
+}
+
+/// The path of `index.lock` if it is edt's own: the same file as the staged index, or as the index that
+/// it became. Git's is neither.
 pub(super) fn own_lock(repo: &Repo) -> Option<PathBuf> {
+    let inode = |path: &Path| path.symlink_metadata().ok().map(|it| (it.dev(), it.ino()));
     let mut lock = repo.index_path().into_os_string();
     lock.push(".lock");
     let lock = PathBuf::from(lock);
-    let staged = repo.state_path().join("stage/index").symlink_metadata().ok()?;
-    let held = lock.symlink_metadata().ok()?;
-    ((held.dev(), held.ino()) == (staged.dev(), staged.ino())).then_some(lock)
+    let held = inode(&lock)?;
+    let staged = inode(&repo.state_path().join("stage/index"));
+    (Some(held) == staged || Some(held) == inode(&repo.index_path())).then_some(lock)
 }
 
 /// Removes edt's own `index.lock` if no record says what it is for; renames it to the index if
@@ -400,8 +408,8 @@ fn is_committed(repo: &Repo, stage: &StagingArea<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// Links `index.lock` again to the staged index if both have the same bytes. For a copied
-/// repository, where no process holds a lock.
+/// Links `index.lock` again to the staged index if both have the same bytes, and removes it if the
+/// index has them. For a copied repository, where no process holds a lock.
 ///
 /// # Errors
 /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
@@ -410,84 +418,30 @@ pub(super) fn relink(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
     let (dir, name) = open_directory(&path)?;
     let lock = [&name, b".lock".as_slice()].concat();
     let wrap = |error: std::io::Error| failed("lock", &path, &error);
-    if let (Ok(FoundEntry::File(_, locked)), Ok(FoundEntry::File(_, staged))) =
-        (dir.read(&lock), stage.dir().read(STAGED))
-        && locked == staged
-    {
+    let Ok(FoundEntry::File(_, locked)) = dir.read(&lock) else { return Ok(()) };
+    let has_it = |dir: &Dir, name: &[u8]| matches!(dir.read(name), Ok(FoundEntry::File(_, bytes)) if bytes == locked);
+    if has_it(stage.dir(), STAGED) {
         dir.unlink(&lock).map_err(wrap)?;
         stage.dir().link(STAGED, &dir, &lock).map_err(wrap)?;
+    } else if has_it(&dir, &name) {
+        dir.unlink(&lock).map_err(wrap)?;
     }
     Ok(())
 }
 
-/// Renames edt's own `index.lock` to the index after the branch has moved. The lock file has been
-/// complete since before that, and has prevented other programs from writing the index. If it were
-/// removed instead, a user could commit the old index on top of the new commit.
+/// Completes the change of the index after the branch has moved, if edt's lock is there. It has
+/// prevented other programs from writing the index. If it were only removed, a user could commit the
+/// old index on top of the new commit.
 ///
 /// # Errors
 /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the lock then still exists, and recovery can still identify it
 /// as edt's own.
 pub(super) fn rename_own_in(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
-    let path = repo.index_path();
-    let (dir, name) = open_directory(&path)?;
-    let lock = [&name, b".lock".as_slice()].concat();
-    if let (Ok(Some(lock_stat)), Ok(Some(staged))) = (dir.stat(&lock), stage.dir().stat(STAGED))
-        && lock_stat.inode() == staged.inode()
-    {
-        dir.rename(&lock, &dir, &name, RenameMode::Replace)
-            .map_err(|error| failed("write", &path, &error))?;
-        index_backup::record_own(stage);
-    }
-    Ok(())
+    if own_lock(repo).is_some() && is_staged(repo, stage)? { replace(repo, stage) } else { Ok(()) }
 }
 
 /// `REPOSITORY_BUSY`, because the entry of a touched path changed.
 #[must_use]
 pub fn restaged(repo: &Repo) -> Finding {
     busy(&repo.index_path(), "was changed by another program during the call")
-}
-
-/// Changes the entries by `git update-index`, for an index that only Git may rewrite.
-///
-/// # Errors
-/// `REPOSITORY_BUSY` if Git could not; `PROGRAM_NOT_FOUND`.
-pub fn delegate(repo: &Repo, moves: &[EntryMove]) -> Result<()> {
-    let null: Oid = repo.null();
-    let mut input = Vec::new();
-    for entry in moves {
-        let (mode, oid) = entry.file.map_or((0, null), |file| (file.mode.bits(), file.oid));
-        input.extend_from_slice(format!("{mode:06o} {oid} 0\t").as_bytes());
-        input.extend_from_slice(entry.path.as_bytes());
-        input.push(0);
-    }
-    let mut countdown = Countdown::new(LOCK_WAIT);
-    // A refresh may compare contents, which Git passes through filters.
-    let settings = repo.settings_without_untrusted_filters()?;
-    loop {
-        let ran = spawn::git(
-            repo.environment(),
-            repo.root_path(),
-            &["update-index", "-z", "--index-info"],
-            &input,
-        )?;
-        if ran.ok {
-            // Entries from `--index-info` have no stat. A refresh adds it, so that no file looks
-            // changed.
-            spawn::git_with_settings(
-                repo.environment(),
-                repo.root_path(),
-                &settings,
-                &["update-index", "-q", "--refresh"],
-                b"",
-            )?;
-            return Ok(());
-        }
-        if !countdown.pause() {
-            return Err(busy(
-                &repo.index_path(),
-                &format!("could not be updated by git: {}", ran.stderr.trim()),
-            )
-            .into());
-        }
-    }
 }

@@ -57,13 +57,6 @@ impl BranchUpdate {
         }
     }
 
-    /// Whether the change must be on disk before the answer: a new session, or a move of HEAD.
-    /// After a restart of the machine, recovery could not distinguish a missing branch from a
-    /// deleted one, nor know where HEAD was to be.
-    pub(super) fn must_be_synced(&self) -> bool {
-        matches!(self.from, BranchOrigin::Created(_)) || self.head_from.is_some()
-    }
-
     /// Whether the branch does not move, so that the move of HEAD commits the transaction.
     pub(super) fn stays(&self) -> bool {
         self.old() == Some(self.new) && self.head_from.is_some()
@@ -184,22 +177,26 @@ impl BranchUpdate {
         })
     }
 
+    /// The message in HEAD's log if HEAD moves.
+    pub(super) fn checkout_message(&self, head_to: Option<&str>) -> Option<String> {
+        let short = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
+        let to = head_to.unwrap_or(&self.name);
+        let from = self.head_from.as_deref()?;
+        Some(format!("checkout: moving from {} to {}", short(from), short(to)))
+    }
+
     /// The log lines of the transaction, each with the ref whose log has it.
     fn log_lines<'a>(
         &'a self,
         repo: &Repo,
         head_to: Option<&str>,
     ) -> impl Iterator<Item = (&'a str, (Oid, Oid, Cow<'a, str>))> {
-        let (start, short) = (self.start(), |name: &str| {
-            name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()
-        });
+        let start = self.start();
         let created = matches!(self.from, BranchOrigin::Created(_)).then(|| {
             (self.name.as_str(), (repo.null(), start, Cow::Borrowed("branch: Created from HEAD")))
         });
-        let moved = self.head_from.as_deref().map(|from| {
-            let to = head_to.unwrap_or(&self.name);
+        let moved = self.checkout_message(head_to).map(|log| {
             let at = head_to.and_then(|to| Oid::from_hex(to.as_bytes()).ok()).unwrap_or(start);
-            let log = format!("checkout: moving from {} to {}", short(from), short(to));
             ("HEAD", (at, at, Cow::Owned(log)))
         });
         let is_alias = |to| repo.referent(to).is_ok_and(|referent| referent == self.name);
@@ -276,13 +273,6 @@ mod tests {
         assert_eq!((created.start(), created.old()), (oid(1), None));
         let rewound = update(BranchOrigin::Rewound(oid(1)), None);
         assert_eq!((rewound.start(), rewound.old()), (oid(1), Some(oid(1))));
-    }
-
-    #[test]
-    fn a_new_branch_and_a_move_of_head_are_synced_before_the_answer() {
-        assert!(update(BranchOrigin::Created(oid(1)), None).must_be_synced());
-        assert!(update(BranchOrigin::Existing(oid(1)), Some(MAIN)).must_be_synced());
-        assert!(!update(BranchOrigin::Existing(oid(1)), None).must_be_synced());
     }
 
     #[test]

@@ -89,28 +89,13 @@ impl PrivateRecord {
         let name = names.into_iter().find(free).unwrap_or_default();
         Ok(Some(PrivateRecord { session: session.to_owned(), name, files }))
     }
-
-    /// Its size in bytes, without the framing.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        let sides = self.files.iter().flat_map(|file| [&file.before, &file.after]);
-        sides.flatten().map(|side| side.bytes.len()).sum()
-    }
-}
-
-/// Whether a record must be on disk before the call goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sync {
-    Now,
-    /// The journal has the record, too.
-    Later,
 }
 
 /// Writes `record`.
 ///
 /// # Errors
 /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-pub(super) fn write(repo: &Repo, record: &PrivateRecord, sync: Sync) -> Result<()> {
+pub(super) fn write(repo: &Repo, record: &PrivateRecord) -> Result<()> {
     let path = path_of(repo, &record.session, &record.name);
     let wrap = |error: std::io::Error| failed("write", &path, &error);
     let directory = path.parent().unwrap_or(&path);
@@ -125,7 +110,7 @@ pub(super) fn write(repo: &Repo, record: &PrivateRecord, sync: Sync) -> Result<(
     bytes.extend_from_slice(&sum.to_le_bytes());
     bytes.extend_from_slice(&payload);
     fs::write_atomic(&path, &bytes, 0o600).map_err(wrap)?;
-    if sync == Sync::Now {
+    if repo.is_durable() {
         file::sync(&path).and_then(|()| file::sync(directory)).map_err(wrap)?;
     }
     Ok(())
@@ -138,22 +123,6 @@ pub fn read(repo: &Repo, session: &str, name: &str) -> Option<PrivateRecord> {
     let is_safe = |part: &str| !part.is_empty() && !part.starts_with('.');
     let is_below = session.split('/').chain([name]).all(is_safe) && !name.contains('/');
     is_below.then(|| read_file(&path_of(repo, session, name)))?
-}
-
-/// Writes `record` again after a crash, unless it is complete.
-///
-/// # Errors
-/// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-pub(super) fn recover(repo: &Repo, record: &PrivateRecord) -> Result<()> {
-    match read_file(&path_of(repo, &record.session, &record.name)) {
-        Some(_) => Ok(()),
-        None => write(repo, record, Sync::Now),
-    }
-}
-
-/// Removes `record`. A failure is ignored.
-pub(super) fn remove(repo: &Repo, record: &PrivateRecord) {
-    remove_record(repo, &record.session, &record.name);
 }
 
 /// Removes the record `name` of a session. A failure is ignored.
@@ -266,10 +235,17 @@ mod tests {
         (ChangeSet { private: Some(record.clone()), ..change }, record, place)
     }
 
-    fn commit(repo: &Repo, change: &ChangeSet) {
+    #[test]
+    fn recovery_leaves_the_record_of_a_change_that_it_finishes() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let (change, record, _) = change(&scratch, &repo);
+        write(&repo, &record).unwrap();
+        scratch.interrupt(&repo, &change);
         let (from, to) = (change.branch.start(), change.branch.new);
-        let swap = RefSwap { name: MAIN, from, to };
-        repo.swap_ref(&swap).unwrap();
+        repo.swap_ref(&RefSwap { name: MAIN, from, to }).unwrap();
+        assert_eq!(open_recovered(&repo, POINTER).unwrap().1.unwrap().action, "finished");
+        assert_eq!(read(&repo, "fix", &record.name), Some(record));
     }
 
     #[test]
@@ -288,7 +264,7 @@ mod tests {
         let scratch = Scratch::new();
         let repo = scratch.repo();
         let record = record(repo.head().unwrap().commit.unwrap());
-        write(&repo, &record, Sync::Later).unwrap();
+        write(&repo, &record).unwrap();
         let name = &record.name;
         assert_eq!(read(&repo, "fix", name), Some(record.clone()));
         for (session, name) in [
@@ -310,7 +286,7 @@ mod tests {
         let record = |files| PrivateRecord::of_edit(&repo, "fix", (tree, tree), files).unwrap();
         let files = || vec![PrivateFile::new(&path("a.txt"), bytes("old"), None)];
         let first = record(files()).unwrap();
-        write(&repo, &first, Sync::Later).unwrap();
+        write(&repo, &first).unwrap();
         let second = record(files()).unwrap();
         assert_ne!(first.name, second.name);
         assert_eq!(record(files()).unwrap(), second, "the same repository has the same name");
@@ -345,7 +321,7 @@ mod tests {
         let scratch = Scratch::new();
         let repo = scratch.repo();
         let record = record(repo.head().unwrap().commit.unwrap());
-        write(&repo, &record, Sync::Later).unwrap();
+        write(&repo, &record).unwrap();
         let place = path_of(&repo, "fix", &record.name);
         let complete = std::fs::read(&place).unwrap();
         for at in 0..complete.len() {
@@ -356,31 +332,6 @@ mod tests {
             std::fs::write(&place, &complete[..at]).unwrap();
             assert_eq!(read_file(&place), None, "cut at byte {at}");
         }
-        recover(&repo, &record).unwrap();
-        assert_eq!(read_file(&place), Some(record));
-    }
-
-    #[test]
-    fn recovery_writes_the_record_of_a_finished_change() {
-        let scratch = Scratch::new();
-        let repo = scratch.repo();
-        let (change, record, _) = change(&scratch, &repo);
-        scratch.interrupt(&repo, &change);
-        commit(&repo, &change);
-        assert_eq!(open_recovered(&repo, POINTER).unwrap().1.unwrap().action, "finished");
-        assert_eq!(read(&repo, "fix", &record.name), Some(record));
-    }
-
-    #[test]
-    fn recovery_after_a_restart_writes_the_record() {
-        let scratch = Scratch::new();
-        let repo = scratch.repo();
-        let (change, record, place) = change(&scratch, &repo);
-        publish(&repo, &mut scratch.journal(&repo), change).unwrap();
-        std::fs::write(&place, b"").unwrap();
-        scratch.restart();
-        open_recovered(&repo, POINTER).unwrap();
-        assert_eq!(read(&repo, "fix", &record.name), Some(record));
     }
 
     #[test]
@@ -388,22 +339,9 @@ mod tests {
         let scratch = Scratch::new();
         let repo = scratch.repo();
         let (change, record, place) = change(&scratch, &repo);
-        write(&repo, &record, Sync::Later).unwrap();
+        write(&repo, &record).unwrap();
         scratch.interrupt(&repo, &change);
         assert_eq!(open_recovered(&repo, POINTER).unwrap().1.unwrap().action, "rolled_back");
-        assert!(!place.exists());
-    }
-
-    #[test]
-    fn recovery_after_a_restart_removes_the_record_of_a_change_that_was_rolled_back() {
-        let scratch = Scratch::new();
-        let repo = scratch.repo();
-        let (change, record, place) = change(&scratch, &repo);
-        scratch.interrupt(&repo, &change);
-        open_recovered(&repo, POINTER).unwrap();
-        write(&repo, &record, Sync::Later).unwrap();
-        scratch.restart();
-        open_recovered(&repo, POINTER).unwrap();
         assert!(!place.exists());
     }
 
@@ -425,7 +363,7 @@ mod tests {
         let head = repo.head().unwrap().commit.unwrap();
         let other = PrivateRecord { session: "other".into(), ..record(head) };
         for record in [&record(head), &other] {
-            write(&repo, record, Sync::Now).unwrap();
+            write(&repo, record).unwrap();
         }
         remove_session(&repo, "fix");
         assert!(!root(&repo).join("fix").exists());
@@ -439,7 +377,7 @@ mod tests {
         let head = repo.head().unwrap().commit.unwrap();
         for name in ["old", "new"] {
             let record = PrivateRecord { name: name.into(), ..record(head) };
-            write(&repo, &record, Sync::Later).unwrap();
+            write(&repo, &record).unwrap();
         }
         let place = |name| path_of(&repo, "fix", name);
         let seconds = u64::try_from(edt_io::clock::seconds()).unwrap_or_default();
@@ -462,7 +400,7 @@ mod tests {
         let repo = scratch.repo();
         let head = repo.head().unwrap().commit.unwrap();
         let small = record(head);
-        write(&repo, &small, Sync::Later).unwrap();
+        write(&repo, &small).unwrap();
         let place = path_of(&repo, "fix", &small.name);
         // A sparse file stands for many records.
         std::fs::File::options().append(true).open(&place).unwrap().set_len(MAX_BYTES).unwrap();
@@ -471,15 +409,9 @@ mod tests {
                 Some(PrivateBytes { executable: false, permissions: None, bytes: vec![at; LARGE] });
             let files = vec![PrivateFile::new(&path("a.txt"), None, after)];
             let large = PrivateRecord { name: format!("large{at}"), files, ..record(head) };
-            write(&repo, &large, Sync::Later).unwrap();
+            write(&repo, &large).unwrap();
             assert!(path_of(&repo, "fix", &large.name).exists());
         }
         assert!(!place.exists());
-    }
-
-    #[test]
-    fn the_size_of_a_record_is_that_of_its_bytes() {
-        let scratch = Scratch::new();
-        assert_eq!(record(scratch.state().head).size(), 9);
     }
 }

@@ -1,22 +1,23 @@
-//! Installs a change, in an order that allows recovery from a crash at any step.
+//! Installs a change, in an order that allows recovery from a crash at any step:
+//!
+//! 1. the record; 2. objects and private bytes; 3. refs that must exist; 4. staged files and index;
+//! 5. the exchange of the files; 6. the move of the branch, which is the decision; 7. what follows
+//! it. Each step is on stable storage before the next one begins, if durability asks for that.
 
-use super::beside;
+use super::durable;
 use super::entry::EntryMove;
 use super::files::{FileChange, StagingArea};
-use super::index::{self, IndexPlan, IndexView, LockOutcome};
-use super::log::Journal;
-use super::new_session;
-use super::open_mark;
-use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
+use super::index::{self, IndexView, LockOutcome, PreparedIndex};
+use super::journal::Journal;
+use super::pointers::{BranchUpdate, HeldPointers};
 use super::private::{self, PrivateRecord};
-use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, HeadRecord, Id, Record};
-use super::rollback::Rollback;
-use edt_git::objects::{LARGE, ObjectCheck};
+use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
+use super::recover;
 use edt_git::reflog::ReflogWrite;
 use edt_git::{InHead, Loose, Oid, RefSwap, Repo, TouchedTrees, objects};
 use edt_io::clock::{process_id, seconds};
 use edt_io::signals::HeldSignals;
-use edt_types::{Code, Durability, Finding, Refusal, RepoPath, Result, Warning};
+use edt_types::{Code, Durability, Finding, Refusal, Result, Warning};
 
 /// Everything that a transaction changes.
 #[derive(Debug)]
@@ -61,14 +62,6 @@ impl ChangeSet {
     }
 }
 
-impl ChangeSet {
-    /// Whether the change must be on disk before the answer. A deleted ref leaves no trace of its
-    /// value for recovery.
-    fn must_be_synced(&self) -> bool {
-        self.branch.must_be_synced() || !self.drop.is_empty()
-    }
-}
-
 /// Installs `change`.
 ///
 /// # Errors
@@ -81,140 +74,141 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
     let signals = HeldSignals::hold();
     if repo.has_tables() {
         // Tables are synced: they must not be on disk before the objects that they name.
-        journal.require_durability(Durability::Journal);
+        journal.require_durability(Durability::On);
     }
-    journal.make_room()?;
-    let head = HeadRecord::of(repo, &change)?;
+    repo.set_durable(journal.durability() == Durability::On);
     let stage = StagingArea::open(repo)?;
     let tx = format!("{:x}-{}", process_id(), change.branch.new.to_hex_with_len(8));
-    let mut staged = Staged { stage: &stage, records: Vec::new() };
-    for (i, file) in change.files.iter().enumerate() {
-        staged.records.push(stage.record(file, &tx, i)?);
+    let files = change.files.iter().enumerate();
+    let files: Vec<FileRecord> =
+        files.map(|(i, file)| stage.record(file, &tx, i)).collect::<Result<_>>()?;
+    let (view, moves) =
+        change.index.take().map_or((None, Vec::new()), |(view, moves)| (Some(view), moves));
+    let record = record_of(repo, journal, &change, &files, &moves)?;
+    if let Err(error) = journal.append(&Record::ChangeSet(Box::new(record.clone()))) {
+        // Nothing else was written.
+        let _ = journal.close();
+        return Err(error);
     }
-    beside::note(repo, &staged.records)?;
-    for (record, file) in staged.records.iter_mut().zip(&change.files) {
-        stage.put(record, file)?;
-    }
-    let moves: Vec<EntryMove>;
-    let (mut plan, mut entries, mut index) = (None, Vec::new(), None);
-    if let Some((view, wanted)) = change.index.take() {
-        let record = |entry| EntryRecord::of(entry, view.has_no_stat(&entry.path));
-        entries = wanted.iter().filter_map(record).collect();
-        (moves, index) = (wanted, view.stat());
-        plan = Some(view.prepare(&stage, &moves, &change.touched_trees)?);
-    } else {
-        moves = Vec::new();
-    }
-    let mut record = ChangeRecord {
-        journal: journal.inode()?,
-        index,
-        ..record_of(repo, &change, &staged.records, entries)
-    };
-    record.branch.head = head;
-    let recorded = sync_large(repo, &change.objects)
-        .and_then(|()| keep_private(repo, &change))
-        .and_then(|()| open_mark::make(&stage, change.branch.new))
-        .and_then(|()| journal.append(&Record::ChangeSet(Box::new(record))));
-    if recorded.is_err() {
-        if let Some(IndexPlan::Patch(prepared)) = &plan {
-            prepared.discard(&stage);
-        }
-        if let Some(record) = &change.private {
-            private::remove(repo, record);
-        }
-        open_mark::remove(&stage, change.branch.new);
-    }
-    let number = recorded?;
-    beside::forget(repo, &staged.records);
-
-    let mut swapped = 0;
-    let held = match until_commit_point(repo, &change, &mut staged, &moves, &mut plan, &mut swapped)
-    {
-        Ok(held) => held,
+    let mut install =
+        Install { repo, stage: &stage, change: &change, files: &files, moves: &moves };
+    let (prepared, held) = match install.until_decision(view) {
+        Ok(done) => done,
         Err(error) => {
-            roll_back(repo, journal, number, &change, &mut staged, swapped, plan.as_ref());
-            return Err(error);
-        }
-    };
-    // If Git rewrites the index, perhaps several times, recovery cannot distinguish that from a
-    // user's change.
-    let delegated = matches!(plan, Some(IndexPlan::Delegate));
-    // Git would inherit the mask, and so would a filter that it starts.
-    if delegated {
-        drop(signals);
-    }
-    let lasting = change.must_be_synced() || delegated;
-    match after_commit_point(repo, &change, &stage, &moves, (plan, held), journal.pointer()) {
-        Ok(()) => {
-            let records = std::mem::take(&mut staged.records);
-            let mut warnings: Vec<Warning> =
-                records.iter().filter_map(|record| stage.discard_unless_written(record)).collect();
-            open_mark::remove(&stage, change.branch.new);
-            if let BranchOrigin::Created(_) = change.branch.from {
-                objects::create_object_directories(repo);
+            // If this fails, the journal stays open, and the next call tries again.
+            let recovered = recover::recover(repo, journal, &record);
+            let is_committed = recovered.as_ref().is_ok_and(|done| done.action == "finished");
+            if recovered.is_ok() {
+                let _ = journal.close();
             }
-            let finished = if !delegated && new_session::sync(repo, &change) {
-                journal.finish_synced()
-            } else {
-                journal.finish(lasting)
-            };
-            warnings.extend(finished.err().map(|error| unfinished(&error)));
-            Ok(warnings)
+            // A network file system may report an error of a rename that happened.
+            return if is_committed { Ok(Vec::new()) } else { Err(error) };
         }
-        Err(error) => {
-            staged.records.clear();
-            Ok(vec![unfinished(&error)])
-        }
-    }
+    };
+    let done = install.after_decision(prepared, held, journal.pointer());
+    let mut warnings = Vec::new();
+    let closed = done.and_then(|()| {
+        warnings.extend(files.iter().filter_map(|file| stage.discard_unless_written(file)));
+        journal.close()
+    });
+    drop(signals);
+    warnings.extend(closed.err().map(|error| unfinished(&error)));
+    Ok(warnings)
 }
 
-/// Files that are staged and not yet exchanged. Dropping the value removes them.
-struct Staged<'s, 'r> {
-    stage: &'s StagingArea<'r>,
-    records: Vec<FileRecord>,
+/// A change that is being installed. Its record is on stable storage.
+struct Install<'c> {
+    repo: &'c Repo,
+    stage: &'c StagingArea<'c>,
+    change: &'c ChangeSet,
+    files: &'c [FileRecord],
+    moves: &'c [EntryMove],
 }
 
-impl Drop for Staged<'_, '_> {
-    fn drop(&mut self) {
-        for record in self.records.iter().filter(|record| record.new.is_some()) {
-            self.stage.discard(record);
+impl Install<'_> {
+    /// The steps up to the move of the branch. `view`: the index as it was read, if it changes.
+    fn until_decision(
+        &mut self,
+        view: Option<IndexView>,
+    ) -> Result<(Option<PreparedIndex>, HeldPointers)> {
+        let Install { repo, stage, change, files, moves } = *self;
+        change.private.iter().try_for_each(|record| private::write(repo, record))?;
+        objects::write(repo, &change.objects)?;
+        repo.create_refs(&change.create)?;
+        durable::sync_created(repo, change.create.iter().map(|(name, _)| name.as_str()))?;
+        for (file, new) in files.iter().zip(&change.files) {
+            stage.put(file, new)?;
         }
+        let prepare = |view: IndexView| view.prepare(stage, moves, &change.touched_trees);
+        let mut prepared = view.map(prepare).transpose()?;
+        self.lock_index(&mut prepared)?;
+        check_head(repo, &change.branch)?;
+        let mut held = change.branch.hold(repo, change.head_to.as_deref())?;
+        let later = change.replace.iter().map(|(name, ..)| name);
+        later
+            .chain(change.drop.iter().map(|(name, _)| name))
+            .try_for_each(|name| repo.check_unlocked(name))?;
+        files.iter().try_for_each(|file| stage.swap(file))?;
+        files.iter().try_for_each(|file| stage.sync_target(file))?;
+        if let Some(prepared) = &mut prepared {
+            let stats = index::stats(stage, moves, files);
+            prepared.refresh(repo, stage, &stats)?;
+            prepared.sync(stage)?;
+        }
+        change.branch.decide(repo, &mut held)?;
+        Ok((prepared, held))
     }
-}
 
-fn until_commit_point(
-    repo: &Repo,
-    change: &ChangeSet,
-    staged: &mut Staged<'_, '_>,
-    moves: &[EntryMove],
-    plan: &mut Option<IndexPlan>,
-    swapped: &mut usize,
-) -> Result<HeldPointers> {
-    // Larger ones are written and synced: an unsynced copy would replace them.
-    objects::write(repo, change.objects.iter().filter(|object| !object.is_large()))?;
-    repo.create_refs(&change.create)?;
-    lock_index(repo, staged.stage, moves, &change.touched_trees, plan)?;
-    check_head(repo, &change.branch)?;
-    let mut held = change.branch.hold(repo, change.head_to.as_deref())?;
-    let later = change.replace.iter().map(|(name, ..)| name);
-    later
-        .chain(change.drop.iter().map(|(name, _)| name))
-        .try_for_each(|name| repo.check_unlocked(name))?;
-    for record in &staged.records {
-        staged.stage.swap(record)?;
-        *swapped += 1;
-    }
-    if let Some(IndexPlan::Patch(prepared)) = plan {
-        let stats = index::stats(staged.stage, moves, &staged.records);
-        prepared.refresh(repo, staged.stage, &stats)?;
-        if repo.has_tables() {
-            prepared.sync(staged.stage)?;
+    /// Takes `index.lock`. If Git refreshed the index meanwhile, patches the new index, provided
+    /// that the touched entries are the same.
+    fn lock_index(&self, prepared: &mut Option<PreparedIndex>) -> Result<()> {
+        for _ in 0..20 {
+            let Some(ready) = prepared else { return Ok(()) };
+            if ready.lock(self.repo, self.stage)? == LockOutcome::Held {
+                return Ok(());
+            }
+            let view = IndexView::read(self.repo)?;
+            for entry in self.moves {
+                if view.staged(self.repo, &entry.path)? != entry.seen {
+                    return Err(index::restaged(self.repo).into());
+                }
+            }
+            *prepared = Some(view.prepare(self.stage, self.moves, &self.change.touched_trees)?);
         }
-    } else if repo.has_tables() && change.branch.head_from.is_some() {
-        index::sync(repo)?;
+        Err(index::restaged(self.repo).into())
     }
-    change.branch.decide(repo, &mut held)?;
-    Ok(held)
+
+    /// The steps after the move of the branch.
+    fn after_decision(
+        &self,
+        prepared: Option<PreparedIndex>,
+        mut held: HeldPointers,
+        pointer: &str,
+    ) -> Result<()> {
+        let Install { repo, stage, change, .. } = *self;
+        let (branch, head_to) = (&change.branch, change.head_to.as_deref());
+        durable::sync_decision(repo, branch)?;
+        // Each step is tried, whatever becomes of the others. Above all the index: with the old one
+        // Git would show the edit as a staged reversal.
+        let steps = [
+            // `git gc --prune=now` may have run between the writing of the objects and that of the
+            // ref.
+            objects::write_missing(repo, &change.objects),
+            branch.move_symbolic(repo, &mut held, head_to),
+            prepared.as_ref().map_or(Ok(()), |prepared| prepared.rename_in(repo, stage)),
+            branch.write_logs(repo, &held, head_to, ReflogWrite::Append),
+        ];
+        steps.into_iter().collect::<Result<()>>()?;
+        for (name, from, to) in &change.replace {
+            repo.swap_ref(&RefSwap { name, from: *from, to: *to })?;
+        }
+        for (name, from) in &change.drop {
+            repo.delete_symbolic_ref(pointer, name)?;
+            repo.delete_ref(name, *from)?;
+        }
+        durable::sync_followers(repo, change)?;
+        if prepared.is_some() && repo.is_durable() { index::sync(repo) } else { Ok(()) }
+    }
 }
 
 /// Checks that HEAD is where it was when the change was planned, because the index follows HEAD.
@@ -232,221 +226,32 @@ fn check_head(repo: &Repo, branch: &BranchUpdate) -> Result<()> {
     Err(Finding::new(Code::SessionMoved, message, hint).nothing_changed().into())
 }
 
-/// Takes `index.lock`. If Git refreshed the index meanwhile, patches the new index, provided that
-/// the touched entries are the same.
-fn lock_index(
-    repo: &Repo,
-    stage: &StagingArea<'_>,
-    moves: &[EntryMove],
-    touched_trees: &TouchedTrees,
-    plan: &mut Option<IndexPlan>,
-) -> Result<()> {
-    for _ in 0..20 {
-        let Some(IndexPlan::Patch(prepared)) = plan else { return Ok(()) };
-        if prepared.lock(repo, stage)? == LockOutcome::Held {
-            return Ok(());
-        }
-        let view = IndexView::read(repo)?;
-        for entry in moves {
-            if view.staged(repo, &entry.path)? != entry.seen {
-                return Err(index::restaged(repo).into());
-            }
-        }
-        *plan = Some(view.prepare(stage, moves, touched_trees)?);
-    }
-    Err(index::restaged(repo).into())
-}
-
-fn after_commit_point(
-    repo: &Repo,
-    change: &ChangeSet,
-    stage: &StagingArea<'_>,
-    moves: &[EntryMove],
-    (plan, mut held): (Option<IndexPlan>, HeldPointers),
-    pointer: &str,
-) -> Result<()> {
-    let (branch, head_to) = (&change.branch, change.head_to.as_deref());
-    // Each step is tried, whatever becomes of the others. Above all the index: with the old one
-    // Git would show the edit as a staged reversal.
-    let steps = [
-        // `git gc --prune=now` may have run between the writing of the objects and that of the ref.
-        objects::write_missing(repo, &change.objects, ObjectCheck::Size),
-        branch.move_symbolic(repo, &mut held, head_to),
-        match plan {
-            Some(IndexPlan::Patch(prepared)) => {
-                let renamed = prepared.rename_in(repo, stage);
-                // Tables of refs are synced with each move.
-                if repo.has_tables() { renamed.and_then(|()| index::sync(repo)) } else { renamed }
-            }
-            Some(IndexPlan::Delegate) => index::delegate(repo, moves),
-            None => Ok(()),
-        },
-        branch.write_logs(repo, &held, head_to, ReflogWrite::Append),
-    ];
-    steps.into_iter().collect::<Result<()>>()?;
-    change.replace.iter().try_for_each(|(name, from, to)| move_ref(repo, name, *from, *to))?;
-    change.drop.iter().try_for_each(|(name, from)| drop_ref(repo, name, *from, pointer))
-}
-
-/// Moves a ref that is not specific to a worktree.
-fn move_ref(repo: &Repo, name: &str, from: Oid, to: Oid) -> Result<()> {
-    repo.swap_ref(&RefSwap { name, from, to })
-}
-
-/// Finishes the moves and deletions of refs after a crash, for refs that nobody has changed since.
-pub(super) fn recover_refs(repo: &Repo, record: &ChangeRecord, pointer: &str) -> Result<()> {
-    for (name, from, to) in &record.replace {
-        if let (Some(from), Some(to)) = (from.oid(), to.oid())
-            && repo.ref_value(name)? == Some(from)
-        {
-            move_ref(repo, name, from, to)?;
-        }
-    }
-    if record.drop.is_empty() {
-        return Ok(());
-    }
-    // The values of the deleted refs must be reachable elsewhere first. Someone may have moved or
-    // deleted the ref that was to hold one.
-    for (name, to) in record
-        .create
-        .iter()
-        .map(|(name, to)| (name, to))
-        .chain(record.replace.iter().map(|(name, _, to)| (name, to)))
-    {
-        let Some(to) = to.oid() else { return Ok(()) };
-        match repo.ref_value(name)? {
-            None => repo.create_ref(name, to)?,
-            Some(current) if repo.tree_of(to).is_err() || repo.is_ancestor(to, current)? => {}
-            Some(_) => return Ok(()),
-        }
-    }
-    for (name, id) in &record.drop {
-        match (repo.ref_value(name)?, id.oid()) {
-            (None, _) => repo.delete_symbolic_ref(pointer, name)?,
-            (Some(current), Some(from)) if current == from && !repo.is_checked_out(name)? => {
-                drop_ref(repo, name, from, pointer)?;
-            }
-            // Someone moved the ref since, or switched to it, and needs it.
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Deletes a ref, and the symbolic ref `pointer` if it names that ref.
-fn drop_ref(repo: &Repo, name: &str, from: Oid, pointer: &str) -> Result<()> {
-    repo.delete_symbolic_ref(pointer, name)?;
-    repo.delete_ref(name, from)
-}
-
-fn roll_back(
-    repo: &Repo,
-    journal: &mut Journal,
-    number: u64,
-    change: &ChangeSet,
-    staged: &mut Staged<'_, '_>,
-    swapped: usize,
-    plan: Option<&IndexPlan>,
-) {
-    // If this fails, the journal stays open and the next call completes the rollback.
-    let is_recorded = journal.append(&Record::RolledBack(number)).is_ok();
-    if let Some(record) = &change.private {
-        private::remove(repo, record);
-    }
-    // A staged file may be the only copy of a user's bytes. Only `StagingArea::roll_back` decides
-    // what may be removed.
-    let records = std::mem::take(&mut staged.records);
-    let roll_back = |record: &FileRecord| {
-        matches!(staged.stage.roll_back(record), Ok(Rollback::Restored | Rollback::Left(_)))
-    };
-    let back = records[..swapped].iter().rev().all(roll_back);
-    let unlocked = plan.is_none() || index::unlock(repo, staged.stage).is_ok();
-    // The journal stays open if something could not be rolled back: the next call tries again.
-    if !back
-        || !unlocked
-        || records[swapped..].iter().any(|record| staged.stage.discard_known(record).is_err())
-    {
-        return;
-    }
-    for record in records.iter().filter(|record| record.old.is_none()) {
-        repo.root().remove_empty_beneath(RepoPath::from_tree(&record.path).split().0);
-    }
-    let mut names =
-        [change.branch.name.as_str(), "HEAD"].into_iter().chain(change.branch.point.as_deref());
-    let dropped =
-        change.create.iter().try_for_each(|(name, oid)| repo.drop_created_ref(name, *oid));
-    if dropped.and_then(|()| names.try_for_each(|name| repo.unlock_ref(name))).is_err() {
-        return;
-    }
-    if is_recorded {
-        open_mark::remove(staged.stage, change.branch.new);
-        let _ = journal.close();
-    }
-}
-
-/// Writes and syncs the objects that are too large for the journal.
-fn sync_large(repo: &Repo, all: &[Loose]) -> Result<()> {
-    let large: Vec<Loose> = all.iter().filter(|object| object.is_large()).cloned().collect();
-    objects::write_synced(repo, &large)
-}
-
-fn is_small(record: &PrivateRecord) -> bool {
-    record.size() <= LARGE
-}
-
-/// Writes the private record of the transaction. The journal has a small one, too.
-fn keep_private(repo: &Repo, change: &ChangeSet) -> Result<()> {
-    let Some(record) = &change.private else { return Ok(()) };
-    let sync = if is_small(record) { private::Sync::Later } else { private::Sync::Now };
-    private::write(repo, record, sync)
-}
-
-fn journalled(object: &Loose) -> (Id, Vec<u8>) {
-    (Id::from(object.oid), object.bytes.clone())
-}
-
 fn record_of(
     repo: &Repo,
+    journal: &Journal,
     change: &ChangeSet,
     files: &[FileRecord],
-    entries: Vec<EntryRecord>,
-) -> ChangeRecord {
-    let branch = &change.branch;
-    let refs = |refs: &[(String, Oid)]| {
+    moves: &[EntryMove],
+) -> Result<ChangeRecord> {
+    let ids = |refs: &[(String, Oid)]| {
         refs.iter().map(|(name, oid)| (name.clone(), Id::from(*oid))).collect()
     };
-    ChangeRecord {
-        branch: BranchRecord {
-            name: branch.name.clone(),
-            from: branch.from.into(),
-            new: branch.new.into(),
-            stat: repo.ref_stat(&branch.name),
-            log: branch.log.clone(),
-            in_head: branch.head == InHead::Yes,
-            head: None,
-            point: branch.point.clone(),
-        },
-        create: refs(&change.create),
+    let replace = change.replace.iter();
+    let private = change.private.as_ref();
+    Ok(ChangeRecord {
+        branch: BranchRecord::of(repo, change)?,
+        create: ids(&change.create),
         time: seconds(),
-        journal: 0,
+        journal: journal.inode()?,
         head_to: change.head_to.clone(),
-        replace: change
-            .replace
-            .iter()
+        replace: replace
             .map(|(name, from, to)| (name.clone(), (*from).into(), (*to).into()))
             .collect(),
-        drop: refs(&change.drop),
-        private: change.private.clone().filter(is_small),
+        drop: ids(&change.drop),
         files: files.to_vec(),
-        entries,
-        index: None,
-        objects: change
-            .objects
-            .iter()
-            .filter(|object| !object.is_large())
-            .map(journalled)
-            .collect(),
-    }
+        entries: moves.iter().filter_map(EntryRecord::of).collect(),
+        private: private.map(|record| (record.session.clone(), record.name.clone())),
+    })
 }
 
 fn unfinished(error: &Refusal) -> Warning {
@@ -480,31 +285,52 @@ mod tests {
         assert_eq!(scratch.state(), after);
     }
 
-    #[test]
-    fn an_object_that_the_journal_lacks_is_written_once_and_synced_before_its_name() {
+    /// The steps of an edit, in their order.
+    fn effects(durability: Durability) -> Vec<(SideEffect, String)> {
         let scratch = Scratch::new();
         let repo = scratch.repo();
-        let mut bits = 1_u64;
-        let mut word = || {
-            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            format!("{:08x}\n", bits >> 32)
-        };
-        let text: String = (0..40_000).map(|_| word()).collect();
-        let change = scratch.change(&repo, &[("a.txt", Some(&text))]);
-        let large: Vec<_> = change.objects.iter().filter(|one| one.is_large()).collect();
-        assert_eq!(large.len(), 1);
-        let hex = large[0].oid.to_string();
+        let change = scratch.change(&repo, TWO);
+        drop(scratch.journal(&repo));
         let mut journal = scratch.journal(&repo);
+        journal.set_durability(durability);
         let plan = FaultPlan { at: 0, fault: InjectedFault::None, torn: false };
         let (done, effects) = with_plan(plan, || publish(&repo, &mut journal, change));
         assert_eq!(done, Ok(vec![]));
-        let name = Path::new(&hex[..2]).join(&hex[2..]);
-        let named: Vec<usize> = (0..effects.len())
-            .filter(|n| effects[*n] == (SideEffect::Rename, name.clone()))
-            .collect();
-        // A second, unsynced one would replace the first.
-        assert_eq!(named.len(), 1, "{effects:?}");
-        assert_eq!(effects[named[0] - 1].0, SideEffect::Sync, "{effects:?}");
+        let named = |path: &Path| {
+            path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+        };
+        effects.iter().map(|(effect, path)| (*effect, named(path))).collect()
+    }
+
+    #[test]
+    fn everything_is_on_stable_storage_before_the_step_that_needs_it() {
+        let effects = effects(Durability::On);
+        let at = |effect: SideEffect, name: &str| -> usize {
+            let is = |(one, path): &(SideEffect, String)| *one == effect && path == name;
+            effects.iter().position(is).unwrap_or_else(|| panic!("{effect:?} {name}: {effects:?}"))
+        };
+        let first_object = effects.iter().position(|(_, path)| path.starts_with("tmp_obj"));
+        // The record comes before anything else.
+        assert!(at(SideEffect::Sync, "journal") < first_object.unwrap());
+        // The file is exchanged once its content is on disk, and the branch moves after it.
+        let (exchanged, moved) = (at(SideEffect::Rename, "a.txt"), at(SideEffect::Rename, "main"));
+        let synced_to =
+            |to: usize| effects[..to].iter().filter(|(one, _)| *one == SideEffect::Sync);
+        assert!(synced_to(exchanged).any(|(_, path)| path.ends_with("-0")), "{effects:?}");
+        assert!(synced_to(moved).any(|(_, path)| path == "a.txt"), "{effects:?}");
+        assert!(synced_to(moved).any(|(_, path)| path == "index"), "{effects:?}");
+        assert!(synced_to(moved).any(|(_, path)| path == "ref"), "{effects:?}");
+        // The index follows, and the journal is closed last.
+        let indexed = at(SideEffect::Rename, "index");
+        assert!(effects[moved..indexed].contains(&(SideEffect::Sync, "main".to_owned())));
+        assert!(effects[indexed..].contains(&(SideEffect::Sync, ".".to_owned())));
+        assert_eq!(effects.last(), Some(&(SideEffect::Sync, "journal".to_owned())));
+    }
+
+    #[test]
+    fn without_durability_nothing_is_waited_for() {
+        let effects = effects(Durability::Off);
+        assert!(!effects.iter().any(|(effect, _)| *effect == SideEffect::Sync), "{effects:?}");
     }
 
     #[test]
@@ -703,7 +529,7 @@ mod tests {
         let scratch = Scratch::new();
         let repo = scratch.repo();
         let mut journal = scratch.journal(&repo);
-        journal.append(&Record::RolledBack(1)).unwrap();
+        journal.append(&Record::Deletion(Vec::new())).unwrap();
         let found = refusal(publish(&repo, &mut journal, scratch.change(&repo, TWO)));
         assert_eq!(found.code, Code::SessionBusy);
     }

@@ -1,26 +1,24 @@
-//! The journal's records: everything needed to finish or roll back a transaction.
+//! The journal's records: what is needed to finish or to roll back a transaction, besides the objects
+//! and private bytes that are on stable storage before anything visible changes.
 
 use serde::{Deserialize, Serialize};
 
 use super::entry::{DiskState, EntryMove};
 use super::pointers::{BranchOrigin, BranchUpdate};
-use super::private::PrivateRecord;
 use super::publish::ChangeSet;
 use edt_git::index::IndexState;
 use edt_git::reflog::MoveId;
-use edt_git::{FileId, FileMode, InHead, Loose, Oid, Repo};
+use edt_git::{FileId, FileMode, InHead, Oid, Repo};
 use edt_io::disk::Stat;
 use edt_types::{RepoPath, Result};
 
 /// Version of this format. A journal with another version is quarantined.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Record {
     /// A transaction that is about to be installed.
     ChangeSet(Box<ChangeRecord>),
-    /// The transaction with that number was rolled back and must never be finished.
-    RolledBack(u64),
     /// These refs are about to be deleted, if they have these values. The next call finishes an
     /// interrupted deletion.
     Deletion(Vec<(String, Id)>),
@@ -46,15 +44,8 @@ pub struct ChangeRecord {
     pub files: Vec<FileRecord>,
     /// The index entries to change if HEAD is on the branch.
     pub entries: Vec<EntryRecord>,
-    /// The stat of the index before the change. If it is still the same file after a restart, the
-    /// change of the index was lost.
-    pub index: Option<Stat>,
-    /// What the private store keeps of this transaction, unless it is large: then it was synced
-    /// before.
-    pub private: Option<PrivateRecord>,
-    /// New objects as loose files. Larger objects were synced before, and only the commit names
-    /// them.
-    pub objects: Vec<(Id, Vec<u8>)>,
+    /// The session and the name of the private record.
+    pub private: Option<(String, String)>,
 }
 
 /// The branch whose move commits the transaction.
@@ -65,11 +56,10 @@ pub struct BranchRecord {
     pub from: OriginRecord,
     /// The value afterwards.
     pub new: Id,
-    /// The stat of the loose ref before the change. If a power failure leaves the same file, the
-    /// move was lost.
-    pub stat: Option<Stat>,
     /// The message for the reflog.
     pub log: String,
+    /// The last lines of the logs of the branch and of HEAD. Later ones show what happened since.
+    pub logged: [Option<LoggedRecord>; 2],
     /// Whether HEAD is on the branch afterwards, so that the index and HEAD's log follow.
     pub in_head: bool,
     /// What HEAD names before the transaction, if that is not the branch.
@@ -77,6 +67,9 @@ pub struct BranchRecord {
     /// Another symbolic ref to point to the branch.
     pub point: Option<String>,
 }
+
+/// A line of a log: its values, and its time in seconds since 1970.
+pub type LoggedRecord = (Id, Id, i64);
 
 /// What HEAD names before a transaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -87,21 +80,9 @@ pub struct HeadRecord {
     pub name: String,
     /// The commit; `None` if the branch is unborn.
     pub tip: Option<Id>,
-    /// The stat of the file HEAD.
-    pub stat: Option<Stat>,
-    /// The last line of HEAD's log: its values and its time. Later ones show what the user did
-    /// since.
-    pub logged: Option<(Id, Id, i64)>,
 }
 
 impl HeadRecord {
-    /// The last line of HEAD's log.
-    #[must_use]
-    pub fn last_move(&self) -> Option<MoveId> {
-        let (from, to, time) = self.logged.as_ref()?;
-        Some((from.oid()?, to.oid()?, *time))
-    }
-
     /// What HEAD names before `change`; `None` if it is on the branch, or if nothing depends on it.
     ///
     /// # Errors
@@ -115,10 +96,7 @@ impl HeadRecord {
         };
         let record = name.map(|name| -> Result<HeadRecord> {
             let tip = repo.commit_at(&name)?.map(Id::from);
-            let last = if is_left { repo.last_move("HEAD") } else { None };
-            let logged = last.map(|it| (it.from.into(), it.to.into(), it.time));
-            let stat = if is_left { repo.head_stat() } else { None };
-            Ok(HeadRecord { is_left, name, tip, stat, logged })
+            Ok(HeadRecord { is_left, name, tip })
         });
         record.transpose()
     }
@@ -143,6 +121,35 @@ impl std::convert::From<BranchOrigin> for OriginRecord {
 }
 
 impl BranchRecord {
+    /// The record of `change`, before it.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if HEAD or its branch cannot be read.
+    pub fn of(repo: &Repo, change: &ChangeSet) -> Result<BranchRecord> {
+        let branch = &change.branch;
+        let last = |name: &str| {
+            repo.last_move(name).map(|line| (line.from.into(), line.to.into(), line.time))
+        };
+        let reads_head = branch.head == InHead::Yes || branch.head_from.is_some();
+        Ok(BranchRecord {
+            name: branch.name.clone(),
+            from: branch.from.into(),
+            new: branch.new.into(),
+            log: branch.log.clone(),
+            logged: [last(&branch.name), if reads_head { last("HEAD") } else { None }],
+            in_head: branch.head == InHead::Yes,
+            head: HeadRecord::of(repo, change)?,
+            point: branch.point.clone(),
+        })
+    }
+
+    /// The last lines of the logs of the branch and of HEAD before the transaction.
+    #[must_use]
+    pub fn last_moves(&self) -> [Option<MoveId>; 2] {
+        let of = |line: &LoggedRecord| Some((line.0.oid()?, line.1.oid()?, line.2));
+        [0, 1].map(|at| self.logged[at].as_ref().and_then(of))
+    }
+
     /// What HEAD leaves, if it moves to the branch.
     #[must_use]
     pub fn left(&self) -> Option<&HeadRecord> {
@@ -177,14 +184,10 @@ pub struct FileRecord {
     pub old: Option<(Id, bool, Stat)>,
     /// Id and executable bit of the new file.
     pub new: Option<(Id, bool)>,
-    /// The stat of the staged file. If a power failure leaves a file with this inode and other
-    /// content, the file was torn or someone wrote to it.
-    pub staged: Option<Stat>,
     /// The name of the staged file.
     pub stage: String,
-    /// Whether the file is staged beside its target, which is on another file system, and not in
-    /// edt's own directory.
-    pub beside: bool,
+    /// Whether the file is staged on the mount of its target, and not in edt's own directory.
+    pub on_mount: bool,
 }
 
 /// The change of one index entry.
@@ -197,14 +200,12 @@ pub struct EntryRecord {
     file: Option<(Id, bool)>,
     /// Whether the transaction writes the file of the entry.
     written: bool,
-    /// Whether the entry had no stat before.
-    pub without_stat: bool,
 }
 
 impl EntryRecord {
-    /// `None` for an entry that edt does not change. `without_stat`: whether it has no stat now.
+    /// `None` for an entry that edt does not change.
     #[must_use]
-    pub fn of(entry: &EntryMove, without_stat: bool) -> Option<EntryRecord> {
+    pub fn of(entry: &EntryMove) -> Option<EntryRecord> {
         let id = |file: FileId| (Id::from(file.oid), file.mode == FileMode::Executable);
         let seen = match entry.seen {
             IndexState::Nothing | IndexState::IntentToAdd => None,
@@ -218,7 +219,6 @@ impl EntryRecord {
             intended,
             file: entry.file.map(id),
             written: entry.disk == DiskState::Written,
-            without_stat,
         })
     }
 
@@ -271,16 +271,6 @@ impl FileRecord {
     }
 }
 
-impl ChangeRecord {
-    /// The objects in the record.
-    #[must_use]
-    pub fn loose(&self) -> Vec<Loose> {
-        let object =
-            |(id, bytes): &(Id, Vec<u8>)| id.oid().map(|oid| Loose { oid, bytes: bytes.clone() });
-        self.objects.iter().filter_map(object).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,7 +286,7 @@ mod tests {
 
     /// What remains of an entry after it was recorded.
     fn recorded(entry: &EntryMove) -> Option<(Option<FileId>, IndexState, DiskState)> {
-        let read = EntryRecord::of(entry, false)?.entry()?;
+        let read = EntryRecord::of(entry)?.entry()?;
         Some((read.file, read.seen, read.disk))
     }
 
@@ -316,7 +306,7 @@ mod tests {
 
     #[test]
     fn an_entry_that_edt_does_not_change_is_not_recorded() {
-        assert_eq!(EntryRecord::of(&entry(IndexState::Other, DiskState::Written), false), None);
+        assert_eq!(EntryRecord::of(&entry(IndexState::Other, DiskState::Written)), None);
     }
 
     #[test]
@@ -330,8 +320,8 @@ mod tests {
             name: "refs/heads/a".to_owned(),
             from,
             new: oid(4).into(),
-            stat: None,
             log: "edt: x".to_owned(),
+            logged: [None, None],
             in_head: false,
             head: None,
             point: None,
@@ -360,9 +350,8 @@ mod tests {
             path: b"a".to_vec(),
             old: None,
             new: Some((oid(5).into(), true)),
-            staged: None,
             stage: "tx-0".to_owned(),
-            beside: false,
+            on_mount: false,
         };
         let new = FileId { oid: oid(5), mode: FileMode::Executable };
         assert_eq!((file.old_file(), file.new_file()), (None, Some(new)));

@@ -1,25 +1,22 @@
-//! Recovery: finishes or rolls back the transaction that a crash interrupted. Recovery itself may
-//! be killed at any point and run again.
+//! Recovery: finishes or rolls back the one transaction that a crash interrupted, in whatever boot.
+//! Recovery itself may be killed at any point and run again.
 //!
-//! In one boot there is at most one open transaction, and its branch decides: if the branch has the
-//! new commit or a descendant of it, the transaction is finished, otherwise rolled back.
-//! [`restart`] recovers from a restart of the machine.
+//! [`decision`] says which. Each file and each index entry is then in one of three states: as before
+//! the transaction, as after it, or other. Other is the user's, and stays.
 
-use super::files::{StagingArea, TargetState};
-use super::index;
-use super::log::{Journal, Pending};
-use super::pointers::{BranchOrigin, BranchUpdate};
+use super::decision::{self, Decision};
+use super::entries::move_entries;
+use super::files::{StagedState, StagingArea, TargetState, with_bits};
+use super::journal::{Journal, Pending};
+use super::pointers::{BranchUpdate, HeldPointers};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
-use super::recovery_steps::{
-    add_kept, commit_before, follow_refs, follows_head, has_file, install, is_in_head,
-    is_new_in_head, report, was_amended, was_in_head, was_left,
-};
 use super::rollback::Rollback;
-use super::{beside, lost, open_mark, private, restart, restart_index};
-use edt_git::objects::ObjectCheck;
-use edt_git::{InHead, Oid, Repo, Tracked, objects};
-use edt_io::permanent_as_none;
+use super::{durable, index, lost, private};
+use edt_git::reflog::ReflogWrite;
+use edt_git::{FileId, InHead, Oid, RefSwap, Repo, Tracked};
+use edt_io::disk::Perms;
 use edt_io::signals::HeldSignals;
+use edt_io::{is_denied, permanent_as_none};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Recovered, RepoPath, Result};
 use std::path::PathBuf;
@@ -36,32 +33,25 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
             .map_err(|error| edt_io::failed("make", directory, &error))?;
     }
     let is_new = repo.is_shared() && !directory.join("journal").exists();
-    let (mut journal, pending) = Journal::open(directory, repo.root_path(), pointer)?;
+    let (mut journal, pending) = Journal::open(directory, pointer)?;
     if is_new {
         repo.share(&directory.join("journal"))?;
     }
-    beside::remove(repo, &pending);
     let recovered = match pending {
         Pending::Nothing => None,
-        Pending::Interrupted(_, Record::RolledBack(_)) => {
+        Pending::Interrupted(record) => {
+            let recovered = match &record {
+                Record::Deletion(refs) => finish_deletion(repo, refs).map(|()| None),
+                Record::ChangeSet(record) => recover(repo, &journal, record).map(Some),
+            };
+            let recovered = recovered?;
             journal.close()?;
-            None
-        }
-        Pending::Interrupted(_, Record::Deletion(refs)) => {
-            finish_deletion(repo, &refs)?;
-            journal.close()?;
-            None
-        }
-        Pending::Interrupted(number, Record::ChangeSet(record)) => {
-            Some(recover_one(repo, &mut journal, number, &record)?)
-        }
-        Pending::AfterRestart(records, closed) => {
-            restart::recover_all(repo, &mut journal, &records, closed)?
+            recovered
         }
         Pending::Missing => lost::release(repo)?,
         Pending::Torn => {
             let released = lost::release(repo)?;
-            journal.remove_next()?;
+            journal.close()?;
             released
         }
         Pending::Quarantined(path) => {
@@ -84,73 +74,42 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
     Ok((journal, recovered))
 }
 
-fn recover_one(
-    repo: &Repo,
-    journal: &mut Journal,
-    number: u64,
-    record: &ChangeRecord,
-) -> Result<Recovered> {
+/// Finishes or rolls back the transaction of `record`.
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`, `OBJECT_MISSING`: the next call tries again.
+pub(super) fn recover(repo: &Repo, journal: &Journal, record: &ChangeRecord) -> Result<Recovered> {
     let Some(branch) = record.branch.branch() else { return Ok(unreadable()) };
-    let mut is_elsewhere = false;
-    let committed = match (repo.ref_value(&branch.name)?, branch.from) {
-        (value, _) if branch.stays() => {
-            let moved = value.is_some() && is_in_head(repo, record, &branch)?;
-            is_elsewhere = !moved && repo.head_target()? != branch.head_from;
-            moved
-        }
-        // The user may have renamed the branch since.
-        (None, BranchOrigin::Created(_)) => is_new_in_head(repo, &branch)?,
-        (None, _) => false,
-        (Some(current), _) if current == branch.new => true,
-        // The user may have amended or removed the first commit since.
-        (Some(_), BranchOrigin::Created(_))
-            if is_in_head(repo, record, &branch)?
-                || branch.head_from.is_some()
-                    && was_in_head(repo, record, &branch)? == Some(true) =>
-        {
-            true
-        }
-        // An undo moves back. A branch that still contains the undone commit has not moved.
-        (Some(current), BranchOrigin::Rewound(old)) => {
-            !repo.is_ancestor(old, current)?
-                && repo.is_ancestor(branch.new, current)?
-                && !was_amended(repo, &branch, old)
-        }
-        (Some(current), _) => {
-            repo.is_ancestor(branch.new, current)? || was_left(repo, record, &branch)?
-        }
-    };
-    let follows = follows_head(repo, record, &branch, journal, false)?;
+    let decision = decision::of(repo, record, &branch)?;
+    let follows = decision == Decision::Finish && follows_head(repo, record, &branch)?;
     let stage = StagingArea::open(repo)?;
     // In a copy without hard links a lock and the file that it was linked from are two files.
     if record.journal != journal.inode()? {
         index::relink(repo, &stage)?;
         locked_names(record, &branch).try_for_each(|name| repo.unlock_copied_ref(name))?;
     }
-    if is_elsewhere || committed && !follows {
-        index::release(repo, &stage)?;
-    } else if committed && branch.old() != Some(branch.new) {
+    let has_index = index::is_staged(repo, &stage)?;
+    // The lock file has been complete since before the branch moved. If it were removed, a user
+    // could commit the old index on top of the new commit.
+    if follows {
         index::rename_own_in(repo, &stage)?;
     }
-    unlock(repo, &stage, record, &branch)?;
-    let recovered = if is_elsewhere {
-        leave(repo, record)?
-    } else if committed {
-        finish(repo, record, &branch, journal, follows)?
-    } else {
-        // First: a restart of the machine may come in between. In this boot the header still names
-        // the transaction, so that the next call ends the rollback.
-        journal.append(&Record::RolledBack(number))?;
-        roll_back(repo, record, &branch)?
+    index::unlock(repo, &stage)?;
+    repo.unlock_packed_refs()?;
+    locked_names(record, &branch).try_for_each(|name| repo.unlock_ref(name))?;
+    let recovered = match decision {
+        Decision::Finish => {
+            let report = finish(repo, &stage, record, &branch, journal, follows)?;
+            // Someone removed the lock. What is in an index that edt replaced is the user's.
+            if has_index {
+                move_entries(repo, &stage, record)?;
+            }
+            report
+        }
+        Decision::RollBack => roll_back(repo, &stage, record, &branch)?,
     };
-    open_mark::remove(&stage, branch.new);
-    if committed {
-        // A rollback that was killed may be recorded behind it.
-        journal.remove_next()?;
-    }
-    // After a restart nothing may be done for a transaction that was left as it was.
-    let lasting = committed && (branch.must_be_synced() || !record.drop.is_empty());
-    journal.finish(is_elsewhere || lasting)?;
+    record.files.iter().try_for_each(|file| stage.sync_target(file))?;
+    durable::sync_record(repo, record)?;
     Ok(recovered)
 }
 
@@ -170,6 +129,7 @@ pub fn delete_refs(repo: &Repo, journal: &mut Journal, refs: &[(String, Oid)]) -
         // Some refs may be deleted, and a lock may be left: the next call finishes it.
         Err(error) if !error.any(is_refused) => Err(error),
         deleted => {
+            durable::sync_deleted(repo, refs.iter().map(|(name, _)| name.as_str()))?;
             journal.close()?;
             deleted
         }
@@ -182,7 +142,7 @@ fn is_refused(finding: &Finding) -> bool {
 }
 
 /// Removes the locks of an interrupted deletion, and deletes the refs that still have their values.
-pub(super) fn finish_deletion(repo: &Repo, refs: &[(String, Id)]) -> Result<()> {
+fn finish_deletion(repo: &Repo, refs: &[(String, Id)]) -> Result<()> {
     repo.unlock_packed_refs()?;
     refs.iter().try_for_each(|(name, _)| repo.unlock_ref(name))?;
     let mut left = Vec::new();
@@ -205,19 +165,8 @@ pub(super) fn finish_deletion(repo: &Repo, refs: &[(String, Id)]) -> Result<()> 
             left.push((name.clone(), from));
         }
     }
-    repo.delete_refs(&left)
-}
-
-/// Removes the lock files that edt created in Git's directory to move `branch`, and no others.
-fn unlock(
-    repo: &Repo,
-    stage: &StagingArea<'_>,
-    record: &ChangeRecord,
-    branch: &BranchUpdate,
-) -> Result<()> {
-    index::unlock(repo, stage)?;
-    repo.unlock_packed_refs()?;
-    locked_names(record, branch).try_for_each(|name| repo.unlock_ref(name))
+    repo.delete_refs(&left)?;
+    durable::sync_deleted(repo, refs.iter().map(|(name, _)| name.as_str()))
 }
 
 /// The refs that a transaction may have locked.
@@ -234,59 +183,59 @@ fn locked_names<'r>(
         .chain(moved)
 }
 
-/// Completes everything that `record` describes. If HEAD does not follow, because the user moved it
+/// Whether HEAD is where it must be after the transaction, or still where the transaction found it.
+/// As Git, edt does not move HEAD to a branch that another worktree has checked out.
+fn follows_head(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Result<bool> {
+    let Some(left) = record.branch.left() else { return Ok(true) };
+    let now = repo.head_target()?;
+    let to = record.head_to.as_deref().unwrap_or(&branch.name);
+    if now.as_deref() == Some(to) {
+        return Ok(true);
+    }
+    let [_, last] = record.branch.last_moves();
+    let tip = left.tip.as_ref().and_then(Id::oid);
+    // The user may have taken the commit out of the branch again.
+    let has_new = match repo.ref_value(&branch.name)? {
+        Some(value) => value == branch.new || repo.is_ancestor(branch.new, value)?,
+        None => false,
+    };
+    Ok(has_new
+        && now.as_ref() == Some(&left.name)
+        && repo.commit_at(&left.name)? == tip
+        && !repo.is_checked_out_elsewhere(to)
+        && repo.moves_since("HEAD", last, record.time).iter().all(|(line, _)| line.by_edt))
+}
+
+/// Completes what follows the move of the branch. The files were exchanged before it: one that has
+/// its old content was put back by the user. If HEAD does not follow, because the user moved it
 /// meanwhile, a file gets its old content where HEAD has what it had before: the new content is in
 /// the branch, and would be taken for the user's here.
 fn finish(
     repo: &Repo,
+    stage: &StagingArea<'_>,
     record: &ChangeRecord,
     branch: &BranchUpdate,
     journal: &Journal,
     follows: bool,
 ) -> Result<Recovered> {
-    objects::write_missing(repo, &record.loose(), ObjectCheck::Bytes)?;
-    record.private.iter().try_for_each(|record| private::recover(repo, record))?;
-    // If the branch does not move, the transaction counts as committed from the start. Its refs may
-    // still be missing.
-    for (name, id) in &record.create {
-        if let Some(to) = id.oid()
-            && repo.ref_value(name)?.is_none()
-        {
-            repo.create_ref(name, to)?;
-        }
-    }
-    let stage = StagingArea::open(repo)?;
-    // Otherwise all files were exchanged before the commit point: one that has its old content was
-    // put back by the user.
-    let commits_later = branch.old() == Some(branch.new) && !branch.stays();
     let (mut files, mut left, mut kept) = (Vec::new(), Vec::new(), Vec::new());
     let trees = if follows { None } else { Trees::of(repo, record, branch)? };
     for file in &record.files {
         let path = RepoPath::from_tree(&file.path);
         if trees.as_ref().is_some_and(|trees| trees.are_equal(repo, &path)) {
-            let restored = put_back(repo, &stage, file, &mut kept)?;
+            let restored = put_back(repo, stage, file, &mut kept)?;
             if restored { &mut files } else { &mut left }.push(path);
             continue;
         }
         // A failure that may be transient is left to the next call. Only a permanent failure must
         // not block the other files.
-        let done = match permanent_as_none(stage.target_state(file))? {
-            Some(TargetState::New) => true,
-            Some(TargetState::Old(_)) if commits_later => {
-                permanent_as_none(install(repo, &stage, file))?.is_some()
-            }
-            Some(TargetState::Old(_) | TargetState::Other) | None => false,
-        };
+        let state = permanent_as_none(stage.target_state(file))?;
         let discarded = permanent_as_none(stage.discard_known(file))?;
-        if done && discarded.is_some() {
-            files.push(path);
-        } else {
-            left.push(path);
-        }
+        let is_done = state == Some(TargetState::New) && discarded.is_some();
+        if is_done { &mut files } else { &mut left }.push(path);
         kept.extend(discarded.flatten());
     }
-    follow_refs(repo, record, branch, journal, follows)?;
-    restart_index::move_entries(repo, &StagingArea::open(repo)?, &[record], &[record], None)?;
+    follow_refs(repo, record, branch, journal.pointer(), follows)?;
     let mut report = report("finished", record, &files, &left);
     if !follows {
         report.detail = format!(
@@ -298,31 +247,78 @@ fn finish(
     Ok(add_kept(report, &kept))
 }
 
-/// Ends a move of HEAD after which the user went elsewhere: how far it got is not known, and the
-/// files are on the user's branch by now. No file and no ref is changed: a ref that was created may
-/// keep the user's lines. Entries of the index follow if HEAD's tree has them.
-fn leave(repo: &Repo, record: &ChangeRecord) -> Result<Recovered> {
-    let stage = StagingArea::open(repo)?;
-    let (mut left, mut kept) = (Vec::new(), Vec::new());
-    for file in &record.files {
-        let discarded = permanent_as_none(stage.discard_known(file))?;
-        if discarded.is_none() || !matches!(stage.target_state(file), Ok(TargetState::Old(_))) {
-            left.push(RepoPath::from_tree(&file.path));
-        }
-        kept.extend(discarded.flatten());
+/// Brings the symbolic refs, the logs and the refs that move with the branch to the state after the
+/// transaction. `follows`: whether HEAD does ([`follows_head`]).
+fn follow_refs(
+    repo: &Repo,
+    record: &ChangeRecord,
+    branch: &BranchUpdate,
+    pointer: &str,
+    follows: bool,
+) -> Result<()> {
+    let mut branch = branch.clone();
+    if !follows {
+        (branch.head_from, branch.head) = (None, InHead::No);
     }
-    restart_index::move_entries(repo, &StagingArea::open(repo)?, &[record], &[record], None)?;
-    let detail = "An interrupted call was to move HEAD, which is elsewhere now. Files and refs stay \
-                  as they are.";
-    let report =
-        Recovered { detail: detail.to_owned(), ..report("rolled_back", record, &[], &left) };
-    Ok(add_kept(report, &kept))
+    // Only edt moves this ref, and only after it has recovered.
+    branch.point = branch.point.filter(|name| repo.symbolic_ref(name).is_ok());
+    let head_to = record.head_to.as_deref();
+    let mut held = HeldPointers::default();
+    branch.move_symbolic(repo, &mut held, head_to)?;
+    // After one of the user's lines it would say that the branch came back.
+    if repo.ref_value(&branch.name)? == Some(branch.new) {
+        match branch.write_logs(repo, &held, head_to, ReflogWrite::AppendIfMissing) {
+            // A log that this user may not write must not block every later call.
+            Err(error) if is_denied(&error) => {}
+            logged => logged?,
+        }
+    }
+    for (name, from, to) in &record.replace {
+        if let (Some(from), Some(to)) = (from.oid(), to.oid())
+            && repo.ref_value(name)? == Some(from)
+        {
+            repo.swap_ref(&RefSwap { name, from, to })?;
+        }
+    }
+    drop_refs(repo, record, pointer)
+}
+
+/// Deletes the refs of `record` that still have their values.
+fn drop_refs(repo: &Repo, record: &ChangeRecord, pointer: &str) -> Result<()> {
+    // The values of the deleted refs must be reachable elsewhere first. Someone may have moved or
+    // deleted the ref that was to hold one.
+    let create = record.create.iter().map(|(name, to)| (name, to));
+    let holders = create.chain(record.replace.iter().map(|(name, _, to)| (name, to)));
+    for (name, to) in holders.filter(|_| !record.drop.is_empty()) {
+        let Some(to) = to.oid() else { return Ok(()) };
+        match repo.ref_value(name)? {
+            None => repo.create_ref(name, to)?,
+            Some(current) if repo.tree_of(to).is_err() || repo.is_ancestor(to, current)? => {}
+            Some(_) => return Ok(()),
+        }
+    }
+    for (name, id) in &record.drop {
+        match (repo.ref_value(name)?, id.oid()) {
+            (None, _) => repo.delete_symbolic_ref(pointer, name)?,
+            (Some(current), Some(from)) if current == from && !repo.is_checked_out(name)? => {
+                repo.delete_symbolic_ref(pointer, name)?;
+                repo.delete_ref(name, from)?;
+            }
+            // Someone moved the ref since, or switched to it, and needs it.
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Restores the old content of the files. A file whose new content the user has committed stays. The
 /// refs never moved.
-fn roll_back(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Result<Recovered> {
-    let stage = StagingArea::open(repo)?;
+fn roll_back(
+    repo: &Repo,
+    stage: &StagingArea<'_>,
+    record: &ChangeRecord,
+    branch: &BranchUpdate,
+) -> Result<Recovered> {
     let trees = Trees::of(repo, record, branch)?;
     let (mut files, mut left, mut kept) = (Vec::new(), Vec::new(), Vec::new());
     let mut were_committed = false;
@@ -341,7 +337,7 @@ fn roll_back(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Resul
             continue;
         }
         let untouched = matches!(stage.target_state(file), Ok(TargetState::Old(_)));
-        match (untouched, put_back(repo, &stage, file, &mut kept)?) {
+        match (untouched, put_back(repo, stage, file, &mut kept)?) {
             (_, false) => left.push(path),
             (false, true) => files.push(path),
             (true, true) => {}
@@ -357,12 +353,9 @@ fn roll_back(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Resul
             repo.drop_created_ref(name, to)?;
         }
     }
-    if were_committed {
-        restart_index::move_entries(repo, &stage, &[record], &[record], None)?;
-    }
     // Only now: the old bytes of a file may be in it alone.
-    if !were_committed {
-        record.private.iter().for_each(|record| private::remove(repo, record));
+    if let Some((session, name)) = record.private.as_ref().filter(|_| !were_committed) {
+        private::remove_record(repo, session, name);
     }
     Ok(add_kept(report("rolled_back", record, &files, &left), &kept))
 }
@@ -404,7 +397,7 @@ impl Trees {
     fn of(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Result<Option<Trees>> {
         let head = repo.head_tree()?;
         let tree = |id: Option<Oid>| id.and_then(|id| repo.tree_of(id).ok());
-        let (before, after) = (tree(commit_before(repo, record, branch)?), tree(Some(branch.new)));
+        let (before, after) = (tree(commit_before(record, branch)), tree(Some(branch.new)));
         let head_before = match &record.branch.head {
             Some(head) if branch.head == InHead::No => tree(head.tip.as_ref().and_then(Id::oid)),
             _ => before,
@@ -432,15 +425,44 @@ impl Trees {
     }
 }
 
-/// Restores the old bytes from their blob. The displaced file is no longer staged.
+/// The commit whose content the files had before the transaction: that of the branch, or of what
+/// HEAD leaves. `None` if that is an unborn branch.
+fn commit_before(record: &ChangeRecord, branch: &BranchUpdate) -> Option<Oid> {
+    match record.branch.left() {
+        Some(left) => left.tip.as_ref().and_then(Id::oid),
+        // The first commit of an unborn branch begins at itself.
+        None => {
+            let is_first = branch.head == InHead::Yes && branch.old().is_none();
+            (!is_first).then(|| branch.start())
+        }
+    }
+}
+
+/// Whether the tree has exactly `wanted` at the path of `file`.
+fn has_file(repo: &Repo, tree: Oid, file: &FileRecord, wanted: Option<FileId>) -> bool {
+    let found = repo.tracked(tree, &RepoPath::from_tree(&file.path));
+    found.is_ok_and(|found| found == wanted.map_or(Tracked::Nothing, Tracked::File))
+}
+
+/// Restores the old bytes from their blob, where the file system cannot exchange files. The displaced
+/// file is no longer staged.
 fn restore_from_blob(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -> Result<()> {
-    let mut reverse = file.clone();
-    reverse.old = match (&file.new, stage.stat(file)) {
-        (Some((id, executable)), Some(stat)) => Some((id.clone(), *executable, stat)),
-        _ => None,
+    let (Some((id, executable)), Some((_, _, before)), Some(old), Some(stat)) =
+        (&file.new, &file.old, file.old_file(), stage.stat(file))
+    else {
+        return Ok(());
     };
-    reverse.new = file.old.as_ref().map(|(id, executable, _)| (id.clone(), *executable));
-    install(repo, stage, &reverse)
+    let reverse = FileRecord {
+        old: Some((id.clone(), *executable, stat)),
+        new: file.old.as_ref().map(|(id, executable, _)| (id.clone(), *executable)),
+        ..file.clone()
+    };
+    if stage.staged(&reverse)? != StagedState::New {
+        let bytes = private::bytes(repo, old.oid)?;
+        let perms = Perms::Of(with_bits(*before, before.mode), before.executable());
+        stage.restage(&reverse, &bytes, perms)?;
+    }
+    stage.swap(&reverse)
 }
 
 /// A record without a commit was not written by this version of edt.
@@ -454,12 +476,47 @@ fn unreadable() -> Recovered {
     }
 }
 
+/// Adds to a report where displaced files of the user are kept.
+fn add_kept(mut report: Recovered, kept: &[PathBuf]) -> Recovered {
+    if !kept.is_empty() {
+        let names: Vec<String> = kept.iter().map(|path| path.shown()).collect();
+        report.detail.push_str(&format!(
+            " Displaced files that are not edt's are kept: {}.",
+            names.join(", ")
+        ));
+    }
+    report
+}
+
+fn report(
+    action: &'static str,
+    record: &ChangeRecord,
+    files: &[RepoPath],
+    left: &[RepoPath],
+) -> Recovered {
+    let mut detail = match action {
+        "finished" => "An interrupted transaction was already recorded. It was finished.",
+        _ => "An interrupted transaction was not recorded. It was rolled back.",
+    }
+    .to_owned();
+    if !left.is_empty() {
+        detail.push_str(
+            " Files with neither the old nor the new content are someone else's work and were not \
+             changed.",
+        );
+    }
+    let names = |paths: &[RepoPath]| paths.iter().map(RepoPath::text).collect();
+    let commit = record.branch.new.oid().map(|oid: Oid| oid.to_string());
+    Recovered { action, commit, files: names(files), left: names(left), detail }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::publish::publish;
     use crate::tests::{MAIN, POINTER, Scratch, State};
-    use edt_git::RefSwap;
+    use edt_git::index::IndexState;
+    use edt_git::{FileId, FileMode};
 
     const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
     const ROLLED_BACK: &str = "An interrupted transaction was not recorded. It was rolled back.";
@@ -566,25 +623,6 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_installed_only_if_it_is_exchanged_after_the_commit_point() {
-        for moves in [false, true] {
-            let scratch = Scratch::new();
-            let repo = scratch.repo();
-            let mut change = scratch.change(&repo, TWO);
-            if !moves {
-                change.branch.new = change.branch.start();
-            }
-            scratch.interrupt(&repo, &change);
-            if moves {
-                commit(&repo, &change.branch);
-            }
-            recovered(&scratch);
-            let text = if moves { "one\n" } else { "two\n" };
-            assert_eq!(scratch.text("a.txt").as_deref(), Some(text));
-        }
-    }
-
-    #[test]
     fn a_finished_change_is_logged_once() {
         let scratch = Scratch::new();
         let repo = scratch.repo();
@@ -594,20 +632,6 @@ mod tests {
         recovered(&scratch);
         let log = scratch.text(".git/logs/refs/heads/main").unwrap();
         assert_eq!(log.matches("edt: change").count(), 1, "{log}");
-    }
-
-    #[test]
-    fn objects_that_are_missing_are_written_from_the_journal() {
-        let scratch = Scratch::new();
-        let repo = scratch.repo();
-        let change = scratch.change(&repo, TWO);
-        scratch.interrupt(&repo, &change);
-        let blob = repo.blob_id(b"two\n").unwrap().to_string();
-        let object = repo.objects_dir().join(&blob[..2]).join(&blob[2..]);
-        std::fs::remove_file(&object).unwrap();
-        commit(&repo, &change.branch);
-        recovered(&scratch);
-        assert!(object.exists());
     }
 
     #[test]
@@ -713,5 +737,139 @@ mod tests {
             })
         );
         assert!(kept.exists());
+    }
+
+    /// What is at a place: as before the transaction, as after it, or the user's.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Seen {
+        Old,
+        New,
+        Other,
+    }
+
+    /// The table of recovery: each state of the branch, the file and the index entry, and what it
+    /// becomes. A file of a rolled back transaction becomes old, and nothing else changes what is
+    /// other.
+    #[test]
+    fn each_place_is_recovered_alone() {
+        use Seen::{New, Old, Other};
+        let states = [Old, New, Other];
+        for (branch, file, entry) in states
+            .into_iter()
+            .flat_map(|branch| states.map(|file| (branch, file)))
+            .flat_map(|(branch, file)| states.map(|entry| (branch, file, entry)))
+        {
+            let scratch = Scratch::new();
+            let repo = scratch.repo();
+            let other = scratch.user_commit(&repo);
+            let change = scratch.change(&repo, TWO);
+            let files = scratch.interrupt(&repo, &change);
+            let stage = StagingArea::open(&repo).unwrap();
+            match file {
+                Old => {}
+                New => stage.swap(&files[0]).unwrap(),
+                Other => scratch.write("a.txt", "mine\n"),
+            }
+            match branch {
+                Old => {}
+                New => commit(&repo, &change.branch),
+                Other => {
+                    let swap = RefSwap { name: MAIN, from: change.branch.start(), to: other };
+                    repo.swap_ref(&swap).unwrap();
+                }
+            }
+            let id = |text: &str| repo.blob_id(text.as_bytes()).unwrap();
+            match entry {
+                Old => {}
+                New => scratch.stage(&repo, id("two\n")),
+                Other => scratch.stage(&repo, id("staged\n")),
+            }
+            recovered(&scratch);
+            let after = scratch.state();
+            let text = match (branch, file) {
+                (_, Other) => "mine\n",
+                (New, New) => "two\n",
+                (New | Other | Old, Old) | (Other | Old, New) => "one\n",
+            };
+            let staged = match (branch, entry) {
+                (_, Other) => "staged\n",
+                (New, Old) | (_, New) => "two\n",
+                (Old | Other, Old) => "one\n",
+            };
+            let head = match branch {
+                Old => change.branch.start(),
+                New => change.branch.new,
+                Other => other,
+            };
+            let expected = State {
+                head,
+                staged: IndexState::File(FileId { oid: id(staged), mode: FileMode::Plain }),
+                text: Some(text.to_owned()),
+            };
+            assert_eq!(after, expected, "branch {branch:?}, file {file:?}, entry {entry:?}");
+            assert_eq!(recovered(&scratch), None);
+        }
+    }
+
+    /// The user amended the new commit before the next call: its content is in HEAD.
+    #[test]
+    fn a_file_that_the_user_committed_stays_although_nothing_shows_the_decision() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        let files = scratch.interrupt(&repo, &change);
+        StagingArea::open(&repo).unwrap().swap(&files[0]).unwrap();
+        let amended = scratch.commit_of(&repo, &[("a.txt", "two\n"), ("mine.txt", "mine\n")]);
+        let swap = RefSwap { name: MAIN, from: change.branch.start(), to: amended };
+        repo.swap_ref(&swap).unwrap();
+        recovered(&scratch);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
+        assert_eq!(scratch.state().head, amended);
+    }
+
+    /// The user moved the branch back before the next call: the log shows that it had moved.
+    #[test]
+    fn a_branch_that_the_user_moved_back_after_the_decision_stays_there() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        let files = scratch.interrupt(&repo, &change);
+        StagingArea::open(&repo).unwrap().swap(&files[0]).unwrap();
+        commit(&repo, &change.branch);
+        let branch = &change.branch;
+        let held = HeldPointers::default();
+        branch.write_logs(&repo, &held, None, ReflogWrite::Append).unwrap();
+        let swap = RefSwap { name: MAIN, from: branch.new, to: branch.start() };
+        repo.swap_ref(&swap).unwrap();
+        // As after `git reset --soft`.
+        assert_eq!(recovered(&scratch).unwrap().action, "finished");
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
+        assert_eq!(scratch.state().head, branch.start());
+    }
+
+    #[test]
+    fn a_change_that_moves_no_ref_is_rolled_back() {
+        let scratch = Scratch::new();
+        let (repo, before) = (scratch.repo(), scratch.state());
+        let mut change = scratch.change(&repo, TWO);
+        change.branch.new = change.branch.start();
+        let files = scratch.interrupt(&repo, &change);
+        StagingArea::open(&repo).unwrap().swap(&files[0]).unwrap();
+        assert_eq!(recovered(&scratch).unwrap().action, "rolled_back");
+        assert_eq!(scratch.state(), before);
+    }
+
+    #[test]
+    fn a_record_before_which_nothing_was_staged_changes_nothing() {
+        for files in [TWO, &[("new.txt", Some("new\n"))], &[("a.txt", None)]] {
+            let scratch = Scratch::new();
+            let (repo, before) = (scratch.repo(), scratch.state());
+            for file in scratch.interrupt(&repo, &scratch.change(&repo, files)) {
+                StagingArea::open(&repo).unwrap().discard(&file);
+            }
+            assert_eq!(recovered(&scratch).unwrap().action, "rolled_back");
+            assert_eq!(scratch.state(), before, "{files:?}");
+            assert_eq!(scratch.text("new.txt"), None);
+        }
     }
 }

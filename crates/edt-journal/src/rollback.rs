@@ -63,8 +63,8 @@ impl StagingArea<'_> {
     }
 
     /// Undoes a rename of which only the new name is there: the file has both. It was done by a link
-    /// and a removal, or btrfs kept one half of it after a power failure.
-    pub(super) fn end_rename(&self, record: &FileRecord) -> Result<()> {
+    /// and a removal.
+    fn end_rename(&self, record: &FileRecord) -> Result<()> {
         let both = self.stat(record).zip(self.staged_stat(record));
         if both.is_none_or(|(target, staged)| target.inode() != staged.inode()) {
             return Ok(());
@@ -84,28 +84,8 @@ impl StagingArea<'_> {
         Ok(())
     }
 
-    /// Renames the staged file if it is a user's: neither the file that the record replaces, nor
-    /// the one that it staged, complete or torn. Returns its new path.
-    ///
-    /// # Errors
-    /// `IO_ERROR` if it cannot be read or renamed.
-    pub fn preserve_foreign(&self, record: &FileRecord) -> Result<Option<PathBuf>> {
-        if self.is_own(record) || self.staged(record)? != StagedState::Foreign {
-            return Ok(None);
-        }
-        self.preserve(record).map(Some)
-    }
-
-    /// Whether the staged file is the one that the record staged and nobody has written to since. A
-    /// power failure may have torn it.
-    pub(super) fn is_own(&self, record: &FileRecord) -> bool {
-        let here = self.staged_stat(record);
-        here.zip(record.staged)
-            .is_some_and(|(here, own)| here.inode() == own.inode() && here.mtime <= own.mtime)
-    }
-
     /// The stat of what has the staged name.
-    pub(super) fn staged_stat(&self, record: &FileRecord) -> Option<Stat> {
+    fn staged_stat(&self, record: &FileRecord) -> Option<Stat> {
         let staging = self.staging_dir(record).ok()?;
         staging.stat(record.stage.as_bytes()).ok().flatten()
     }
@@ -114,7 +94,7 @@ impl StagingArea<'_> {
     /// of a preserved file.
     fn discard_if(&self, record: &FileRecord, known: &[StagedState]) -> Result<Option<PathBuf>> {
         let staged = self.staged(record)?;
-        if staged == StagedState::Nothing || known.contains(&staged) || self.is_own(record) {
+        if staged == StagedState::Nothing || known.contains(&staged) {
             self.discard(record);
             return Ok(None);
         }
@@ -124,7 +104,7 @@ impl StagingArea<'_> {
     /// Renames the staged file so that nothing overwrites it. Returns its new path.
     fn preserve(&self, record: &FileRecord) -> Result<PathBuf> {
         let path = RepoPath::from_tree(&record.path);
-        let directory = if record.beside {
+        let directory = if record.on_mount {
             self.repo.root_path().join(String::from_utf8_lossy(path.split().0).as_ref())
         } else {
             self.repo.state_path().join("stage")
@@ -132,7 +112,7 @@ impl StagingArea<'_> {
         let wrap = |error: io::Error| failed("keep", &directory.join(&record.stage), &error);
         let kept = format!(
             "{}kept-{}",
-            if record.beside { ".edt-" } else { "" },
+            if record.on_mount { ".edt-" } else { "" },
             record.stage.trim_start_matches('.')
         );
         let staging = self.staging_dir(record).map_err(wrap)?;

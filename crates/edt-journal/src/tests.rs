@@ -2,12 +2,12 @@
 
 #![allow(clippy::unused_self, reason = "one helper for every question of a test")]
 
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use edt_git::index::IndexState;
 use edt_git::{
-    FileId, FileMode, InHead, NewCommit, ObjectWriter, Oid, Repo, Tracked, TreeChange, objects,
+    FileId, FileMode, InHead, NewCommit, ObjectWriter, Oid, Repo, TouchedTrees, Tracked,
+    TreeChange, objects,
 };
 use edt_io::disk::{Parent, Stat};
 use edt_testkit::ScratchRepo;
@@ -15,11 +15,11 @@ use edt_types::{Finding, RepoPath, Result};
 
 use super::entry::{DiskState, EntryMove};
 use super::files::{FileChange, NewFile, OldFile, StagingArea};
-use super::index::IndexView;
-use super::log::Journal;
+use super::index::{IndexView, LockOutcome};
+use super::journal::Journal;
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::publish::ChangeSet;
-use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, HeadRecord, Id, Record};
+use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
 use super::recover::open_recovered;
 
 pub(crate) const POINTER: &str = "refs/worktree/edt-session";
@@ -50,8 +50,8 @@ pub(crate) struct State {
 
 /// Stages the file of `change`.
 pub(crate) fn staged(stage: &StagingArea<'_>, change: &FileChange, i: usize) -> FileRecord {
-    let mut record = stage.record(change, "tx", i).unwrap();
-    stage.put(&mut record, change).unwrap();
+    let record = stage.record(change, "tx", i).unwrap();
+    stage.put(&record, change).unwrap();
     record
 }
 
@@ -148,26 +148,54 @@ impl Scratch {
         }
     }
 
+    /// A commit on `main`'s with these files alone. No ref names it.
+    pub(crate) fn commit_of(&self, repo: &Repo, files: &[(&str, &str)]) -> Oid {
+        let parent = repo.ref_value(MAIN).unwrap();
+        let mut writer = ObjectWriter::new(repo);
+        let file = |(name, text): &(&str, &str)| TreeChange {
+            path: path(name),
+            file: Some(FileId {
+                oid: writer.write_blob(text.as_bytes()).unwrap(),
+                mode: FileMode::Plain,
+            }),
+        };
+        let changes: Vec<TreeChange> = files.iter().map(file).collect();
+        let (tree, _) = writer.write_tree(repo.empty_tree(), &changes).unwrap();
+        let commit = writer.write_commit(&NewCommit { tree, parent, message: "mine\n" }).unwrap();
+        objects::write(repo, &writer.loose_objects()).unwrap();
+        commit
+    }
+
+    /// A commit of the user's that leaves `a.txt` as it is.
+    pub(crate) fn user_commit(&self, repo: &Repo) -> Oid {
+        self.commit_of(repo, &[("a.txt", "one\n"), ("mine.txt", "mine\n")])
+    }
+
+    /// Stages the blob `oid` for `a.txt`, as `git update-index` does.
+    pub(crate) fn stage(&self, repo: &Repo, oid: Oid) {
+        let view = IndexView::read(repo).unwrap();
+        let path = path("a.txt");
+        let seen = view.staged(repo, &path).unwrap();
+        let file = Some(FileId { oid, mode: FileMode::Plain });
+        let moves = [EntryMove { path, file, seen, disk: DiskState::Other }];
+        let stage = StagingArea::open(repo).unwrap();
+        let mut prepared = view.prepare(&stage, &moves, &TouchedTrees::new()).unwrap();
+        assert_eq!(prepared.lock(repo, &stage).unwrap(), LockOutcome::Held);
+        prepared.refresh(repo, &stage, &[]).unwrap();
+        prepared.rename_in(repo, &stage).unwrap();
+    }
+
     /// Records `change` in the journal and stages its files, and goes no further.
     pub(crate) fn interrupt(&self, repo: &Repo, change: &ChangeSet) -> Vec<FileRecord> {
         let stage = StagingArea::open(repo).unwrap();
         let files: Vec<FileRecord> =
             change.files.iter().enumerate().map(|(i, file)| staged(&stage, file, i)).collect();
-        let (branch, ids) = (&change.branch, |refs: &[(String, Oid)]| {
+        let ids = |refs: &[(String, Oid)]| {
             refs.iter().map(|(name, oid)| (name.clone(), Id::from(*oid))).collect()
-        });
-        let index = change.index.as_ref();
+        };
+        let moves = change.index.iter().flat_map(|(_, moves)| moves);
         let record = ChangeRecord {
-            branch: BranchRecord {
-                name: branch.name.clone(),
-                from: branch.from.into(),
-                new: branch.new.into(),
-                stat: repo.ref_stat(&branch.name),
-                log: branch.log.clone(),
-                in_head: branch.head == InHead::Yes,
-                head: HeadRecord::of(repo, change).unwrap(),
-                point: branch.point.clone(),
-            },
+            branch: BranchRecord::of(repo, change).unwrap(),
             create: ids(&change.create),
             time: edt_io::clock::seconds(),
             journal: self.journal(repo).inode().unwrap(),
@@ -175,84 +203,21 @@ impl Scratch {
             replace: Vec::new(),
             drop: ids(&change.drop),
             files: files.clone(),
-            entries: index
-                .iter()
-                .flat_map(|(_, moves)| moves)
-                .filter_map(|entry| EntryRecord::of(entry, false))
-                .collect(),
-            index: index.and_then(|(view, _)| view.stat()),
-            objects: change
-                .objects
-                .iter()
-                .map(|object| (Id::from(object.oid), object.bytes.clone()))
-                .collect(),
-            private: change.private.clone(),
+            entries: moves.filter_map(EntryRecord::of).collect(),
+            private: change.private.as_ref().map(|it| (it.session.clone(), it.name.clone())),
         };
         let mut journal = self.journal(repo);
         journal.append(&Record::ChangeSet(Box::new(record))).unwrap();
         objects::write(repo, &change.objects).unwrap();
+        // A staged index, which recovery finds without its lock.
+        let staged = repo.state_path().join("stage/index");
+        std::fs::copy(repo.index_path(), staged).unwrap();
         files
     }
 
     pub(crate) fn journal(&self, repo: &Repo) -> Journal {
         open_recovered(repo, POINTER).unwrap().0
     }
-
-    /// Sets the header of the journal back to before its first record.
-    pub(crate) fn lose_header(&self) {
-        let path = self.repo().state_path().join("journal");
-        let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
-        let mut head = [0; 52];
-        file.read_exact_at(&mut head, 0).unwrap();
-        head[20..28].copy_from_slice(&4096_u64.to_le_bytes());
-        head[28..36].copy_from_slice(&1_u64.to_le_bytes());
-        file.write_all_at(&head, 0).unwrap();
-        file.write_all_at(&crc32fast::hash(&head).to_le_bytes(), 52).unwrap();
-    }
-
-    /// Makes the journal one of an earlier boot.
-    pub(crate) fn restart(&self) {
-        restart(self.repo().state_path());
-    }
-}
-
-/// A record of a transaction that stages `files`.
-pub(crate) fn record_of_files(files: Vec<FileRecord>) -> Record {
-    let id = || Id::from(Oid::from_bytes_or_panic(&[1; 20]));
-    Record::ChangeSet(Box::new(ChangeRecord {
-        branch: BranchRecord {
-            name: MAIN.to_owned(),
-            from: super::record::OriginRecord::Existing(id()),
-            new: id(),
-            stat: None,
-            log: String::new(),
-            in_head: false,
-            head: None,
-            point: None,
-        },
-        create: Vec::new(),
-        time: 0,
-        journal: 0,
-        head_to: None,
-        replace: Vec::new(),
-        drop: Vec::new(),
-        private: None,
-        files,
-        entries: Vec::new(),
-        index: None,
-        objects: Vec::new(),
-    }))
-}
-
-/// Makes the journal in `directory` one of an earlier boot.
-pub(crate) fn restart(directory: &Path) {
-    let path = directory.join("journal");
-    let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
-    let mut head = [0; 52];
-    file.read_exact_at(&mut head, 0).unwrap();
-    head[36..].fill(0xaa);
-    file.write_all_at(&head, 0).unwrap();
-    file.write_all_at(&crc32fast::hash(&head).to_le_bytes(), 52).unwrap();
 }
 
 /// The stat of a file.

@@ -460,7 +460,7 @@ mod tests {
         let change = TreeChange { path: RepoPath::from_tree(b"episodes/x"), file };
         let tree = writer.write_tree(repo.empty_tree(), &[change]).unwrap().0;
         let commit = writer.write_commit_with_parents(tree, &[], "m").unwrap();
-        edt_git::objects::write_synced(&repo, &writer.loose_objects()).unwrap();
+        edt_git::objects::write(&repo, &writer.loose_objects()).unwrap();
         let all = Memory::new(&repo, None).all(commit).unwrap();
         assert_eq!(all, (Vec::new(), vec!["episodes/x".to_owned()]));
     }

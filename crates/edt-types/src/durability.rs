@@ -1,34 +1,29 @@
-//! How much of an edit is on disk before edt answers.
+//! Whether an edit is on stable storage before edt answers.
 
 use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// What a power failure may destroy of an answered edit. Later levels are safer and slower. A
-/// killed process loses nothing at any level.
+/// What a power failure may destroy of an answered edit. A killed process loses nothing at either
+/// level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// edt waits for nothing. A power failure may destroy the edits of the last 30 seconds and
-    /// leave torn files.
+    /// leave torn files. For scratch disks and CI.
     Off,
-    /// edt waits for one journal record with everything. After a power failure, the next call of
-    /// edt restores all answered edits.
+    /// edt waits until the edit is on stable storage. After a power failure, plain Git finds every
+    /// answered edit.
     #[default]
-    Journal,
-    /// edt waits for everything (`syncfs`). After a power failure, plain Git finds all answered
-    /// edits without edt.
-    Full,
+    On,
 }
 
 impl Durability {
-    pub const NAMES: [&'static str; 3] = ["off", "journal", "full"];
+    pub const NAMES: [&'static str; 2] = ["off", "on"];
 
-    /// The level that a value of Git's `core.fsync` corresponds to: `off` if it syncs nothing,
-    /// `full` if Git syncs the loose objects, the refs or the index that it writes, `None` if it
-    /// asks for no more than Git's default.
+    /// The level that a value of Git's `core.fsync` asks for: `Off` if Git syncs nothing.
     #[must_use]
-    pub fn from_core_fsync(components: &str) -> Option<Durability> {
+    pub fn from_core_fsync(components: &str) -> Durability {
         // Git's rule: a component with `-` is removed from the base, one without is added at the
         // end, and `none` empties the base.
         let mut base = vec!["pack", "pack-metadata", "commit-graph"];
@@ -60,12 +55,7 @@ impl Durability {
             });
         }
         base.retain(|part| !taken.contains(part));
-        let synced = [base, added].concat();
-        if synced.is_empty() {
-            return Some(Durability::Off);
-        }
-        let live = ["loose-object", "index", "reference"].iter().any(|one| synced.contains(one));
-        live.then_some(Durability::Full)
+        if base.is_empty() && added.is_empty() { Durability::Off } else { Durability::On }
     }
 }
 
@@ -75,8 +65,7 @@ impl FromStr for Durability {
     fn from_str(name: &str) -> Result<Durability, String> {
         match name {
             "off" => Ok(Durability::Off),
-            "journal" => Ok(Durability::Journal),
-            "full" => Ok(Durability::Full),
+            "on" => Ok(Durability::On),
             _ => Err(format!("the levels are {}", Durability::NAMES.join(", "))),
         }
     }
@@ -88,23 +77,11 @@ mod tests {
 
     #[test]
     fn core_fsync_maps_to_a_level() {
-        let of = |text: &str| Durability::from_core_fsync(text);
-        assert_eq!((of("default"), of("-loose-object"), of("pack")), (None, None, None));
-        assert_eq!(
-            (of("none"), of("none,-pack"), of("-pack,-derived-metadata")),
-            (Some(Durability::Off), Some(Durability::Off), Some(Durability::Off))
-        );
-        for full in [
-            "all",
-            "all,none",
-            "committed",
-            "added,-index",
-            "index,-index",
-            "index",
-            "none,reference",
-            "loose-object",
-        ] {
-            assert_eq!(of(full), Some(Durability::Full), "{full}");
+        for off in ["none", "none,-pack", "-pack,-derived-metadata"] {
+            assert_eq!(Durability::from_core_fsync(off), Durability::Off, "{off}");
+        }
+        for on in ["default", "-loose-object", "pack", "all", "all,none", "none,reference"] {
+            assert_eq!(Durability::from_core_fsync(on), Durability::On, "{on}");
         }
     }
 }

@@ -1,9 +1,11 @@
 //! What a disk may legally hold after a power cut.
 //!
-//! The rules are those of POSIX and of the file systems of Linux (`docs/design/atomicity.md`): data
-//! of a file counts once the file was synced; a name counts once its directory was synced; a rename
-//! is one step, lost or kept as one; what was not synced may be there or not, in any combination
-//! and any order; unsynced data may be missing, zero, or cut short.
+//! The rules are the weakest of ext4, xfs and btrfs (`docs/design/atomicity.md`): data of a file
+//! counts once the file was synced. A name counts once its directory was synced, or its file: the
+//! names that a file gets later count with the next sync of any file, and so do the directories
+//! above them. A rename is one step, lost or kept as one. Names that were not synced reach the disk
+//! in their order, up to any of them. Data that was not synced may be missing, zero, or cut short,
+//! in any combination.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
@@ -52,6 +54,8 @@ pub(super) struct Disk {
     durable: BTreeMap<Entry, Ino>,
     /// Changes of names since.
     steps: Vec<Step>,
+    /// The files that were synced. btrfs logs the names that such a file gets later.
+    logged: BTreeSet<Ino>,
 }
 
 /// What a power cut left: each path with its inode, and the data of files that differ from what
@@ -74,9 +78,8 @@ pub(super) struct Cut {
 enum Names {
     All,
     None,
-    Without(usize),
-    Only(usize),
-    Some(BTreeSet<usize>),
+    /// So many of the first ones.
+    First(usize),
 }
 
 /// Which data is torn.
@@ -111,6 +114,7 @@ impl Disk {
             now: BTreeMap::new(),
             durable: BTreeMap::new(),
             steps: Vec::new(),
+            logged: BTreeSet::new(),
         };
         let mut known = BTreeMap::new();
         disk.take(root, ROOT, &mut known);
@@ -280,13 +284,32 @@ impl Disk {
         let Some(ino) = self.at(path) else { return };
         if let Node::File(contents) = &mut self.nodes[ino] {
             contents.sync();
-            return;
+            self.logged.insert(ino);
         }
-        let (kept, lost): (Vec<Step>, Vec<Step>) = std::mem::take(&mut self.steps)
-            .into_iter()
-            .partition(|step| step.iter().any(|((dir, _), _)| *dir == ino));
-        apply(&mut self.durable, kept.iter());
-        self.steps = lost;
+        let mut named: BTreeSet<Ino> = self.logged.clone();
+        // The directories in which a logged file has a name, and those above them.
+        while let Some(above) = self.now.iter().find_map(|((dir, _), ino)| {
+            (named.contains(ino) && !named.contains(dir)).then_some(*dir)
+        }) {
+            named.insert(above);
+        }
+        let is_kept = |step: &Step| {
+            step.iter()
+                .any(|((dir, _), to)| *dir == ino || to.is_some_and(|to| named.contains(&to)))
+        };
+        // What a name was before does not come back.
+        let (mut kept, mut lost) = (Vec::new(), Vec::new());
+        let mut entries: BTreeSet<Entry> = BTreeSet::new();
+        for step in std::mem::take(&mut self.steps).into_iter().rev() {
+            if is_kept(&step) || step.iter().any(|(entry, _)| entries.contains(entry)) {
+                entries.extend(step.iter().map(|(entry, _)| entry.clone()));
+                kept.push(step);
+            } else {
+                lost.push(step);
+            }
+        }
+        apply(&mut self.durable, kept.iter().rev());
+        self.steps = lost.into_iter().rev().collect();
     }
 
     pub(super) fn sync_all(&mut self) {
@@ -316,8 +339,7 @@ impl Disk {
             );
         }
         for step in 0..self.steps.len() {
-            cuts.push(Cut { names: Names::Without(step), data: Data::Complete });
-            cuts.push(Cut { names: Names::Only(step), data: Data::Complete });
+            cuts.push(Cut { names: Names::First(step), data: Data::Complete });
         }
         for ino in torn.iter().copied().filter(|ino| self.writes(*ino) > 1) {
             cuts.extend(
@@ -325,14 +347,14 @@ impl Disk {
             );
         }
         for _ in 0..random {
-            let kept = (0..self.steps.len()).filter(|_| draw(seed, 2) == 0).collect();
+            let kept = usize::try_from(draw(seed, self.steps.len() as u64 + 1)).unwrap();
             let data = torn.iter().filter_map(|ino| match draw(seed, 5) {
                 0 => Some((*ino, Torn::Missing)),
                 1 => Some((*ino, Torn::Zero)),
                 2 => Some((*ino, Torn::Half)),
                 _ => None,
             });
-            cuts.push(Cut { data: Data::Some(data.collect()), names: Names::Some(kept) });
+            cuts.push(Cut { data: Data::Some(data.collect()), names: Names::First(kept) });
         }
         cuts
     }
@@ -343,9 +365,7 @@ impl Disk {
         let kept = |n: usize| match &cut.names {
             Names::All => true,
             Names::None => false,
-            Names::Without(lost) => n != *lost,
-            Names::Only(kept) => n == *kept,
-            Names::Some(kept) => kept.contains(&n),
+            Names::First(kept) => n < *kept,
         };
         apply(
             &mut entries,
@@ -371,14 +391,8 @@ impl Disk {
         let names = match &cut.names {
             Names::All => "all names kept".to_owned(),
             Names::None => "all names lost".to_owned(),
-            Names::Without(step) => format!("lost alone: {}", self.step_shown(*step)),
-            Names::Only(step) => format!("kept alone: {}", self.step_shown(*step)),
-            Names::Some(kept) => {
-                format!(
-                    "kept: {}",
-                    kept.iter().map(|n| self.step_shown(*n)).collect::<Vec<_>>().join(", ")
-                )
-            }
+            Names::First(0) => "all names lost".to_owned(),
+            Names::First(kept) => format!("names kept up to {}", self.step_shown(*kept - 1)),
         };
         let data = match &cut.data {
             Data::Complete => "all data kept".to_owned(),

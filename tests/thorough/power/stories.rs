@@ -24,8 +24,7 @@ fn workspace_made(flags: &[&str], switched: bool) -> TestRepo {
 
 fn survives_cuts(name: &'static str, workspace: TestRepo, commands: Vec<Command>) {
     let clean = workspace.status().is_empty() && !name.contains("without switching");
-    let plain = commands.iter().any(|command| command.args.iter().any(|arg| arg == "full"));
-    survives(&Story { name, workspace, commands, clean, plain });
+    survives(&Story { name, workspace, commands, clean });
 }
 
 fn edit(text: &str) -> Command {
@@ -57,21 +56,6 @@ fn three_edits_without_switching() {
         workspace(false),
         vec![edit("three\n"), edit("four\n"), edit("five\n")],
     );
-}
-
-#[test]
-fn a_fully_durable_edit() {
-    let full = call(&[
-        "apply",
-        "a.txt",
-        "--mode",
-        "overwrite",
-        "--content",
-        "three\n",
-        "--durability",
-        "full",
-    ]);
-    survives_cuts("edit, fully durable", workspace(true), vec![full]);
 }
 
 #[test]

@@ -75,8 +75,6 @@ pub fn gc(mut workspace: LockedWorkspace, options: GcOptions) -> Result<GcReport
     report.sessions.iter().for_each(|(name, _)| private::remove_session(repo, name));
     kept::remove_older(repo, options.before);
     remove_state_of_gone_worktrees(repo);
-    // It removes what killed calls staged.
-    journal.checkpoint()?;
     lost::release(repo)?;
     workspace.release();
     let repo = &workspace.repo;

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::tests::{Scratch, refusal};
     use edt_git::ObjectWriter;
-    use edt_git::objects::write_synced;
+    use edt_git::objects;
 
     #[test]
     fn a_users_commit_has_an_author_and_no_trailers() {
@@ -176,7 +176,7 @@ mod tests {
         let mut writer = ObjectWriter::new(&repo);
         let tree = repo.tree_of(first).unwrap();
         let merge = writer.write_commit_with_parents(tree, &[first, second, third], "m\n").unwrap();
-        write_synced(&repo, &writer.loose_objects()).unwrap();
+        objects::write(&repo, &writer.loose_objects()).unwrap();
         let merge = Commit::read(&repo, merge).unwrap();
         assert_eq!((merge.parent, merge.other_parents), (Some(first), vec![second, third]));
     }

@@ -264,7 +264,7 @@ impl PreparedLanding {
         let commit = *commits.last().unwrap_or(&session.tip);
         let tree = writer.tree_of(commit)?;
         let objects = writer.loose_objects();
-        edt_git::objects::write_synced(repo, &objects)?;
+        edt_git::objects::write(repo, &objects)?;
         Ok(PreparedLanding { target, plan, commits, objects, commit, tree, warnings })
     }
 }

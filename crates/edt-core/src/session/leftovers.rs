@@ -9,7 +9,7 @@ use super::gc_lock;
 use super::workspace::LockedWorkspace;
 use edt_git::Repo;
 use edt_io::{clock, failed, fs, lock, spawn};
-use edt_journal::{lost, sweep};
+use edt_journal::lost;
 use edt_types::Result;
 
 /// Much longer than a running call needs from the creation of a file to its renaming.
@@ -33,7 +33,7 @@ pub fn find(repo: &Repo) -> Vec<PathBuf> {
 
 fn all(repo: &Repo) -> Vec<PathBuf> {
     let mut found = lost::own_locks(repo);
-    found.extend(sweep::staged_files(repo.state_path()));
+    found.extend(lost::staged_files(repo.state_path()));
     found.extend(temporary_files(repo));
     found.extend(in_worktree(repo));
     absolute(&found)
@@ -75,10 +75,7 @@ fn in_worktree(repo: &Repo) -> Vec<PathBuf> {
 /// # Errors
 /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
 pub fn remove(workspace: &mut LockedWorkspace, found: &[PathBuf]) -> Result<()> {
-    let LockedWorkspace { repo, journal, .. } = workspace;
-    // It removes staged files.
-    journal.checkpoint()?;
-    lost::release(repo)?;
+    lost::release(&workspace.repo)?;
     for path in found {
         let removed = match path.symlink_metadata() {
             Ok(found) if found.is_dir() => fs::remove_dir_all(path),

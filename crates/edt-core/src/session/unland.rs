@@ -312,7 +312,7 @@ pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Resul
     let mut objects = writer.loose_objects();
     let mut update = WorktreeUpdate::default();
     if here {
-        edt_git::objects::write_synced(repo, &objects)?;
+        edt_git::objects::write(repo, &objects)?;
         let operation = Operation {
             name: "undoing the landing",
             command: "edt land --undo",

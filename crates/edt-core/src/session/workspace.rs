@@ -13,8 +13,7 @@ use edt_git::trust::Configuration;
 use edt_git::{FileId, Oid, Repo, Tracked};
 use edt_io::Environment;
 use edt_io::lock::{self, LockGuard};
-use edt_journal::peek::{self, JournalObjects};
-use edt_journal::{Journal, open_recovered};
+use edt_journal::{Journal, open_recovered, peek};
 use edt_lang::TreeCache;
 use edt_types::trace::names::{LOCK, RECOVER};
 use edt_types::{Code, Durability, Landing, Recovered, Refusal, RepoPath, Result, Warning, stage};
@@ -328,7 +327,6 @@ impl Cache {
 pub(super) fn trusting(mut repo: Repo, options: &Options) -> Repo {
     repo.set_reap_orphans(options.reap_orphans);
     repo.set_configuration(options.configuration);
-    repo.set_spare_objects(&JournalObjects);
     if let Some(store) = &options.trust {
         repo.set_trust(Box::new(UserTrust(store.clone())));
     }

@@ -51,9 +51,9 @@ fn either_file_may_switch_the_memory_off() {
 #[test]
 fn the_stronger_durability_applies() {
     let level = |name: &str| format!("[session]\ndurability = \"{name}\"\n");
-    let full = Some(Durability::Full);
-    assert_eq!(policy(&level("full"), &level("off")).durability, full);
-    assert_eq!(policy(&level("off"), &level("full")).durability, full);
+    let on = Some(Durability::On);
+    assert_eq!(policy(&level("on"), &level("off")).durability, on);
+    assert_eq!(policy(&level("off"), &level("on")).durability, on);
     assert_eq!(policy(&level("off"), "").durability, Some(Durability::Off));
 }
 

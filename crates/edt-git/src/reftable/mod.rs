@@ -13,7 +13,6 @@ mod update;
 mod write;
 
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +22,6 @@ use super::Oid;
 use super::repo::Repo;
 use super::supported::unsupported;
 use super::swap::is_per_worktree;
-use edt_io::stat::Stat;
 use edt_io::{failed, fs};
 use edt_types::Result;
 pub(super) use stack::Stack;
@@ -129,19 +127,6 @@ impl Repo {
             Target::Symbolic(target) => Some(target.as_bstr().to_string()),
             Target::Object(_) => None,
         }
-    }
-
-    /// The version of the ref `name` in tables, in the place of the stat of its file: the number of
-    /// the update that wrote it. Each move has another number, and a merge of tables keeps it. Other
-    /// tables, as those of a worktree that was removed and added again, count from one again: the
-    /// file HEAD, which Git writes with them and leaves alone, is another one.
-    pub(super) fn table_version(&self, name: &str) -> Option<Stat> {
-        let record = self.tables_of(name).ok()??.record(name).ok()??;
-        record.target?;
-        let made = self.stack_dir(name).join("HEAD").symlink_metadata().ok()?;
-        let mtime = (made.mtime(), u32::try_from(made.mtime_nsec()).unwrap_or(0));
-        let (dev, ino, size) = (0, record.update, made.ino());
-        Some(Stat { dev, ino, size, mtime, ctime: (0, 0), mode: 0, uid: 0, gid: 0 })
     }
 
     /// The list of the tables that have `name`. Its lock is that of the tables.

@@ -243,21 +243,6 @@ fn a_table_that_git_merges_is_not_merged() {
     tables.is_sound();
 }
 
-#[test]
-fn a_ref_keeps_its_version_when_tables_are_merged() {
-    let tables = Tables::new("--object-format=sha1");
-    let repo = tables.repo();
-    let before = repo.table_version(MAIN);
-    repo.create_ref("refs/heads/a", tables.first).unwrap();
-    tables.git(&["pack-refs", "--all"], "");
-    assert_eq!(repo.table_version(MAIN), before);
-    let swap = |from, to| repo.swap_ref(&crate::RefSwap { name: MAIN, from, to }).unwrap();
-    swap(tables.first, tables.second);
-    swap(tables.second, tables.first);
-    assert_ne!(repo.table_version(MAIN), before);
-    assert_eq!(repo.table_version("refs/heads/none"), None);
-}
-
 /// Random changes beside those of Git. Git and edt read the same, whoever wrote last.
 #[test]
 fn random_changes_are_those_that_git_lists() {
@@ -348,7 +333,7 @@ fn a_large_table_is_read_by_git() {
     assert_eq!(tables.git(&["reflog", "list"], "").lines().count(), names.len() + 2);
     for name in names.iter().step_by(211).chain(names.last()) {
         assert_eq!(repo.ref_value(name).unwrap(), Some(to), "{name}");
-        assert_eq!(repo.last_logged(name), Some(to), "{name}");
+        assert_eq!(repo.last_move(name).map(|last| last.to), Some(to), "{name}");
         let git = tables.git(&["reflog", "show", "--format=%H %gs", name], "");
         assert_eq!(git, format!("{to} why\n"));
         assert_eq!(tables.git(&["rev-parse", name], ""), format!("{to}\n"));

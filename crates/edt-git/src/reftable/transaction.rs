@@ -120,7 +120,7 @@ impl Repo {
         let (list, staging) = (self.tables_list(name), self.staging_of(name));
         self.release_tables(name)?;
         self.release_orphaned_tables()?;
-        self.stage_ref(MARK, staging)?;
+        self.stage_value(MARK, staging)?;
         let lock = self.hold_lock(&list, staging)?;
         self.remove_unfinished(name)?;
         let unreadable = |error: io::Error| refs::not_read(name, &error.to_string());

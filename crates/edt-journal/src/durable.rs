@@ -1,0 +1,141 @@
+//! Brings the names that a transaction changed to stable storage. The content of a file or ref is there
+//! before it gets its name.
+//!
+//! On ext4 and xfs one call brings everything that came before it; on btrfs each file needs its own.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::index;
+use super::pointers::{BranchOrigin, BranchUpdate};
+use super::publish::ChangeSet;
+use super::record::ChangeRecord;
+use edt_git::{Repo, is_per_worktree};
+use edt_io::{failed, file};
+use edt_types::Result;
+
+/// Syncs the move that commits a transaction.
+///
+/// # Errors
+/// `IO_ERROR`.
+pub(super) fn sync_decision(repo: &Repo, branch: &BranchUpdate) -> Result<()> {
+    if branch.stays() {
+        sync_moved(repo, ["HEAD"].into_iter())
+    } else if branch.old() == Some(branch.new) {
+        Ok(())
+    } else if matches!(branch.from, BranchOrigin::Created(_)) {
+        sync_created(repo, [branch.name.as_str()].into_iter())
+    } else {
+        sync_moved(repo, [branch.name.as_str()].into_iter())
+    }
+}
+
+/// Syncs the refs that follow the branch.
+///
+/// # Errors
+/// `IO_ERROR`.
+pub(super) fn sync_followers(repo: &Repo, change: &ChangeSet) -> Result<()> {
+    let branch = &change.branch;
+    let head = branch.head_from.as_ref().filter(|_| !branch.stays()).map(|_| "HEAD");
+    sync_moved(repo, head.into_iter().chain(change.replace.iter().map(|(name, ..)| &**name)))?;
+    sync_created(repo, branch.point.as_deref().into_iter())?;
+    sync_deleted(repo, change.drop.iter().map(|(name, _)| &**name))
+}
+
+/// Syncs everything that recovery may have changed for `record`, besides its files.
+///
+/// # Errors
+/// `IO_ERROR`.
+pub(super) fn sync_record(repo: &Repo, record: &ChangeRecord) -> Result<()> {
+    let created = record.create.iter().map(|(name, _)| &**name);
+    let names = [&*record.branch.name, "HEAD"].into_iter().chain(record.branch.point.as_deref());
+    let moved = record.replace.iter().map(|(name, ..)| &**name);
+    let all: Vec<&str> = created.chain(names).chain(moved).collect();
+    // What was rolled back is gone.
+    let (existing, gone): (Vec<&str>, Vec<&str>) =
+        all.into_iter().partition(|name| repo.has_tables() || repo.ref_path(name).exists());
+    sync_created(repo, existing.into_iter())?;
+    let dropped = record.drop.iter().map(|(name, _)| &**name);
+    sync_deleted(repo, gone.into_iter().chain(dropped))?;
+    if repo.is_durable() && !record.entries.is_empty() { index::sync(repo) } else { Ok(()) }
+}
+
+/// Syncs refs that exist and got another value.
+fn sync_moved<'n>(repo: &Repo, names: impl Iterator<Item = &'n str>) -> Result<()> {
+    if !repo.is_durable() {
+        return Ok(());
+    }
+    for name in names {
+        sync_one(repo, name)?;
+    }
+    Ok(())
+}
+
+/// Syncs new refs and the directories above them.
+///
+/// # Errors
+/// `IO_ERROR`.
+pub(super) fn sync_created<'n>(repo: &Repo, names: impl Iterator<Item = &'n str>) -> Result<()> {
+    if !repo.is_durable() {
+        return Ok(());
+    }
+    let mut directories: BTreeSet<PathBuf> = BTreeSet::new();
+    for name in names {
+        sync_one(repo, name)?;
+        if !repo.has_tables() {
+            let (path, top) = (repo.ref_path(name), top_of(repo, name));
+            let above = path.ancestors().skip(1).take_while(|above| *above != top);
+            directories.extend(above.chain([top]).map(Path::to_owned));
+        }
+    }
+    // A directory is synced before the one that names it.
+    directories.iter().rev().try_for_each(|directory| sync_if_there(directory).map(drop))
+}
+
+/// Syncs the directories of refs that were deleted, and the packed refs.
+///
+/// # Errors
+/// `IO_ERROR`.
+pub(super) fn sync_deleted<'n>(repo: &Repo, names: impl Iterator<Item = &'n str>) -> Result<()> {
+    if !repo.is_durable() {
+        return Ok(());
+    }
+    let mut directories: BTreeSet<PathBuf> = BTreeSet::new();
+    for name in names {
+        if repo.has_tables() {
+            directories.insert(repo.tables_dir(name));
+            continue;
+        }
+        directories.insert(top_of(repo, name).to_owned());
+        // Empty directories are deleted with the ref.
+        let path = repo.ref_path(name);
+        directories
+            .extend(path.ancestors().skip(1).find(|above| above.exists()).map(Path::to_owned));
+    }
+    directories.iter().rev().try_for_each(|directory| sync_if_there(directory).map(drop))
+}
+
+fn sync_one(repo: &Repo, name: &str) -> Result<()> {
+    if repo.has_tables() {
+        return sync_if_there(&repo.tables_dir(name)).map(drop);
+    }
+    // Git may have packed it meanwhile.
+    if !sync_if_there(&repo.ref_path(name))? {
+        sync_if_there(&repo.common_dir().join("packed-refs"))?;
+        sync_if_there(repo.common_dir())?;
+    }
+    Ok(())
+}
+
+fn top_of<'r>(repo: &'r Repo, name: &str) -> &'r Path {
+    if is_per_worktree(name) { repo.git_dir() } else { repo.common_dir() }
+}
+
+/// Syncs the file or directory at `path`; false if it does not exist.
+fn sync_if_there(path: &Path) -> Result<bool> {
+    match file::sync(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        synced => Ok(synced.map(|()| true).map_err(|error| failed("sync", path, &error))?),
+    }
+}
