@@ -1069,7 +1069,7 @@ impl Trial {
             && !step.1.ends_with("index")
             && State::of(root).index != self.new.index
         {
-            faults.push("answered with an index that reverses the change".to_owned());
+            faults.push(format!("answered {answer:?} with an index that reverses the change"));
         }
         faults.extend(self.judge(root, must_be, if tied { Hands::Tied } else { Hands::Free }));
         faults.extend(self.goes_on(root));

@@ -103,10 +103,11 @@ fn killed(workspace: &TestRepo) {
         format!(".git/edt/main/x.json.{process}"),
         format!("AGENTS.md.{process}"),
         ".git/edt/main/land/HEAD".to_owned(),
-        ".git/edt/main/stage/1f-0123abcd-0".to_owned(),
     ] {
         workspace.write(&path, "x");
     }
+    // Git has these bytes.
+    workspace.write(".git/edt/main/stage/1f-0123abcd-0", "two\n");
     let locks = workspace.locks();
     assert!(locks.len() == 2 && locks[0] == "index.lock", "of the killed edit: {locks:?}");
 }

@@ -8,6 +8,7 @@ use std::ops::Range;
 use gix::merge::tree::{Conflict, Resolution, TreatAsUnresolved};
 use gix::prelude::Write as _;
 
+use super::read::found;
 use super::repo::Repo;
 use super::{ObjectWriter, Oid, causes};
 use edt_types::{Code, Finding, RepoPath, Result};
@@ -119,7 +120,7 @@ impl ObjectWriter<'_> {
         for side in [ours, theirs] {
             self.tree_diff(ancestor, side)?;
         }
-        // As in `Repo::found`.
+        // As in `found`.
         self.merged(ancestor, ours, theirs).or_else(|_| self.merged(ancestor, ours, theirs))
     }
 
@@ -183,7 +184,7 @@ impl Repo {
     /// # Errors
     /// `OBJECT_MISSING` if the history cannot be walked.
     pub fn merge_bases(&self, one: Oid, two: Oid) -> Result<Vec<Oid>> {
-        self.found(one, || {
+        found(one, || {
             let found = self.inner.merge_bases_many(one, &[two])?;
             Ok(found.iter().map(|id| id.detach()).collect())
         })
@@ -194,7 +195,7 @@ impl Repo {
     /// # Errors
     /// `OBJECT_MISSING` if the history cannot be walked.
     pub fn commits_not_in(&self, tip: Oid, without: &[Oid]) -> Result<HashSet<Oid>> {
-        self.found(tip, || {
+        found(tip, || {
             let walk = self.inner.rev_walk([tip]).with_hidden(without.iter().copied()).all()?;
             walk.map(|step| Ok(step?.id)).collect()
         })

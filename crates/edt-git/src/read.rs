@@ -88,7 +88,7 @@ impl Repo {
     /// # Errors
     /// `OBJECT_MISSING`.
     pub fn size_of(&self, oid: Oid) -> Result<usize> {
-        let header = self.found(oid, || self.inner.find_header(oid))?;
+        let header = found(oid, || self.inner.find_header(oid))?;
         Ok(usize::try_from(header.size()).unwrap_or(usize::MAX))
     }
 
@@ -249,7 +249,7 @@ impl Repo {
         if old == new {
             return Ok(true);
         }
-        self.found(new, || {
+        found(new, || {
             for step in self.inner.rev_walk([new]).all()? {
                 if step?.id == old {
                     return Ok(true);
@@ -257,18 +257,6 @@ impl Repo {
             }
             Ok(false)
         })
-    }
-
-    /// What `find` returns, which reads `oid` or its history. It is called again if an object is
-    /// missing: Git may have pruned one that the journal has, or moved it from a file into a pack
-    /// between two steps of one search.
-    pub(super) fn found<T>(
-        &self,
-        oid: Oid,
-        find: impl Fn() -> std::result::Result<T, gix::Error>,
-    ) -> Result<T> {
-        let found = find().or_else(|_| find());
-        found.map_err(|error| missing(oid, &causes(&error)).into())
     }
 
     /// Whether `wanted` is on the first-parent chain from `tip` down to `stop`, both included.
@@ -375,6 +363,15 @@ pub(super) fn missing(oid: Oid, why: &str) -> Finding {
     )
     .nothing_changed()
     .with("object", oid.to_string())
+}
+
+/// What `find` returns, which reads `oid` or its history. It is called again if an object is missing:
+/// Git may have moved it from a file into a pack between two steps of one search.
+pub(super) fn found<T>(
+    oid: Oid,
+    find: impl Fn() -> std::result::Result<T, gix::Error>,
+) -> Result<T> {
+    find().or_else(|_| find()).map_err(|error| missing(oid, &causes(&error)).into())
 }
 
 #[cfg(test)]

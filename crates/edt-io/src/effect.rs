@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::io::Errno;
+pub use rustix::io::Errno;
 
 /// What edt changes outside its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

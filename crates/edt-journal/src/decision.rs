@@ -74,11 +74,10 @@ fn head_found(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Resu
     } else {
         Place::Elsewhere
     };
-    let message = branch.checkout_message(record.head_to.as_deref()).unwrap_or_default();
     let [_, last] = record.branch.last_moves();
     let lines = repo.moves_since("HEAD", last, record.time);
-    // Git's own line has two values, if the branches differ.
-    let is_logged = lines.iter().any(|(line, text)| *text == message && line.from == line.to);
+    let head_to = record.head_to.as_deref();
+    let is_logged = lines.iter().any(|(line, text)| branch.is_own_checkout(line, text, head_to));
     Ok(Found { place, is_logged, is_contained: false })
 }
 

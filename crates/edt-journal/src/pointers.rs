@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use edt_git::reflog::{ReflogWrite, Reflogs};
+use edt_git::reflog::{LoggedMove, ReflogWrite, Reflogs};
 use edt_git::{
     HeadLock, HeldRefs, InHead, NewLogEntry, Oid, RefSwap, RefUpdate, Repo, is_per_worktree,
 };
@@ -183,6 +183,17 @@ impl BranchUpdate {
         let to = head_to.unwrap_or(&self.name);
         let from = self.head_from.as_deref()?;
         Some(format!("checkout: moving from {} to {}", short(from), short(to)))
+    }
+
+    /// Whether this line of HEAD's log is that of the transaction. Git's own line has two values, if
+    /// the branches differ.
+    pub(super) fn is_own_checkout(
+        &self,
+        line: &LoggedMove,
+        message: &str,
+        head_to: Option<&str>,
+    ) -> bool {
+        line.from == line.to && self.checkout_message(head_to).as_deref() == Some(message)
     }
 
     /// The log lines of the transaction, each with the ref whose log has it.

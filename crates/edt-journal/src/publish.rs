@@ -187,10 +187,10 @@ impl Install<'_> {
     ) -> Result<()> {
         let Install { repo, stage, change, .. } = *self;
         let (branch, head_to) = (&change.branch, change.head_to.as_deref());
-        durable::sync_decision(repo, branch)?;
         // Each step is tried, whatever becomes of the others. Above all the index: with the old one
         // Git would show the edit as a staged reversal.
         let steps = [
+            durable::sync_decision(repo, branch),
             // `git gc --prune=now` may have run between the writing of the objects and that of the
             // ref.
             objects::write_missing(repo, &change.objects),
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
     use crate::tests::{MAIN, Scratch, path, refusal};
     use edt_git::Tracked;
-    use edt_io::effect::{FaultPlan, InjectedFault, SideEffect, with_plan};
+    use edt_io::effect::{Errno, FaultPlan, InjectedFault, SideEffect, with_plan};
     use std::path::Path;
 
     const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
@@ -325,6 +325,38 @@ mod tests {
         assert!(effects[moved..indexed].contains(&(SideEffect::Sync, "main".to_owned())));
         assert!(effects[indexed..].contains(&(SideEffect::Sync, ".".to_owned())));
         assert_eq!(effects.last(), Some(&(SideEffect::Sync, "journal".to_owned())));
+    }
+
+    /// Every step fails once, by an error.
+    #[test]
+    fn a_failed_step_leaves_the_old_state_or_the_new_one() {
+        let count = effects(Durability::On).len();
+        for at in 1..=count {
+            let scratch = Scratch::new();
+            let repo = scratch.repo();
+            drop(scratch.journal(&repo));
+            let mut journal = scratch.journal(&repo);
+            let change = scratch.change(&repo, TWO);
+            let (before, after) = (scratch.state(), scratch.after(&change, "two\n"));
+            let plan = FaultPlan { at, fault: InjectedFault::Once(Errno::IO), torn: false };
+            let (done, effects) = with_plan(plan, || publish(&repo, &mut journal, change));
+            let failed = effects.get(at - 1);
+            let state = scratch.state();
+            match &done {
+                Err(_) => assert_eq!(state, before, "{at}: {failed:?}"),
+                // What only follows may be left to the next call.
+                Ok(warnings) => {
+                    let is_index = failed.is_some_and(|(_, path)| path.ends_with("index"));
+                    let is_done = state == after || is_index && !warnings.is_empty();
+                    assert!(is_done, "{at}: {failed:?} {state:?}");
+                }
+            }
+            drop(journal);
+            let recovered = scratch.journal(&scratch.repo());
+            recovered.check_closed().unwrap();
+            let expected = if done.is_ok() { after } else { before };
+            assert_eq!(scratch.state(), expected, "{at}: {failed:?}");
+        }
     }
 
     #[test]

@@ -203,7 +203,9 @@ fn follows_head(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Re
         && now.as_ref() == Some(&left.name)
         && repo.commit_at(&left.name)? == tip
         && !repo.is_checked_out_elsewhere(to)
-        && repo.moves_since("HEAD", last, record.time).iter().all(|(line, _)| line.by_edt))
+        && repo.moves_since("HEAD", last, record.time).iter().all(|(line, text)| {
+            line.by_edt || branch.is_own_checkout(line, text, record.head_to.as_deref())
+        }))
 }
 
 /// Completes what follows the move of the branch. The files were exchanged before it: one that has

@@ -20,7 +20,18 @@ impl StagingArea<'_> {
     /// `IO_ERROR` and others of the disk; the next call tries again.
     pub fn roll_back(&self, record: &FileRecord) -> Result<Rollback> {
         self.end_rename(record)?;
-        let (current, staged) = (self.target_state(record)?, self.staged(record)?);
+        let current = self.target_state(record)?;
+        let is_untouched = match (&record.old, &current) {
+            (Some((_, _, seen)), TargetState::Old(Some(stat))) => stat.inode() == seen.inode(),
+            (None, TargetState::Old(None)) => true,
+            _ => false,
+        };
+        if is_untouched {
+            // Nothing was exchanged, so that what is staged is edt's, complete or not.
+            self.discard(record);
+            return Ok(Rollback::Restored);
+        }
+        let staged = self.staged(record)?;
         let happened = match (&record.old, &record.new, staged) {
             (_, Some(_), StagedState::New) | (_, None, StagedState::Nothing) => false,
             (Some(_), Some(_), StagedState::Nothing) => {
@@ -234,6 +245,21 @@ mod tests {
         assert_eq!(stage.roll_back(&record), Ok(Rollback::Restored));
         assert_eq!(stage.staged(&record), Ok(StagedState::Nothing));
         assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n"));
+    }
+
+    #[test]
+    fn what_was_half_staged_is_discarded() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let stage = StagingArea::open(&repo).unwrap();
+        for (path, before) in [("a.txt", Some("one\n")), ("new.txt", None)] {
+            let record =
+                staged(&stage, &scratch.change(&repo, &[(path, Some("two\n"))]).files[0], 0);
+            std::fs::write(repo.state_path().join("stage/tx-0"), "tw").unwrap();
+            assert_eq!(stage.roll_back(&record), Ok(Rollback::Restored));
+            assert_eq!(stage.staged(&record), Ok(StagedState::Nothing));
+            assert_eq!(scratch.text(path).as_deref(), before);
+        }
     }
 
     #[test]
