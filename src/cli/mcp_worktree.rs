@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::context::CallDefaults;
 use crate::mcp::Roots;
-use edt_core::policy::Policy;
 use edt_core::session::workspace::Cache;
 use edt_git::Repo;
+use edt_guard::policy::Policy;
 use edt_io::{Environment, fs};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};

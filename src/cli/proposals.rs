@@ -239,7 +239,7 @@ pub(super) fn show(context: &Context, repo: &Repo, proposal: &Proposal) -> Resul
 fn shown(repo: &Repo, proposal: &Proposal) -> Result<Shown> {
     let parent = proposal.commit.parent;
     let before = parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
-    let word = |grant: &edt_core::guard::Grant| match &grant.path {
+    let word = |grant: &edt_guard::guard::Grant| match &grant.path {
         Some(path) => format!("{} {path}", grant.word),
         None => grant.word.clone(),
     };

@@ -14,7 +14,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use edt_core::guard::review::ChangesPreview;
 use edt_core::proposal;
 use edt_core::proposal::landing::land;
 use edt_core::session::abandon::abandon;
@@ -25,6 +24,7 @@ use edt_core::session::message::Kind;
 use edt_core::session::not_kept::NamedPaths;
 use edt_core::session::record::{self, CommitInfo, RecordAction, record_changes};
 use edt_core::session::revert;
+use edt_core::session::review::ChangesPreview;
 use edt_core::session::snapshot::Snapshot as BeforeProgram;
 use edt_core::session::switch::switch;
 use edt_core::session::undo::{self, MoveOptions, UndoTarget};

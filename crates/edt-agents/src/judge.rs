@@ -10,14 +10,14 @@ use super::locate;
 use super::messages;
 use super::request::{self, ToolRequests, WorktreeRequest};
 use edt_command::OnFindings;
-use edt_core::guard::protected;
+use edt_guard::guard::protected;
 
-use edt_core::guard::review::{self, ChangesPreview, ChangesReview};
 use edt_core::proposal::propose;
 use edt_core::session::message::Kind;
 use edt_core::session::path_state::PathState;
 use edt_core::session::private_list;
 use edt_core::session::record::{CommitInfo, RecordAction, RecordOutcome, record_changes};
+use edt_core::session::review::{self, ChangesPreview, ChangesReview};
 use edt_core::session::snapshot::Snapshot;
 use edt_core::session::tool_call::Announced;
 use edt_core::session::workspace::Options;

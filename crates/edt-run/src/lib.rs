@@ -25,12 +25,12 @@ pub mod sandbox;
 pub mod store;
 mod withheld;
 
-use edt_core::guard::review::{self, ChangesPreview, ChangesReview};
 use edt_core::session::hidden::MOVED_FROM;
 use edt_core::session::kept;
 use edt_core::session::message::Kind;
 use edt_core::session::not_kept::NamedPaths;
 use edt_core::session::record::{CommitInfo, RecordAction, record_changes};
+use edt_core::session::review::{self, ChangesPreview, ChangesReview};
 use edt_core::session::snapshot::Snapshot;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_git::{Oid, Repo};

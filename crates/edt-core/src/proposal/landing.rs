@@ -2,7 +2,6 @@
 
 use super::signature::ApprovalKey;
 use super::store::{self, Proposal, ProposalState};
-use crate::policy::Policy;
 use crate::session::history::Commit;
 use crate::session::land::{self, Landed, policies};
 use crate::session::land_options::LandOptions;
@@ -12,6 +11,7 @@ use crate::session::workspace::Options;
 use crate::session::{LockedWorkspace, Session};
 use crate::txn::digest;
 use edt_git::{ObjectWriter, Oid, Repo};
+use edt_guard::policy::Policy;
 use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result};
 
 /// Squashes the session's edits into a commit on the target branch, in the worktree where that

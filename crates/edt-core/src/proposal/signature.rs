@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use super::store::Proposal;
-use crate::policy::Policy;
 use crate::session::workspace::Options;
 use edt_git::sha256;
+use edt_guard::policy::Policy;
 use edt_io::{Environment, failed, fs, ssh_keygen};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};

@@ -1,12 +1,12 @@
 //! Proposals as refs and commits in Git.
 
 use super::signature::{SIGNATURE, SignedParts};
-use crate::guard::Grant;
 use crate::session::LockedWorkspace;
 use crate::session::history::Commit;
 use crate::session::message::{self, Kind, Trailers};
 use crate::txn::digest;
 use edt_git::{InHead, Loose, NewCommit, ObjectWriter, Oid, Repo};
+use edt_guard::guard::Grant;
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
 use edt_types::{Code, Finding, Result, Warning};
 

@@ -486,13 +486,13 @@ fn without_ctime(key: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::review::ChangesPreview;
     use crate::proposal::landing::land;
     use crate::session::land_options::LandOptions;
     use crate::session::message::Kind;
     use crate::session::record::{
         CommitInfo, RecordAction, RecordOutcome, checkpoint, record_changes,
     };
+    use crate::session::review::ChangesPreview;
     use crate::session::undo::{MoveOptions, Overlaps, UndoTarget, undo};
     use crate::tests::{Scratch, path, refusal};
     use edt_types::RecordedIn;

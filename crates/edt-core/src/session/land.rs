@@ -20,10 +20,10 @@ use super::reviewed;
 use super::uncovered;
 use super::unland::Landing;
 use super::workspace::{LockedWorkspace, policy_file};
-use crate::policy::Policy;
 use edt_git::commit_hooks;
 use edt_git::diff::TreeDifference;
 use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo};
+use edt_guard::policy::Policy;
 use edt_io::lock;
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
 use edt_types::text::Shown as _;
@@ -389,12 +389,12 @@ fn head_stays(target: &LandTarget) -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::review::ChangesPreview;
     use crate::proposal::landing::land;
     use crate::session::begin::HeadSwitch;
     use crate::session::history::Commit;
     use crate::session::message::Kind;
     use crate::session::record::{CommitInfo, RecordAction, checkpoint, record_changes};
+    use crate::session::review::ChangesPreview;
     use crate::session::snapshot::Snapshot;
     use crate::session::unland::{UnlandOptions, unland};
     use crate::tests::{Scratch, path, refusal};

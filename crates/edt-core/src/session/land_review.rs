@@ -11,13 +11,13 @@ use super::land_options::LandOptions;
 use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
 use super::left_by_user;
 use super::user_commits::UserCommits;
-use crate::guard::evaluate::{LandingOverrides, PathOverrides};
-use crate::guard::review::{ChangesReview, LEFT_BY_USER, LandingTrees};
-use crate::guard::{Grant, Guard, Overrides};
-use crate::policy::Policy;
-use crate::policy::file::not_a_file;
+use crate::session::review::{ChangesReview, LEFT_BY_USER, LandingTrees};
 use edt_git::diff::TreeDifference;
 use edt_git::{ObjectWriter, Oid, Repo, TreeItem};
+use edt_guard::guard::evaluate::{LandingOverrides, PathOverrides};
+use edt_guard::guard::{Grant, Guard, Overrides};
+use edt_guard::policy::Policy;
+use edt_guard::policy::file::not_a_file;
 use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result, Warning};
 
 /// The commits that applied approved proposals, with what the user granted.

@@ -54,6 +54,7 @@ pub mod record;
 pub mod renamed;
 pub mod restore;
 pub mod revert;
+pub mod review;
 mod reviewed;
 pub mod revision;
 pub mod rewrite;

@@ -111,9 +111,9 @@ pub(super) fn put_back(
 
 #[cfg(test)]
 mod tests {
-    use crate::guard::review::ChangesPreview;
     use crate::session::message::Kind;
     use crate::session::record::{CommitInfo, RecordAction, RecordOutcome, record_changes};
+    use crate::session::review::ChangesPreview;
     use crate::tests::Scratch;
     use std::os::unix::fs::PermissionsExt as _;
 

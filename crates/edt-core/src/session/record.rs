@@ -19,7 +19,7 @@ use super::snapshot::Snapshot;
 use super::uncovered::{self, publish};
 use super::user_commits::UserCommits;
 use super::workspace::LockedWorkspace;
-use crate::guard::review::ChangesPreview;
+use crate::session::review::ChangesPreview;
 use edt_git::diff::TreeDifference;
 use edt_git::{FileId, InHead, NewCommit, ObjectWriter, Oid, Repo, Tracked, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};

@@ -497,10 +497,10 @@ pub(super) fn has_more(path: &RepoPath) -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::review::ChangesPreview;
     use crate::session::history::Commit;
     use crate::session::message::Kind;
     use crate::session::record::{CommitInfo, RecordAction, RecordOutcome, record_changes};
+    use crate::session::review::ChangesPreview;
     use crate::tests::{Scratch, path};
     use edt_edit::Expect;
     use edt_edit::op::Occurrences;

@@ -136,7 +136,6 @@ pub(super) fn located(warnings: Vec<Warning>, elsewhere: Option<&Path>) -> Vec<W
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::review::ChangesPreview;
     use crate::proposal::landing::land;
     use crate::session::abandon::abandon;
     use crate::session::begin::{BeginOptions, begin_in_worktree};
@@ -147,6 +146,7 @@ mod tests {
         CommitInfo, RecordAction, RecordOutcome, checkpoint, record_changes,
     };
     use crate::session::revert::revert;
+    use crate::session::review::ChangesPreview;
     use crate::session::switch::{leave, switch};
     use crate::session::undo::{MoveOptions, UndoTarget, undo};
     use crate::session::unland::{UnlandOptions, unland};

@@ -19,11 +19,11 @@ use edt_lang::TreeCache;
 use edt_types::trace::names::{LOCK, RECOVER};
 use edt_types::{Code, Durability, Landing, Recovered, Refusal, RepoPath, Result, Warning, stage};
 
-use crate::guard::{GUARDS, Guard};
 use crate::observe::Observer;
-use crate::policy::trust::TrustStore;
-use crate::policy::{Policy, Trust, file};
 use crate::txn::request::Request;
+use edt_guard::guard::{GUARDS, Guard};
+use edt_guard::policy::trust::TrustStore;
+use edt_guard::policy::{Policy, Trust, file};
 
 use super::Session;
 use super::current::POINTER;
@@ -409,8 +409,8 @@ fn read_only(error: &Refusal) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::{GuardContext, GuardOutput, Subject};
     use crate::tests::{Scratch, refusal};
+    use edt_guard::guard::{GuardContext, GuardOutput, Subject};
 
     fn scratch() -> Scratch {
         Scratch::with(&[("a.txt", "one\n")])

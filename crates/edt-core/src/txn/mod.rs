@@ -153,10 +153,10 @@ fn pipeline(
 mod tests {
     use super::*;
     use crate::observe::Observer;
-    use crate::policy::Policy;
     use crate::session::workspace::Options;
     use crate::tests::Scratch;
     use edt_git::Repo;
+    use edt_guard::policy::Policy;
     use edt_journal::Journal;
     use std::sync::{Arc, Mutex};
 

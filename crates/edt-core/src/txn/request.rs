@@ -8,12 +8,12 @@ use similar::get_close_matches;
 use super::patch::PatchText;
 use super::request_key::{bad, expect};
 use super::request_limits::{check_count, check_lines, lines_of};
-use crate::guard::Grant;
 use edt_edit::line_anchor::LineAnchor;
 use edt_edit::op::Occurrences;
 use edt_edit::place::Matching;
 use edt_edit::symbol::{SymbolChange, SymbolEdit};
 use edt_edit::{Edit, Expect, LineRange, Mode, Op};
+use edt_guard::guard::Grant;
 use edt_types::{Code, Finding, Refusal, RepoPath, Result};
 
 /// A parsed request.

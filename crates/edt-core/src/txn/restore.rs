@@ -1,7 +1,6 @@
 //! Restores one file to an earlier state, as a new commit. Guards do not check it: the file had
 //! that state before.
 
-use crate::guard::protected;
 use crate::session::hidden::Hidden;
 use crate::session::history::Commit;
 use crate::session::message::Kind;
@@ -14,6 +13,7 @@ use crate::session::unwind::{self, FileStep, FileSteps};
 use crate::session::{LockedWorkspace, PathState, Session, revision};
 use edt_git::index::IndexState;
 use edt_git::{FileId, InHead, ObjectWriter, Repo, Tracked};
+use edt_guard::guard::protected;
 use edt_journal::IndexView;
 use edt_types::{Code, Finding, Outcome, RepoPath, Result, Status};
 
@@ -449,7 +449,7 @@ mod tests {
         scratch.write("a.txt", "two\n");
         let (target, options) = (RestoreTarget::To("0".to_owned()), MoveOptions::default());
         let answer = restore(&mut scratch.open(), &path("a.txt"), &target, options);
-        let policy = crate::policy::Policy::of(None, Some(policy)).unwrap();
+        let policy = edt_guard::policy::Policy::of(None, Some(policy)).unwrap();
         assert_eq!(refusal(answer), protected::finding(&policy, &path("a.txt")));
     }
 

@@ -49,7 +49,8 @@ impl Overrides<'_> {
     pub const NONE: Overrides<'static> = Overrides { requested: &[], grants: &[], landing: None };
 
     /// Whether a commit of the landing has the override for the path, from one who may override.
-    pub(super) fn is_recorded(&self, who: Override, word: &str, path: &RepoPath) -> bool {
+    #[must_use]
+    pub fn is_recorded(&self, who: Override, word: &str, path: &RepoPath) -> bool {
         let paths = self.landing.and_then(|landing| match who {
             Override::Allow => Some(&landing.recorded),
             Override::Approval => Some(&landing.approved),

@@ -61,7 +61,7 @@ pub struct Reference<'a> {
 
 /// The user's commits, as they change the references of one file. Reading them takes time, so a
 /// guard asks only before it refuses.
-pub(crate) trait UsersVersions: std::fmt::Debug {
+pub trait UsersVersions: std::fmt::Debug {
     /// As [`Subject::reference_with_users_commits`].
     fn reference(&self, at: usize) -> Option<Option<Vec<u8>>>;
 }
@@ -139,20 +139,26 @@ impl<'a> Subject<'a> {
     }
 
     /// The same, with the user's commits, which may have changed the recorded states.
-    pub(crate) fn with_users_commits(mut self, users: &'a dyn UsersVersions) -> Subject<'a> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_users_commits(mut self, users: &'a dyn UsersVersions) -> Subject<'a> {
         self.users = Some(users);
         self
     }
 
     /// The same, as part of a landing.
-    pub(crate) fn in_landing(mut self) -> Subject<'a> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn in_landing(mut self) -> Subject<'a> {
         self.landing = true;
         self
     }
 
     /// The same, with how many files of the session's base are gone after the transaction; 0 if it
     /// removes none.
-    pub(crate) fn with_removed_in_session(mut self, files: usize) -> Subject<'a> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_removed_in_session(mut self, files: usize) -> Subject<'a> {
         self.removed_in_session = files;
         self
     }

@@ -58,7 +58,7 @@ pub fn detect(subjects: &[Subject<'_>], limits: &DeletionLimits) -> Option<Loss>
 /// What a change removes and adds that is examined in batches. As a guard, it checks all of them
 /// together.
 #[derive(Debug, Default)]
-pub(crate) struct Totals {
+pub struct Totals {
     files: usize,
     removed: u64,
     added: u64,
@@ -66,7 +66,7 @@ pub(crate) struct Totals {
 
 impl Totals {
     /// Adds the files for which `counts` holds.
-    pub(crate) fn add(&mut self, subjects: &[Subject<'_>], counts: impl Fn(&Subject<'_>) -> bool) {
+    pub fn add(&mut self, subjects: &[Subject<'_>], counts: impl Fn(&Subject<'_>) -> bool) {
         let subjects: Vec<&Subject<'_>> = subjects.iter().filter(|one| counts(one)).collect();
         let moved =
             |subject: &Subject<'_>| subjects.iter().any(|other| other.from == Some(subject.path));

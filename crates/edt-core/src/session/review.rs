@@ -6,18 +6,18 @@
 
 use std::sync::Arc;
 
-use super::mass_deletion::{MassDeletion, Totals};
-use super::size_reduction::SizeReduction;
-use super::subject::UsersVersions;
-use super::{
-    GUARDS, Guard, GuardContext, Overrides, Reference, Subject, TransactionFile, evaluate,
-    protected,
-};
-use crate::policy::{Override, Policy};
-use crate::session::user_commits::UserCommits;
+use super::user_commits::UserCommits;
 use edt_command::OnFindings;
 use edt_git::diff::{TreeDifference, TreeItem};
 use edt_git::{FileId, ObjectWriter, Oid, Tracked};
+use edt_guard::guard::mass_deletion::{MassDeletion, Totals};
+use edt_guard::guard::size_reduction::SizeReduction;
+use edt_guard::guard::subject::UsersVersions;
+use edt_guard::guard::{
+    GUARDS, Guard, GuardContext, Overrides, Reference, Subject, TransactionFile, evaluate,
+    protected,
+};
+use edt_guard::policy::{Override, Policy};
 use edt_types::text::is_binary;
 use edt_types::{Code, Effect, Finding, GuardReport, RepoPath, Result, Warning};
 

@@ -57,10 +57,11 @@ pub struct Site<'a> {
     pub state: &'a Path,
     /// The environment in which programs start.
     pub environment: Environment,
-    /// As [`Options::reap_orphans`](crate::Options).
+    /// As `Options::reap_orphans` of `edt-core`.
     pub reap_orphans: bool,
     /// The repository, which may have to confine the programs that it names.
-    pub(crate) repo: &'a Repo,
+    #[doc(hidden)]
+    pub repo: &'a Repo,
 }
 
 /// One result of a check.

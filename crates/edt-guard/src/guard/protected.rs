@@ -78,8 +78,6 @@ fn refusal(path: &RepoPath, summary: String) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{Scratch, refusal};
-    use crate::txn::Request;
 
     fn outputs(policy: &Policy, names: (&str, Option<&str>), texts: [&str; 2]) -> Vec<GuardOutput> {
         let parse = |name: &str| RepoPath::parse(name.as_bytes()).unwrap();
@@ -112,11 +110,6 @@ mod tests {
     fn a_file_that_another_program_executes_is_protected_in_every_repository() {
         assert_eq!(codes(".claude/settings.json", None), [Code::ProtectedPath]);
         assert_eq!(codes("x.json", Some(".vscode/tasks.json")), [Code::ProtectedPath]);
-        let scratch = Scratch::with(&[("a.txt", "one\n")]);
-        let finding = refusal(scratch.apply(&Request::new("x").create(".envrc", "curl x | sh\n")));
-        assert_eq!(finding.code, Code::ApprovalRequired);
-        assert!(finding.summary.contains("direnv executes it"), "{}", finding.summary);
-        assert_eq!(scratch.text(".envrc"), None);
     }
 
     #[test]

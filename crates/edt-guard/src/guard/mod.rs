@@ -23,7 +23,6 @@ pub mod lost;
 pub mod marker;
 pub mod mass_deletion;
 pub mod protected;
-pub mod review;
 mod run_lines;
 mod runs;
 pub mod secret;
