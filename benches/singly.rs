@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use edt_core::session::LockedWorkspace;
-use edt_core::session::workspace::Options;
+use edt_core::session::worktree::workspace::Options;
 use edt_core::txn::rehearsal::rehearse_request;
 use edt_core::txn::{self, Request};
 use edt_edit::op::Occurrences;

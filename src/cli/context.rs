@@ -15,7 +15,7 @@ use edt_agents::hook::who::Who;
 use edt_core::Environment;
 use edt_core::observe::Observer;
 use edt_core::proposal::decisions::{self, NewDecisions};
-use edt_core::session::workspace::{self, Cache, Options};
+use edt_core::session::worktree::workspace::{self, Cache, Options};
 use edt_core::session::{LockedWorkspace, Session};
 use edt_git::{Oid, Repo};
 use edt_guard::policy::Policy;

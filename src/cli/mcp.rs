@@ -20,7 +20,7 @@ use crate::mcp::{
 };
 use crate::telemetry;
 use edt_agents::guide;
-use edt_core::session::workspace::Cache;
+use edt_core::session::worktree::workspace::Cache;
 use edt_core::txn::{self, Request};
 use edt_run::store::OutputStream;
 use edt_run::{RunObserver, Signal};

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::context::CallDefaults;
 use crate::mcp::Roots;
-use edt_core::session::workspace::Cache;
+use edt_core::session::worktree::workspace::Cache;
 use edt_git::Repo;
 use edt_guard::policy::Policy;
 use edt_io::{Environment, fs};

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::context::{Context, RepoWithPolicy};
 use super::render::{BAD, DIM, GOOD, NAME, NOTE, paint};
 use edt_command::{CommandPolicy, CommandQuery, Decision, EvaluationStep, Origin, Rule};
-use edt_core::session::worktree_host::WorktreeHost;
+use edt_core::session::worktree::worktree_host::WorktreeHost;
 use edt_git::Repo;
 use edt_guard::policy::Policy;
 use edt_types::{Code, Finding, Level, Result, Status};

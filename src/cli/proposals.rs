@@ -12,7 +12,7 @@ use super::render::{self, DIM, GOOD, NAME, NOTE, paint};
 use super::{render::short, terminal_user};
 use edt_agents::hook::who::Who;
 use edt_core::proposal::{self, Proposal, decide, store};
-use edt_core::session::file_diff::{self, FileDiff};
+use edt_core::session::views::file_diff::{self, FileDiff};
 use edt_git::Repo;
 use edt_types::text::escape_controls;
 use edt_types::{Code, DryRun, Finding, Result, Status, Warning};

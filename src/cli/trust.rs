@@ -14,7 +14,7 @@ use super::render::{self, DIM, GOOD, NAME, NOTE, paint, short};
 use super::terminal_user;
 use super::user_files::trust_stores;
 use edt_command::Origin;
-use edt_core::session::workspace;
+use edt_core::session::worktree::workspace;
 use edt_git::Repo;
 use edt_git::commit_programs::CommitPrograms;
 use edt_git::driver::FilterDriver;

@@ -13,14 +13,16 @@ use edt_command::OnFindings;
 use edt_guard::guard::protected;
 
 use edt_core::proposal::propose;
-use edt_core::session::message::Kind;
-use edt_core::session::path_state::PathState;
-use edt_core::session::private_list;
-use edt_core::session::record::{CommitInfo, RecordAction, RecordOutcome, record_changes};
-use edt_core::session::review::{self, ChangesPreview, ChangesReview};
-use edt_core::session::snapshot::Snapshot;
-use edt_core::session::tool_call::Announced;
-use edt_core::session::workspace::Options;
+use edt_core::session::private::private_list;
+use edt_core::session::recording::record::{
+    CommitInfo, RecordAction, RecordOutcome, record_changes,
+};
+use edt_core::session::recording::review::{self, ChangesPreview, ChangesReview};
+use edt_core::session::recording::snapshot::Snapshot;
+use edt_core::session::recording::tool_call::Announced;
+use edt_core::session::refs::message::Kind;
+use edt_core::session::user::path_state::PathState;
+use edt_core::session::worktree::workspace::Options;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::Request;
 use edt_edit::{Edit, Op};

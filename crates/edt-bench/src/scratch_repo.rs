@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use edt_core::session::LockedWorkspace;
-use edt_core::session::workspace::Options;
+use edt_core::session::worktree::workspace::Options;
 use edt_guard::guard::GUARDS;
 use edt_io::directory::{self, FileTree};
 use edt_io::{failed, fs, spawn};

@@ -68,8 +68,8 @@ pub use edt_types::{
     RepoPath, SessionReport, Status, Verdict, Warning,
 };
 pub use observe::Observer;
-pub use session::land_options::LandOptions as Land;
-pub use session::workspace::Options;
+pub use session::landing::options::LandOptions as Land;
+pub use session::worktree::workspace::Options;
 pub use txn::Request;
 
 #[cfg(test)]

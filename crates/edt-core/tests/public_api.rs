@@ -74,9 +74,9 @@ fn interface() -> String {
     for (title, path) in [
         ("Workspace and Request", "src/api.rs"),
         ("GuardOutput and GuardContext", "../edt-guard/src/guard/check.rs"),
-        ("WorktreeStatus", "src/session/status.rs"),
-        ("LogEntry", "src/session/log.rs"),
-        ("FileDiff", "src/session/file_diff.rs"),
+        ("WorktreeStatus", "src/session/views/status.rs"),
+        ("LogEntry", "src/session/views/log.rs"),
+        ("FileDiff", "src/session/views/file_diff.rs"),
     ] {
         out.push_str(&format!("\n# {title}\n{}\n", members(path).join("\n")));
     }

@@ -11,7 +11,7 @@ use super::live;
 use super::location::Mechanism;
 use super::probe::{DoctorContext, Health, ProbeResult, probe_result};
 use super::renames;
-use edt_core::session::current::{BRANCHES, base_ref};
+use edt_core::session::refs::current::{BRANCHES, base_ref};
 use edt_io::clock::is_running;
 use edt_io::scratch::Scratch;
 use edt_io::{Environment, capabilities, fs};

@@ -7,7 +7,8 @@
 use super::propose::{apply_instruction, approval_remedy};
 use super::signature;
 use super::store::{self, Proposal, ProposalState};
-use crate::session::{LockedWorkspace, PathState, Session, begin};
+use crate::session::worktree::begin;
+use crate::session::{LockedWorkspace, PathState, Session};
 use crate::txn::request::CONTEXT;
 use crate::txn::{self, Request, digest};
 use edt_edit::{Edit, Expect, Op};

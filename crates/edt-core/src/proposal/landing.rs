@@ -2,12 +2,12 @@
 
 use super::signature::ApprovalKey;
 use super::store::{self, Proposal, ProposalState};
-use crate::session::history::Commit;
-use crate::session::land::{self, Landed, policies};
-use crate::session::land_options::LandOptions;
-use crate::session::land_review::ApprovedCommits;
-use crate::session::message::values;
-use crate::session::workspace::Options;
+use crate::session::landing::land::{self, Landed, policies};
+use crate::session::landing::options::LandOptions;
+use crate::session::landing::review::ApprovedCommits;
+use crate::session::refs::history::Commit;
+use crate::session::refs::message::values;
+use crate::session::worktree::workspace::Options;
 use crate::session::{LockedWorkspace, Session};
 use crate::txn::digest;
 use edt_git::{ObjectWriter, Oid, Repo};
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::proposal::decide::approve;
     use crate::proposal::propose::propose;
-    use crate::session::record::checkpoint;
+    use crate::session::recording::record::checkpoint;
     use crate::tests::{Scratch, path};
     use crate::txn::Request;
 

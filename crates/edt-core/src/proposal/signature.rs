@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::store::Proposal;
-use crate::session::workspace::Options;
+use crate::session::worktree::workspace::Options;
 use edt_git::sha256;
 use edt_guard::policy::Policy;
 use edt_io::{Environment, failed, fs, ssh_keygen};

@@ -2,8 +2,8 @@
 
 use super::signature::{SIGNATURE, SignedParts};
 use crate::session::LockedWorkspace;
-use crate::session::history::Commit;
-use crate::session::message::{self, Kind, Trailers};
+use crate::session::refs::history::Commit;
+use crate::session::refs::message::{self, Kind, Trailers};
 use crate::txn::digest;
 use edt_git::{InHead, Loose, NewCommit, ObjectWriter, Oid, Repo};
 use edt_guard::guard::Grant;

@@ -3,12 +3,12 @@
 use super::guard::Cleared;
 use super::plan::Content;
 use super::report;
-use crate::session::begin::{self, BeginOptions, NewSession};
-use crate::session::checkpoint::{CheckpointReason, UserVersion};
-use crate::session::edit_change;
-use crate::session::message::{self, Kind, Trailers};
-use crate::session::ownership::{self, Before, SeparatedEdit, Version};
-use crate::session::uncovered::publish;
+use crate::session::private::uncovered::publish;
+use crate::session::recording::checkpoint::{CheckpointReason, UserVersion};
+use crate::session::refs::message::{self, Kind, Trailers};
+use crate::session::user::edit_change;
+use crate::session::user::ownership::{self, Before, SeparatedEdit, Version};
+use crate::session::worktree::begin::{self, BeginOptions, NewSession};
 use crate::session::{Checkpoints, LockedWorkspace, OnDisk, PathState, Session};
 use edt_git::{FileId, Forms, InHead, NewCommit, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
@@ -350,7 +350,7 @@ pub(super) fn subject(cleared: &Cleared<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::session::message::Kind;
+    use crate::session::refs::message::Kind;
     use crate::tests::Scratch;
     use crate::txn::Request;
     use edt_types::{RecordedIn, UserChanges};
@@ -519,7 +519,7 @@ mod tests {
         scratch.apply(&Request::new("more").append("key", "more\n")).unwrap();
         scratch.apply(&Request::new("gone").delete("key")).unwrap();
         let session = scratch.session();
-        crate::session::abandon::abandon(&mut scratch.open(), &session).unwrap();
+        crate::session::back::abandon::abandon(&mut scratch.open(), &session).unwrap();
         assert_eq!((scratch.text("key").as_deref(), mode(&scratch, "key")), (Some("key\n"), 0o600));
     }
 

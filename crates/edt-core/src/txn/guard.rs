@@ -6,8 +6,8 @@ use super::plan::{FilePlan, Planned};
 use super::removed::removed_in_session;
 use super::request::Request;
 use super::resolve::TransactionState;
-use crate::session::ownership::{MergedFile, Version, merge3};
-use crate::session::user_commits::UserCommits;
+use crate::session::user::ownership::{MergedFile, Version, merge3};
+use crate::session::user::user_commits::UserCommits;
 use crate::session::{LockedWorkspace, PathState};
 use edt_edit::diff::{DiffSummary, LineDiff};
 use edt_git::read::ObjectKind;
@@ -334,8 +334,8 @@ fn recorded_text(
 
 #[cfg(test)]
 mod tests {
-    use crate::session::begin::HeadSwitch;
-    use crate::session::record::checkpoint;
+    use crate::session::recording::record::checkpoint;
+    use crate::session::worktree::begin::HeadSwitch;
     use crate::tests::{Scratch, refusal};
     use crate::txn::Request;
     use edt_types::Code;

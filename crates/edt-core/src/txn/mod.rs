@@ -153,7 +153,7 @@ fn pipeline(
 mod tests {
     use super::*;
     use crate::observe::Observer;
-    use crate::session::workspace::Options;
+    use crate::session::worktree::workspace::Options;
     use crate::tests::Scratch;
     use edt_git::Repo;
     use edt_guard::policy::Policy;

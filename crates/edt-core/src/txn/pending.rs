@@ -5,7 +5,7 @@ use super::commit::subject;
 use super::digest;
 use super::guard::{Cleared, Unapproved};
 use super::report;
-use crate::session::checkpoint::{CheckpointReason, UserVersion};
+use crate::session::recording::checkpoint::{CheckpointReason, UserVersion};
 use crate::session::{Checkpoints, LockedWorkspace, Session};
 use edt_git::objects::Loose;
 use edt_git::{FileId, ObjectWriter, Oid, TreeChange};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::plan::FilePlan;
 use super::resolve::TransactionState;
 use crate::session::Session;
-use crate::session::user_commits::UserCommits;
+use crate::session::user::user_commits::UserCommits;
 use edt_git::diff::{TreeDifference, TreeItem};
 use edt_git::read::ObjectKind;
 use edt_git::{Oid, Repo};
@@ -102,7 +102,7 @@ fn removed_since(
 
 #[cfg(test)]
 mod tests {
-    use crate::session::record::checkpoint;
+    use crate::session::recording::record::checkpoint;
     use crate::tests::{Scratch, refusal};
     use crate::txn::Request;
     use edt_types::{Code, Outcome, Result};

@@ -1,16 +1,17 @@
 //! Restores one file to an earlier state, as a new commit. Guards do not check it: the file had
 //! that state before.
 
-use crate::session::hidden::Hidden;
-use crate::session::history::Commit;
-use crate::session::message::Kind;
-use crate::session::ownership::Version;
-use crate::session::restore::{self as history, Earlier};
-use crate::session::rewrite::{FileRewrite, Rewrite};
-use crate::session::saved::{OverlappingFiles, Overlaps};
-use crate::session::undo::MoveOptions;
-use crate::session::unwind::{self, FileStep, FileSteps};
-use crate::session::{LockedWorkspace, PathState, Session, revision};
+use crate::session::back::restore::{self as history, Earlier};
+use crate::session::back::rewrite::{FileRewrite, Rewrite};
+use crate::session::back::saved::{OverlappingFiles, Overlaps};
+use crate::session::back::undo::MoveOptions;
+use crate::session::back::unwind::{self, FileStep, FileSteps};
+use crate::session::private::hidden::Hidden;
+use crate::session::refs::history::Commit;
+use crate::session::refs::message::Kind;
+use crate::session::refs::revision;
+use crate::session::user::ownership::Version;
+use crate::session::{LockedWorkspace, PathState, Session};
 use edt_git::index::IndexState;
 use edt_git::{FileId, InHead, ObjectWriter, Repo, Tracked};
 use edt_guard::guard::protected;

@@ -1,0 +1,11 @@
+//! The refs of sessions, their commits, and their collection.
+
+pub mod current;
+pub mod gc;
+pub(crate) mod gc_lock;
+pub mod history;
+pub mod leftovers;
+pub mod list;
+pub mod message;
+pub mod renamed;
+pub mod revision;
