@@ -21,9 +21,9 @@ use std::time::{Duration, Instant};
 
 use edt_core::session::LockedWorkspace;
 use edt_core::session::worktree::begin::{BeginOptions, begin};
-use edt_core::session::worktree::workspace::Options;
+use edt_core::session::worktree::options::Options;
 use edt_core::txn::{self, Request};
-use edt_edit::op::Occurrences;
+use edt_edit::locate::Occurrences;
 use edt_edit::place::Matching;
 use edt_edit::{Edit, Expect, Op};
 use edt_git::Oid;

@@ -12,7 +12,7 @@ use super::context::Context;
 use super::log::Line;
 use super::render::{DIM, NOTE, coloured, paint};
 use edt_core::session::Session;
-use edt_core::session::refs::history::Commit;
+use edt_core::session::refs::commit::Commit;
 use edt_core::session::refs::revision;
 use edt_core::session::user::user_changes;
 use edt_core::session::views::file_diff::{self, FileDiff};

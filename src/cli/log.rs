@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::context::Context;
 use super::render::{DIM, NAME, NOTE, paint, short};
 use edt_core::session::Session;
-use edt_core::session::refs::history::Commit;
+use edt_core::session::refs::commit::Commit;
 use edt_core::session::views::log::FileRevision;
 use edt_io::{Environment, clock};
 use edt_types::text::{counted, escape_controls};

@@ -229,7 +229,7 @@ fn old_words(file: &str, text: &str) -> Vec<String> {
 }
 
 /// The files below `directory` whose names end with `extension`, with paths from the root.
-fn texts(directory: &str, extension: &str, out: &mut Vec<(String, String)>) {
+pub(crate) fn texts(directory: &str, extension: &str, out: &mut Vec<(String, String)>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for entry in std::fs::read_dir(root.join(directory)).into_iter().flatten() {
         let entry = entry.unwrap();
@@ -243,7 +243,7 @@ fn texts(directory: &str, extension: &str, out: &mut Vec<(String, String)>) {
 }
 
 /// The directories of all crates, from the root of the workspace.
-fn crates() -> Vec<String> {
+pub(crate) fn crates() -> Vec<String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
     let mut names: Vec<String> = std::fs::read_dir(directory)
         .unwrap()

@@ -12,15 +12,15 @@ use crate::proposal::propose::apply_or_propose;
 use crate::session::back::abandon::abandon;
 use crate::session::back::revert::revert;
 use crate::session::back::undo::{BranchMove, MoveOptions, UndoTarget, redo, undo};
-use crate::session::refs::history::Commit;
+use crate::session::refs::commit::Commit;
 use crate::session::refs::revision;
 use crate::session::views::file_diff;
 use crate::session::views::status::status;
 use crate::session::worktree::begin::{BeginOptions, HeadSwitch, begin};
-use crate::session::worktree::workspace::Cache;
+use crate::session::worktree::options::Cache;
 use crate::session::{LockedWorkspace, Session};
 use crate::txn::Request;
-use crate::txn::request::EditFields;
+use crate::txn::edit_fields::EditFields;
 use crate::types::{FileDiff, LogEntry, WorktreeStatus};
 use crate::{Land, Mode, Options, Refusal};
 

@@ -69,7 +69,7 @@ pub use edt_types::{
 };
 pub use observe::Observer;
 pub use session::landing::options::LandOptions as Land;
-pub use session::worktree::workspace::Options;
+pub use session::worktree::options::Options;
 pub use txn::Request;
 
 #[cfg(test)]

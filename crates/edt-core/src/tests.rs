@@ -14,7 +14,7 @@ use crate::session::back::undo::{BranchMove, MoveOptions, UndoTarget, redo, undo
 use crate::session::private::not_kept::NamedPaths;
 use crate::session::recording::snapshot::Snapshot;
 use crate::session::worktree::begin::{BeginOptions, HeadSwitch, begin};
-use crate::session::worktree::workspace::Options;
+use crate::session::worktree::options::Options;
 use crate::session::{LockedWorkspace, Session};
 use crate::txn::{self, Request};
 

@@ -15,12 +15,12 @@
 //! | [`Language`], [`Parsed`], [`Unparsed`], [`TreeCache`] | [`Subject`](crate::Subject): syntax trees |
 //! | [`Site`] | [`GuardContext`](crate::GuardContext) |
 
-pub use crate::session::refs::history::Commit;
+pub use crate::session::refs::commit::Commit;
 pub use crate::session::refs::message::{Kind, Trailers};
 pub use crate::session::views::file_diff::FileDiff;
 pub use crate::session::views::log::{LogEntry, LogFile};
 pub use crate::session::views::status::{UncommittedFile, WorktreeStatus};
-pub use crate::session::worktree::workspace::Cache;
+pub use crate::session::worktree::options::Cache;
 pub use edt_edit::diff::LineDiff;
 pub use edt_git::{Oid, Repo};
 pub use edt_guard::guard::Site;

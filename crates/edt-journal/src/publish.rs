@@ -11,10 +11,12 @@ use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::private::{self, PrivateRecord};
 use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, HeadRecord, Id, Record};
 use super::rollback::Rollback;
-use edt_git::objects::{LARGE, ObjectCheck};
+use edt_git::deflate::LARGE;
+use edt_git::objects::ObjectCheck;
 use edt_git::reflog::ReflogWrite;
 use edt_git::{InHead, Loose, Oid, RefSwap, Repo, TouchedTrees, objects};
-use edt_io::clock::{process_id, seconds};
+use edt_io::clock::seconds;
+use edt_io::process::process_id;
 use edt_io::signals::HeldSignals;
 use edt_types::{Code, Durability, Finding, Refusal, RepoPath, Result, Warning};
 

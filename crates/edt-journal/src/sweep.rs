@@ -125,7 +125,7 @@ mod tests {
         let mut journal = scratch.journal(&repo);
         let change = scratch.change(&repo, &[("a.txt", Some("two\n"))]);
         let commit = change.branch.new.to_hex_with_len(8).to_string();
-        let own = format!("{:x}-{commit}-0", edt_io::clock::process_id());
+        let own = format!("{:x}-{commit}-0", edt_io::process::process_id());
         publish(&repo, &mut journal, change).unwrap();
         let stage = repo.state_path().join("stage");
         std::fs::write(stage.join(&own), "a user's\n").unwrap();

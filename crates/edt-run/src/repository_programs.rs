@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use edt_command::{RepositoryProgramsRun, RunRules};
-use edt_core::session::worktree::workspace::{self, Options};
+use edt_core::session::worktree::options::Options;
+use edt_core::session::worktree::workspace;
 use edt_git::Repo;
 use edt_git::confinement::{
     ConfinedOutput, ConfinedProgram, ConfinedStreams, Confinement, Variables, WorktreeAccess,

@@ -1,7 +1,7 @@
 //! Which refs are guarded, and which changes of them are refused. Pure functions of their
 //! arguments.
 
-use edt_core::session::refs::current::{BRANCHES, REFS};
+use edt_core::session::refs::names::{BRANCHES, REFS};
 use edt_guard::policy::Policy;
 use edt_types::Result;
 

@@ -2,7 +2,7 @@
 
 use super::guard::Cleared;
 use super::plan::Content;
-use super::report;
+use super::report::{self, RecordedFile};
 use crate::session::private::uncovered::publish;
 use crate::session::recording::checkpoint::{CheckpointReason, UserVersion};
 use crate::session::refs::message::{self, Kind, Trailers};
@@ -13,9 +13,7 @@ use crate::session::{Checkpoints, LockedWorkspace, OnDisk, PathState, Session};
 use edt_git::{FileId, Forms, InHead, NewCommit, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
 use edt_journal::{ChangeSet, FileChange, IndexView, NewFile, PrivateRecord};
-use edt_types::{
-    Durability, FileChangeKind, Outcome, RecordedIn, RepoPath, Result, Status, UserChanges,
-};
+use edt_types::{Durability, FileChangeKind, Outcome, RecordedIn, Result, Status, UserChanges};
 
 /// A transaction whose objects are written. No ref names them.
 #[must_use = "without `publish` nothing changes"]
@@ -106,16 +104,6 @@ pub(super) struct StagedCommit {
     pub(super) edit: u64,
     /// How each file was recorded.
     pub(super) recorded: Vec<RecordedFile>,
-}
-
-/// How a file was recorded.
-#[derive(Debug)]
-pub struct RecordedFile {
-    pub(super) path: RepoPath,
-    /// The blob id of the file on disk; `None` if it was removed.
-    pub(super) after: Option<Oid>,
-    pub(super) user_changes: UserChanges,
-    pub(super) place: RecordedIn,
 }
 
 /// A file of the commit: its edit separated from the user's changes.

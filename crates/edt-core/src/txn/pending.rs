@@ -7,7 +7,7 @@ use super::guard::{Cleared, Unapproved};
 use super::report;
 use crate::session::recording::checkpoint::{CheckpointReason, UserVersion};
 use crate::session::{Checkpoints, LockedWorkspace, Session};
-use edt_git::objects::Loose;
+use edt_git::deflate::Loose;
 use edt_git::{FileId, ObjectWriter, Oid, TreeChange};
 use edt_guard::guard::Grant;
 use edt_types::{Code, Finding, Outcome, RepoPath, Result, Status};

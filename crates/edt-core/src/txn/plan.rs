@@ -263,7 +263,7 @@ fn file_plan(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::worktree::workspace::Options;
+    use crate::session::worktree::options::Options;
     use crate::tests::{Scratch, path, refusal};
     use edt_types::{Code, DryRun, Status};
 

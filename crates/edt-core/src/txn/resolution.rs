@@ -4,8 +4,8 @@
 use super::guard::Cleared;
 use super::report;
 use crate::session::private::uncovered;
-use crate::session::refs::current::RESOLUTIONS;
 use crate::session::refs::message::{self, Kind, Trailers};
+use crate::session::refs::names::RESOLUTIONS;
 use crate::session::user::ownership::{self, Version};
 use crate::session::{LockedWorkspace, OnDisk};
 use edt_git::{FileId, InHead, NewCommit, ObjectWriter, Repo, TreeChange};

@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 
 use super::chat;
+pub use super::chat::Leftover;
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
 use edt_edit::line_anchor;
@@ -13,25 +14,6 @@ use edt_types::{Code, Finding};
 /// The guard `chat_artifact`.
 #[derive(Debug)]
 pub struct ChatArtifact;
-
-/// The kind of a leftover.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leftover {
-    /// A line of three backticks.
-    Fence,
-    /// Every line begins with `+`.
-    Plus,
-    /// Every line begins with its number.
-    LineNumbers,
-    /// `&lt;`, `&gt;`, `&amp;` in place of the characters.
-    Escaped,
-    /// `\n` in place of line ends.
-    LineEnds,
-    /// A sentence of the chat as the first or last line.
-    Sentence,
-    /// A tag of a tool call as the first or last line.
-    ToolTag,
-}
 
 /// A shorter block shows no prefix, unless it is code.
 const MIN_BLOCK: usize = 3;

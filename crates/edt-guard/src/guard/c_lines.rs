@@ -2,7 +2,7 @@
 //! commas in a row. And those of directives, which it does not look into.
 
 use super::subject::Subject;
-use super::syntax::{BreakKind, SyntaxBreak};
+use super::syntax_break::{BreakKind, SyntaxBreak};
 use edt_lang::Parsed;
 
 /// The first error of these kinds in an added line, if the old text has none of its kind.

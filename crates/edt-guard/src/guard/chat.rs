@@ -1,8 +1,26 @@
 //! Sentences of a chat and tags of tool calls, which models leave as the first or last line of a
 //! file.
 
-use super::artifact::Leftover;
 use super::subject::Subject;
+
+/// The kind of a leftover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leftover {
+    /// A line of three backticks.
+    Fence,
+    /// Every line begins with `+`.
+    Plus,
+    /// Every line begins with its number.
+    LineNumbers,
+    /// `&lt;`, `&gt;`, `&amp;` in place of the characters.
+    Escaped,
+    /// `\n` in place of line ends.
+    LineEnds,
+    /// A sentence of the chat as the first or last line.
+    Sentence,
+    /// A tag of a tool call as the first or last line.
+    ToolTag,
+}
 
 /// Tags that tool calls and prompts have around the text of a file.
 const TAGS: [&str; 27] = [

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use edt_edit::diff::LineDiff;
 use edt_io::clock::{self, CpuLimit};
-use edt_lang::faults::SyntaxFault;
+use edt_lang::fault::SyntaxFault;
 use edt_lang::{Language, Parsed, TreeCache, Unparsed, table};
 use edt_types::RepoPath;
 use edt_types::text::{is_binary, lines};

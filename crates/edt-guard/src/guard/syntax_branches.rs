@@ -6,9 +6,9 @@ use std::collections::HashSet;
 
 use super::c_lines;
 use super::subject::Subject;
-use super::syntax::{BreakKind, SyntaxBreak, first_word, fresh, pick, unmatched_bracket};
+use super::syntax_break::{BreakKind, SyntaxBreak, first_word, fresh, pick, unmatched_bracket};
 use edt_lang::brackets::{self, Bracket};
-use edt_lang::faults::{SyntaxFault, SyntaxFaultKind};
+use edt_lang::fault::{SyntaxFault, SyntaxFaultKind};
 use edt_lang::outline::touches;
 use edt_lang::preprocessor::{BranchChoice, Branches, Variant};
 use edt_lang::{Language, Unparsed};

@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use super::subject::{LineChange, Subject};
-use super::syntax::{self, BreakKind, SyntaxBreak};
-use super::syntax_report::row_of;
+use super::syntax_break::{BreakKind, SyntaxBreak, row_of};
+use super::syntax_faults;
 use edt_lang::outline::touches;
 use edt_lang::{Language, TreeCache, brackets};
 
@@ -97,7 +97,7 @@ fn change(subject: &Subject<'_>, language: &'static Language) -> Option<LineChan
         let middle = sound + (broken - sound) / 2;
         let text = with_changes(subject, &hunks[..middle]);
         let partial = subject.with_text(&text).with_trees(Some(&trees));
-        let found = syntax::first(&partial, language).ok()?;
+        let found = syntax_faults::first(&partial, language).ok()?;
         if found.is_some() { broken = middle } else { sound = middle }
     }
     hunks.get(sound).cloned()
@@ -137,6 +137,7 @@ fn suspect(subject: &Subject<'_>, language: &'static Language, rows: &Range<usiz
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::syntax;
     use edt_types::RepoPath;
     use edt_types::text::line_of;
     use std::time::Duration;

@@ -3,14 +3,11 @@
 use std::fmt::Write as _;
 
 use super::subject::Subject;
-use super::syntax::{BreakKind, SyntaxBreak};
+use super::syntax_break::row_of;
+use super::syntax_break::{BreakKind, SyntaxBreak};
 use edt_lang::brackets;
-use edt_types::text::{cut, escape_controls, line_of, lines, visible};
+use edt_types::text::{cut, escape_controls, lines, visible};
 use edt_types::{Code, Finding};
-
-pub(super) fn row_of(text: &[u8], at: usize) -> usize {
-    usize::try_from(line_of(text, at) - 1).unwrap_or_default()
-}
 
 pub(super) fn explain(subject: &Subject<'_>, found: &SyntaxBreak) -> Finding {
     let text = subject.after.unwrap_or_default();

@@ -1,27 +1,28 @@
 //! Reverts earlier edits of the session as a new commit. Later edits stay on the branch, and the
 //! user's lines stay on disk.
 
-use edt_types::text::Shown as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::rewrite::{FileRewrite, Rewrite};
 use super::saved::OverlappingFiles;
 use super::undo::MoveOptions;
-use super::unwind::{self, Direction, FileStep, FileSteps};
+use super::unwind::{self, Direction, FileSteps};
 use crate::session::private::hidden::{self, Hidden};
 use crate::session::private::private_list;
+use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::history::Commit;
 use crate::session::refs::message::Kind;
+use crate::session::user::edit_change::FileStep;
 use crate::session::user::ownership::{MergedFile, Version, merge3};
 use crate::session::worktree::checkout;
 use crate::session::worktree::workspace::LockedWorkspace;
 use crate::txn::resolve::read_only;
-use edt_git::diff::{TreeDifference, TreeItem};
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::{InHead, ObjectWriter, Oid, Repo, Tracked};
 use edt_guard::guard::protected;
 use edt_journal::IndexView;
-use edt_types::text::counted;
+use edt_types::text::{Shown as _, counted};
 use edt_types::{Code, Finding, Outcome, Refusal, RepoPath, Result};
 
 /// The command, for messages.

@@ -7,11 +7,12 @@ use std::ops::Range;
 use super::unwind::{self, FileSteps};
 use crate::session::recording::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use crate::session::refs::current::Session;
-use crate::session::refs::list::next_numbered_ref;
+use crate::session::refs::names::next_numbered_ref;
 use crate::session::user::ownership::{self, Version};
 use crate::session::user::path_state::PathState;
 use crate::session::worktree::checkout::CheckoutStep;
-use edt_git::diff::{TreeDifference, TreeItem};
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::{InHead, ObjectWriter, Oid};
 use edt_types::{Finding, Refusal, RepoPath, Result, Warning};
 

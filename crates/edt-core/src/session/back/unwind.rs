@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::session::refs::history::Commit;
+use crate::session::refs::commit::Commit;
 use crate::session::refs::message::Trailers;
-use crate::session::user::edit_change;
+use crate::session::user::edit_change::{self, FileStep};
 use crate::session::user::ownership::{MergedFile, Version, merge3, merge3_with_theirs};
 use crate::session::user::path_state::PathState;
 use edt_edit::diff::LineDiff;
-use edt_git::diff::{TreeDifference, TreeItem};
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::{Attributes, FileId, FileMode, Forms, ObjectWriter, Oid, Repo, Tracked};
 use edt_io::clock;
 use edt_journal::{PrivateBytes, PrivateFile, private};
@@ -160,9 +161,6 @@ fn rows_of_old(old: &[u8], new: &[u8], rows: Vec<Range<usize>>) -> Vec<Range<usi
     rows.into_iter().map(|rows| place(rows.start, false)..place(rows.end, true)).collect()
 }
 
-/// A path with its file before and after an edit.
-pub type FileStep = (RepoPath, Option<Version>, Option<Version>);
-
 /// What one edit changed on disk.
 #[derive(Debug)]
 pub struct EditChanges {
@@ -235,7 +233,7 @@ pub fn recorded_changes(repo: &Repo, commit: &Commit) -> Result<Vec<FileStep>> {
     let unsupported = differs.iter().filter(|one| !one.is_of_files());
     Refusal::check(
         unsupported
-            .map(|one| crate::session::worktree::checkout::unsupported_kind(&one.path))
+            .map(|one| crate::session::user::path_state::unsupported_kind(&one.path))
             .collect(),
     )?;
     let recorded = |item: Option<TreeItem>| item.and_then(TreeItem::file).map(Version::recorded);

@@ -4,10 +4,11 @@
 use super::options::LandOptions;
 use super::plan::{LandPlan, LandTarget, PlannedCommit};
 use super::review::LandReview;
+use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::history::Commit;
 use crate::session::refs::message::{self, Kind, Trailers};
-use edt_git::commit_hooks::{self, CommitCandidate};
+use edt_git::commit_candidate::CommitCandidate;
+use edt_git::commit_hooks;
 use edt_git::read::ObjectKind;
 use edt_git::{Merged, ObjectWriter, Oid, Repo};
 use edt_types::text::Shown as _;

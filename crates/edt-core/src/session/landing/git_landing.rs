@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::session::refs::history::Commit;
-use crate::session::refs::list::{numbered_tips, origin};
-use edt_git::diff::{TreeDifference, TreeItem};
+use crate::session::refs::commit::Commit;
+use crate::session::refs::names::{numbered_tips, origin};
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::{Merged, ObjectWriter, Oid, Repo, Tracked};
 use edt_types::Result;
 

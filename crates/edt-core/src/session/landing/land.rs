@@ -2,32 +2,29 @@
 //! worktree where that branch is checked out.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::commits::LandCommits;
 use super::left_by_user;
 use super::options::LandOptions;
 use super::plan::{LandPlan, LandTarget, PlannedCommit};
 use super::review::{ApprovedCommits, LandReview};
+use super::target::LANDING_QUEUE_WAIT;
 use super::target::{landing_lock, other_worktree, target};
 use super::unland::Landing;
-use crate::session::private::hidden;
-use crate::session::private::uncovered;
+use crate::session::private::{hidden, uncovered};
+use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::history::Commit;
-use crate::session::refs::list::next_numbered_ref;
+use crate::session::refs::names::next_numbered_ref;
 use crate::session::views::diff_report;
 use crate::session::worktree::follow::{Operation, TreeMove, WorktreeUpdate};
 use crate::session::worktree::reviewed;
 use crate::session::worktree::workspace::{LockedWorkspace, policy_file};
-use edt_git::commit_hooks;
 use edt_git::diff::TreeDifference;
-use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo};
+use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo, commit_hooks};
 use edt_guard::policy::Policy;
 use edt_io::lock;
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
-use edt_types::text::Shown as _;
-use edt_types::text::counted;
+use edt_types::text::{Shown as _, counted};
 use edt_types::{Code, Effect, Finding, Outcome, Recovered, Refusal, Result, Status, Warning};
 
 /// A landed session.
@@ -70,8 +67,6 @@ impl Landed {
     }
 }
 
-/// The longest wait for the landings of other worktrees, with their hooks.
-pub(crate) const LANDING_QUEUE_WAIT: Duration = Duration::from_secs(120);
 /// How often a landing starts again because its target moved.
 const MAX_ATTEMPTS: usize = 5;
 
@@ -394,7 +389,7 @@ mod tests {
     use crate::session::recording::record::{CommitInfo, RecordAction, checkpoint, record_changes};
     use crate::session::recording::review::ChangesPreview;
     use crate::session::recording::snapshot::Snapshot;
-    use crate::session::refs::history::Commit;
+    use crate::session::refs::commit::Commit;
     use crate::session::refs::message::Kind;
     use crate::session::worktree::begin::HeadSwitch;
     use crate::tests::{Scratch, path, refusal};

@@ -5,9 +5,9 @@
 //! between the squashed ones. Where the history does not allow that, it is folded into the squashed
 //! commit, whose message names it.
 
+use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::history::Commit;
-use crate::session::refs::list::numbered_tips;
+use crate::session::refs::names::numbered_tips;
 use crate::session::user::edit_change;
 use edt_git::{Merged, ObjectWriter, Oid, Repo};
 use edt_types::text::Shown as _;

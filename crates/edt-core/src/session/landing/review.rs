@@ -1,6 +1,5 @@
 //! Judges a landing as a whole: the guards' findings, and the user's consent to land their changes.
 
-use edt_types::text::Shown as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -8,8 +7,8 @@ use super::left_by_user;
 use super::options::LandOptions;
 use super::plan::{LandPlan, LandTarget, PlannedCommit};
 use crate::session::recording::review::{ChangesReview, LEFT_BY_USER, LandingTrees};
+use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::history::Commit;
 use crate::session::user::user_commits::UserCommits;
 use crate::session::views::diff_report;
 use edt_git::diff::TreeDifference;
@@ -18,6 +17,7 @@ use edt_guard::guard::evaluate::{LandingOverrides, PathOverrides};
 use edt_guard::guard::{Grant, Guard, Overrides};
 use edt_guard::policy::Policy;
 use edt_guard::policy::file::not_a_file;
+use edt_types::text::Shown as _;
 use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result, Warning};
 
 /// The commits that applied approved proposals, with what the user granted.

@@ -1,15 +1,19 @@
 //! Where a landing goes: its branch, the worktree that has it checked out, and the queue.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::options::LandOptions;
 use super::plan::LandTarget;
-use crate::session::refs::current::{POINTER, Session};
-use crate::session::refs::list::origin;
+use crate::session::refs::current::Session;
+use crate::session::refs::names::{POINTER, origin};
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::Repo;
 use edt_types::text::Shown as _;
 use edt_types::{Code, Effect, Finding, Result};
+
+/// The longest wait for the landings of other worktrees, with their hooks.
+pub(crate) const LANDING_QUEUE_WAIT: Duration = Duration::from_secs(120);
 
 /// The branch to land on.
 pub(crate) fn target(repo: &Repo, session: &Session, options: &LandOptions) -> Result<LandTarget> {

@@ -1,28 +1,28 @@
 //! Undoes the last landing of a session: the target branch moves back, or gets a commit that
 //! reverts the landing if others may have it.
 
-use edt_types::text::Shown as _;
 use std::path::PathBuf;
 
-use super::land::LANDING_QUEUE_WAIT;
 use super::left_by_user;
 use super::plan::LandTarget;
-use super::target::{landing_lock, other_worktree};
+use super::target::{LANDING_QUEUE_WAIT, landing_lock, other_worktree};
 use crate::session::private::uncovered;
-use crate::session::refs::current::{REFS, Session, base_ref};
-use crate::session::refs::history::Commit;
-use crate::session::refs::list::{next_numbered_ref, numbered_tips};
+use crate::session::refs::commit::Commit;
+use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
+use crate::session::refs::names::{REFS, base_ref, next_numbered_ref, numbered_tips};
 use crate::session::user::edit_change;
 use crate::session::views::diff_report;
 use crate::session::worktree::follow::{Operation, TreeMove, WorktreeUpdate};
 use crate::session::worktree::switch::commit_tree;
 use crate::session::worktree::workspace::LockedWorkspace;
-use edt_git::commit_hooks::{self, CommitCandidate};
+use edt_git::commit_candidate::CommitCandidate;
+use edt_git::commit_hooks;
 use edt_git::read::ObjectKind;
 use edt_git::{InHead, Merged, NewCommit, ObjectWriter, Oid, Repo};
 use edt_io::{lock, spawn};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
+use edt_types::text::Shown as _;
 use edt_types::{
     Code, Effect, FileReport, Finding, Outcome, Recovered, Refusal, RepoPath, Result, Status,
     Warning,
@@ -150,7 +150,7 @@ impl Landing {
     /// The landing that `options` mean.
     fn find(repo: &Repo, options: &UnlandOptions) -> Result<Landing> {
         let head = repo.head()?;
-        let running = crate::session::worktree::switch::current(repo, &head)?;
+        let running = crate::session::refs::current::current(repo, &head)?;
         let name = match (&options.session, running) {
             (Some(name), _) => {
                 let short = name.strip_prefix("edt/").unwrap_or(name);

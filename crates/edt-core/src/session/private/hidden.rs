@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::private_list;
 use crate::session::back::unwind::FileSteps;
-use crate::session::recording::snapshot::{self, Copy, Snapshot, key_of, stat_at};
+use crate::session::recording::file_copy::{Copy, key_of, stat_at};
+use crate::session::recording::snapshot::{self, Snapshot};
 use crate::session::refs::current::Session;
 use crate::session::user::path_state::PathState;
 use crate::session::user::user_commits::UserCommits;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::session::recording::snapshot::{Snapshot, key_of, stat_at};
+use crate::session::recording::file_copy::{key_of, stat_at};
 use edt_command::Restorable;
 use edt_git::Repo;
 use edt_io::disk::Parent;
@@ -59,34 +59,28 @@ impl NotKept {
             Some(_) => NotKeptState::Changed,
         }
     }
-}
 
-impl Snapshot {
-    /// A warning for each path of which there is no copy and that the program changed or removed.
-    #[must_use]
-    pub fn lost(&self, repo: &Repo) -> Vec<Warning> {
-        let warning = |one: &NotKept| {
-            let did = match one.state(repo) {
-                NotKeptState::Same => return None,
-                NotKeptState::Changed => "changed",
-                NotKeptState::Removed => "removed",
-            };
-            let message = if one.key == MANY_FILES {
-                format!(
-                    "The program removed files of this directory, which Git ignores. edt copies no \
-                     directory of more than {MAX_IGNORED_FILES} ignored files, so that `edt undo` \
-                     cannot restore them."
-                )
-            } else {
-                format!(
-                    "The program {did} this file, of which edt had made no copy: it is too large, \
-                     the copies of all ignored files are, or it is not a regular file. `edt undo` \
-                     cannot restore it."
-                )
-            };
-            Some(Warning { code: "not_restorable", path: Some(one.path.text()), message })
+    /// A warning if the program changed or removed it.
+    pub(crate) fn lost(&self, repo: &Repo) -> Option<Warning> {
+        let did = match self.state(repo) {
+            NotKeptState::Same => return None,
+            NotKeptState::Changed => "changed",
+            NotKeptState::Removed => "removed",
         };
-        self.not_kept.iter().filter_map(warning).collect()
+        let message = if self.key == MANY_FILES {
+            format!(
+                "The program removed files of this directory, which Git ignores. edt copies no \
+                 directory of more than {MAX_IGNORED_FILES} ignored files, so that `edt undo` \
+                 cannot restore them."
+            )
+        } else {
+            format!(
+                "The program {did} this file, of which edt had made no copy: it is too large, \
+                 the copies of all ignored files are, or it is not a regular file. `edt undo` \
+                 cannot restore it."
+            )
+        };
+        Some(Warning { code: "not_restorable", path: Some(self.path.text()), message })
     }
 }
 
@@ -197,6 +191,7 @@ pub(crate) fn files_up_to(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::recording::snapshot::Snapshot;
     use crate::tests::{Scratch, path};
 
     fn scratch() -> Scratch {

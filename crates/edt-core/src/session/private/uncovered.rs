@@ -12,8 +12,7 @@ use edt_git::Repo;
 use edt_git::files::{ListScope, ListedOrigin};
 use edt_git::index::IndexState;
 use edt_journal::{ChangeSet, IndexView, Journal};
-use edt_types::text::Shown as _;
-use edt_types::text::counted;
+use edt_types::text::{Shown as _, counted};
 use edt_types::{Refusal, RepoPath, Result, Warning};
 
 /// The most files that a warning names.
@@ -149,8 +148,8 @@ mod tests {
     use crate::session::recording::review::ChangesPreview;
     use crate::session::refs::message::Kind;
     use crate::session::worktree::begin::{BeginOptions, begin_in_worktree};
+    use crate::session::worktree::options::Options;
     use crate::session::worktree::switch::{leave, switch};
-    use crate::session::worktree::workspace::Options;
     use crate::session::{LockedWorkspace, Session};
     use crate::tests::{Scratch, path};
     use crate::txn::Request;

@@ -148,7 +148,7 @@ pub(crate) fn same_text(one: Option<&PrivateBytes>, other: Option<&PrivateBytes>
 mod tests {
     use super::*;
     use edt_edit::Expect;
-    use edt_edit::op::Occurrences;
+    use edt_edit::locate::Occurrences;
     use edt_edit::place::Matching;
 
     fn path() -> RepoPath {

@@ -3,14 +3,14 @@
 
 use std::path::PathBuf;
 
-use super::snapshot::{self, Copy, Snapshot};
+use super::file_copy::{self, Copy};
+use super::snapshot::{self, Snapshot};
 use crate::session::private::hidden;
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::disk::{FoundEntry, Parent};
 use edt_io::{failed, fs};
-use edt_types::text::Shown as _;
-use edt_types::text::counted;
+use edt_types::text::{Shown as _, counted};
 use edt_types::{Effect, Finding, RepoPath, Result, Warning};
 
 /// The most paths that a warning lists.
@@ -53,6 +53,16 @@ pub fn interrupted(repo: &Repo) -> Vec<Warning> {
         }
     }
     warnings
+}
+
+impl LockedWorkspace {
+    /// This workspace, with what a command that changes something reports first: the warnings of the
+    /// programs that were interrupted together with edt.
+    #[must_use]
+    pub fn with_interrupted(mut self) -> (LockedWorkspace, Vec<Warning>) {
+        let warnings = interrupted_if_announced(&mut self);
+        (self, warnings)
+    }
 }
 
 /// As [`interrupted`], but looks only if the journal has a hint that a program was announced.
@@ -211,7 +221,9 @@ fn differing(repo: &Repo, snapshot: &Snapshot) -> Result<Vec<Differing>> {
             None if snapshot.not_kept.iter().any(|one| one.path == path) => FileBefore::Unknown,
             None => match repo.tracked(tree, &path)? {
                 Tracked::File(_) => FileBefore::Recorded(tree),
-                Tracked::Nothing if snapshot::stat_at(repo, &path).is_some() => FileBefore::Nothing,
+                Tracked::Nothing if file_copy::stat_at(repo, &path).is_some() => {
+                    FileBefore::Nothing
+                }
                 Tracked::Nothing => continue,
                 _ => FileBefore::Unknown,
             },

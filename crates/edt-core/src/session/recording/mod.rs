@@ -4,7 +4,9 @@
 pub(crate) mod call_text;
 pub(crate) mod candidates;
 pub mod checkpoint;
+pub(crate) mod file_copy;
 pub mod kept;
+pub mod known_states;
 pub(crate) mod program_change;
 pub(crate) mod put_back;
 pub mod record;

@@ -1,8 +1,9 @@
 //! What a program or an agent's tool changed in one file, separated from the user's changes.
 
 use super::checkpoint::UserVersion;
+use super::known_states::ToolCall;
 use super::snapshot::Snapshot;
-use super::tool_call::{self, CallChange, ToolCall};
+use super::tool_call::{self, CallChange};
 use crate::session::back::unwind;
 use crate::session::user::ownership::{self, Before, MergedFile, SeparatedEdit, Version, merge3};
 use crate::session::user::path_state::PathState;

@@ -11,8 +11,8 @@ use crate::session::private::private_list;
 use crate::session::private::uncovered::{self, publish};
 use crate::session::recording::review::ChangesPreview;
 use crate::session::refs::current::Session;
-use crate::session::refs::list::next_numbered_ref;
 use crate::session::refs::message::{self, Kind, Trailers};
+use crate::session::refs::names::next_numbered_ref;
 use crate::session::user::edit_change;
 use crate::session::user::ownership::{self, Version};
 use crate::session::user::path_state::PathState;
@@ -496,10 +496,9 @@ mod tests {
     use super::*;
     use crate::session::private::not_kept::NamedPaths;
     use crate::session::recording::candidates::ignored_path;
-    use crate::session::refs::history::Commit;
+    use crate::session::refs::commit::Commit;
     use crate::tests::{Scratch, path, refusal};
-    use edt_types::FileChangeKind;
-    use edt_types::{Code, Effect};
+    use edt_types::{Code, Effect, FileChangeKind};
 
     fn scratch() -> Scratch {
         let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", "b\n"), ("dir/c.txt", "c\n")]);

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use crate::session::user::user_commits::UserCommits;
 use edt_command::OnFindings;
-use edt_git::diff::{TreeDifference, TreeItem};
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::{FileId, ObjectWriter, Oid, Tracked};
 use edt_guard::guard::mass_deletion::{MassDeletion, Totals};
 use edt_guard::guard::size_reduction::SizeReduction;

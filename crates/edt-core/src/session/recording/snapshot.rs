@@ -9,7 +9,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::tool_call::{self, ToolCall};
+use super::file_copy::{Copy, key_of, stat_at};
+use super::known_states::{self, ToolCall};
 use crate::session::LockedWorkspace;
 use crate::session::private::not_kept::{
     MAX_IGNORED_FILE, MAX_IGNORED_TOTAL, NamedPaths, NotKept, NotKeptState,
@@ -22,7 +23,7 @@ use edt_io::disk::{FoundEntry, Parent, Stat};
 use edt_io::file::{File, OpenMode};
 use edt_io::{failed, fs, lock};
 use edt_journal::PrivateBytes;
-use edt_types::{RepoPath, Result};
+use edt_types::{RepoPath, Result, Warning};
 
 /// The files that differ from a tree, as they were when the snapshot was taken.
 #[derive(Debug, Default)]
@@ -45,19 +46,6 @@ pub struct Snapshot {
     pub(crate) tool: Option<ToolCall>,
     /// HEAD's commit, if a merge or a rebase was in progress when the snapshot was taken.
     pub during_operation: Option<Oid>,
-}
-
-/// The copy of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Copy {
-    /// The name of the copied file; empty for a symbolic link.
-    pub(crate) key: String,
-    executable: bool,
-    #[serde(default)]
-    pub(crate) permissions: u32,
-    /// The target of a symbolic link.
-    #[serde(default)]
-    pub(crate) link: Option<Vec<u8>>,
 }
 
 impl Snapshot {
@@ -154,7 +142,7 @@ impl Snapshot {
         let bytes = serde_json::to_vec(&manifest).unwrap_or_default();
         let mut number = 0;
         let place = loop {
-            let name = format!("{}-{number}.{RUN}", edt_io::clock::process_id());
+            let name = format!("{}-{number}.{RUN}", edt_io::process::process_id());
             let place = self.directory.join(name);
             if !place.exists() {
                 break place;
@@ -265,6 +253,12 @@ impl Snapshot {
         }
     }
 
+    /// A warning for each path of which there is no copy and that the program changed or removed.
+    #[must_use]
+    pub fn lost(&self, repo: &Repo) -> Vec<Warning> {
+        self.not_kept.iter().filter_map(|one| one.lost(repo)).collect()
+    }
+
     /// Ends the snapshot of a program: its changes are recorded, put back or reported.
     pub fn finish(&self) {
         if let Some(manifest) = &self.manifest {
@@ -335,7 +329,7 @@ impl Snapshot {
             self.files.values().flatten().map(|copy| copy.key.clone()).collect();
         let all = fs::files_in(&self.directory);
         for manifest in all.iter().filter(|path| path.extension().is_some()) {
-            let of_tool = || tool_call::needed_copies(manifest);
+            let of_tool = || known_states::needed_copies(manifest);
             let copies: Vec<Option<Copy>> = RunManifest::read(manifest)
                 .map_or_else(of_tool, |run| run.files.into_iter().map(|(_, copy)| copy).collect());
             needed.extend(copies.into_iter().flatten().map(|copy| copy.key));
@@ -345,19 +339,6 @@ impl Snapshot {
             if path.extension().is_none() && !needed.contains(name) {
                 let _ = fs::remove_file(&path);
             }
-        }
-    }
-}
-
-impl Copy {
-    /// Whether the same file or link is still at `path`, by its stat.
-    fn is_at(&self, repo: &Repo, path: &RepoPath) -> bool {
-        let (directory, name) = path.split();
-        let Ok(Parent::Open(parent)) = repo.root().beneath(directory) else { return false };
-        let Ok(Some(stat)) = parent.stat(name) else { return false };
-        match &self.link {
-            Some(target) => parent.link_target(name).is_ok_and(|now| now == *target),
-            None => self.key == key_of(&stat),
         }
     }
 }
@@ -381,13 +362,6 @@ impl RunManifest {
     }
 }
 
-/// The stat of whatever is at `path`.
-pub(crate) fn stat_at(repo: &Repo, path: &RepoPath) -> Option<Stat> {
-    let (directory, name) = path.split();
-    let Ok(Parent::Open(parent)) = repo.root().beneath(directory) else { return None };
-    parent.stat(name).ok().flatten()
-}
-
 /// The tree of the session, or HEAD's.
 pub(crate) fn tree_now(repo: &Repo, session: Option<&Session>) -> Result<Oid> {
     let tip =
@@ -409,12 +383,6 @@ pub fn differing(repo: &Repo, tree: Oid) -> Result<BTreeSet<RepoPath>> {
         repo.head()?.commit.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
     all.extend(repo.tree_diff(head, tree)?.into_iter().map(|differs| differs.path));
     Ok(all)
-}
-
-/// The name of the copy of a file with this stat.
-pub(crate) fn key_of(stat: &Stat) -> String {
-    let Stat { dev, ino, size, mtime, ctime, .. } = stat;
-    format!("{dev:x}-{ino:x}-{size:x}-{:x}-{:x}-{:x}-{:x}", mtime.0, mtime.1, ctime.0, ctime.1)
 }
 
 /// Whether the file changed so recently that a later change may have the same stat.

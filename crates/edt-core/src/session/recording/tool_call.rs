@@ -11,74 +11,22 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 use super::call_text::{applied, reversed, same_text, shows};
-use super::snapshot::{Copy, Snapshot};
+use super::known_states::{Announced, FileOfCall, STATES, State, States, ToolCall};
+use super::snapshot::Snapshot;
 use crate::session::back::unwind;
 use crate::session::private::uncovered;
 use crate::session::user::ownership::{self, MergedFile, Version, merge3};
 use crate::session::user::path_state::PathState;
 use edt_edit::{Edit, Op};
 use edt_git::{FileId, FileMode, ObjectWriter, Oid, Repo};
-use edt_io::{failed, fs};
 use edt_journal::PrivateBytes;
 use edt_types::{RepoPath, Result, Warning};
 
-/// The extension of the list of a file's known states.
-const STATES: &str = "tool";
 /// The most states of a file. A call that is announced and never made leaves one.
 const MAX_STATES: usize = 32;
-
-/// What a call says that it does to each file, in order. A file whose new content only the call
-/// itself knows is not in it.
-pub type Announced = BTreeMap<RepoPath, Vec<Edit>>;
-
-/// A call of a tool that was made.
-#[derive(Debug, Default)]
-pub(crate) struct ToolCall {
-    announced: Announced,
-    files: BTreeMap<RepoPath, FileOfCall>,
-}
-
-/// What is known of a file of a call.
-#[derive(Debug)]
-struct FileOfCall {
-    /// The states since the call was announced, the newest first; all states if it was not.
-    states: Vec<State>,
-    is_announced: bool,
-    /// Its place in the list, and the state as it was announced.
-    announcement: Option<(usize, State)>,
-    /// Whether the present file shows no trace of the call.
-    not_made: Cell<bool>,
-    /// Whether other calls are announced and not recorded.
-    others_pending: bool,
-    /// The blob id of the file after the last recorded call.
-    recorded: Option<String>,
-}
-
-/// The known states of a file, the oldest first.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct States {
-    /// The blob id of the file after the last recorded call.
-    recorded: Option<String>,
-    states: Vec<State>,
-}
-
-/// A file at some time.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
-    /// The call that was announced then, unless it is recorded; an id of its edits.
-    call: Option<String>,
-    /// Whether a call had just been recorded.
-    recorded: bool,
-    copy: Option<Copy>,
-    /// What Git ignored, if the file is an ignore file.
-    #[serde(default)]
-    ignored: Vec<Vec<u8>>,
-}
 
 /// What a call changed in a file.
 pub(crate) enum CallChange {
@@ -420,33 +368,6 @@ impl Finder<'_> {
     }
 }
 
-impl States {
-    fn read(place: &Path) -> States {
-        let bytes = fs::read_small(place, u64::MAX).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
-    }
-
-    fn write(&self, place: &Path) -> Result<()> {
-        let bytes = serde_json::to_vec(self).unwrap_or_default();
-        fs::write_atomic(place, &bytes, 0o600).map_err(|error| failed("write", place, &error))?;
-        Ok(())
-    }
-
-    /// Uses up the announcement of `call`, and returns its place in the list. Some agents describe a
-    /// call differently before and afterwards: then it is the oldest announcement.
-    fn take(&mut self, call: &str) -> Option<usize> {
-        let same = self.states.iter().position(|state| state.call.as_deref() == Some(call));
-        let at = same.or_else(|| self.states.iter().position(|state| state.call.is_some()))?;
-        self.states[at].call = None;
-        Some(at)
-    }
-}
-
-/// The copies that the list of states at `place` needs.
-pub(crate) fn needed_copies(place: &Path) -> Vec<Option<Copy>> {
-    States::read(place).states.into_iter().map(|state| state.copy).collect()
-}
-
 fn content(file: Option<&PrivateBytes>) -> Option<(&[u8], bool)> {
     file.map(|file| (file.bytes.as_slice(), file.executable))
 }
@@ -497,16 +418,18 @@ pub(crate) fn has_more(path: &RepoPath) -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::recording::known_states::needed_copies;
     use crate::session::recording::record::{
         CommitInfo, RecordAction, RecordOutcome, record_changes,
     };
     use crate::session::recording::review::ChangesPreview;
-    use crate::session::refs::history::Commit;
+    use crate::session::refs::commit::Commit;
     use crate::session::refs::message::Kind;
     use crate::tests::{Scratch, path};
     use edt_edit::Expect;
-    use edt_edit::op::Occurrences;
+    use edt_edit::locate::Occurrences;
     use edt_edit::place::Matching;
+    use edt_io::fs;
     use edt_types::UserChanges;
 
     const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";

@@ -1,18 +1,10 @@
 //! The session of this worktree.
 
+use super::names::{BRANCHES, POINTER, base_ref};
 use super::renamed;
 use edt_git::{Head, InHead, Oid, Repo, Worktree};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result, SessionReport};
-
-/// The prefix of shadow branches.
-pub const BRANCHES: &str = "refs/heads/edt/";
-/// The prefix of a session's other refs.
-pub const REFS: &str = "refs/edt/";
-/// The refs that keep the edits of files with merge conflicts.
-pub const RESOLUTIONS: &str = "refs/edt/resolution/";
-/// The symbolic ref that names the worktree's session while HEAD is not switched.
-pub const POINTER: &str = "refs/worktree/edt/session";
 
 /// A session with its branch and base.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,10 +177,13 @@ impl Session {
     }
 }
 
-/// The full name of the ref that holds a session's base.
-#[must_use]
-pub fn base_ref(name: &str) -> String {
-    format!("{REFS}{name}/base")
+/// The worktree's session; `None` also if HEAD is on a branch `edt/…` that is no session's, so that
+/// it can be left.
+pub(crate) fn current(repo: &Repo, head: &Head) -> Result<Option<Session>> {
+    match Session::current(repo, head) {
+        Err(found) if found.any(|finding| finding.code == Code::NoSession) => Ok(None),
+        session => session,
+    }
 }
 
 fn without_base(name: &str) -> Finding {

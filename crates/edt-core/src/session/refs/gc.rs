@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use super::current::{BRANCHES, POINTER, REFS, RESOLUTIONS};
+use super::commit::Commit;
 use super::gc_lock::GcLock;
-use super::history::Commit;
-use super::list::LandedBy;
-use super::list::{self, SessionState, SessionSummary};
+use super::list::{self, LandedBy, SessionState, SessionSummary};
+use super::names::{self, BRANCHES, POINTER, REFS, RESOLUTIONS};
 use crate::session::recording::kept;
 use crate::session::worktree::elsewhere::is_gone;
 use crate::session::worktree::workspace::LockedWorkspace;
@@ -188,7 +187,7 @@ fn has_ended(repo: &Repo, session: &SessionSummary) -> Result<bool> {
     if session.landed_by == Some(LandedBy::Git) {
         return Ok(true);
     }
-    let landed = list::numbered_tips(repo, &session.name, "landed")?;
+    let landed = names::numbered_tips(repo, &session.name, "landed")?;
     match session.state {
         SessionState::Open => return Ok(false),
         SessionState::Abandoned => return Ok(true),
@@ -196,7 +195,7 @@ fn has_ended(repo: &Repo, session: &SessionSummary) -> Result<bool> {
         SessionState::Deleted | SessionState::Landed => {}
     }
     let at_tip = |number: u64| landed.contains(&(number, session.tip));
-    for (_, landing) in list::numbered_tips(repo, &session.name, "landing")?
+    for (_, landing) in names::numbered_tips(repo, &session.name, "landing")?
         .into_iter()
         .filter(|(number, _)| at_tip(*number))
     {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use edt_git::Repo;
-use edt_io::{clock, failed, fs};
+use edt_io::{clock, failed, fs, process};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
@@ -35,7 +35,7 @@ impl GcLock {
         let git_lock = path.with_extension("pid.lock");
         let own = path.with_extension("pid.edt");
         let host = clock::host_name();
-        let content = format!("{} {host}", clock::process_id());
+        let content = format!("{} {host}", process::process_id());
         // Git writes `gc.pid.lock`, then renames it. A lock file of edt would stay after a kill.
         if git_lock.exists() {
             return Err(busy("Another process", &git_lock).into());
@@ -96,7 +96,7 @@ fn holder(path: &Path, host: &str) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes);
     let mut words = text.split_whitespace();
     let (id, holding_host) = (words.next()?.parse().ok()?, words.next()?);
-    let runs = holding_host != host || clock::is_running(id);
+    let runs = holding_host != host || process::is_running(id);
     (runs && age <= MAX_AGE).then(|| format!("Process {id} on {holding_host}"))
 }
 
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_lock_counts_by_gits_rules() {
         let scratch = Scratch::with(&[("a.txt", "one\n")]);
-        let (me, host) = (clock::process_id(), clock::host_name());
+        let (me, host) = (process::process_id(), clock::host_name());
         // Linux has no process with the highest id that the kernel can ever give (2^22).
         for (content, busy) in [
             (format!("{me} {host}"), true),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::gc_lock;
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::Repo;
-use edt_io::{clock, failed, fs, lock, spawn};
+use edt_io::{failed, fs, lock, process, spawn};
 use edt_journal::{lost, sweep};
 use edt_types::Result;
 
@@ -135,7 +135,7 @@ fn is_of_dead_process(path: &Path) -> bool {
     let numbers = name.rsplit_once(".edt-").and_then(|(_, end)| end.split_once('-'));
     numbers.is_some_and(|(process, number)| {
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        is_number && process.parse().is_ok_and(|process| !clock::is_running(process))
+        is_number && process.parse().is_ok_and(|process| !process::is_running(process))
     })
 }
 
@@ -150,7 +150,7 @@ mod tests {
         scratch.begin("fix");
         let left = [".git/hooks/pre-commit.edt-new", ".git/edt/main/x.json.edt-999999999-0"];
         left.iter().for_each(|path| scratch.write(path, "x"));
-        let running = format!(".git/edt/main/x.edt-{}-0", clock::process_id());
+        let running = format!(".git/edt/main/x.edt-{}-0", process::process_id());
         scratch.write(&running, "x");
         // Nothing is found while the lock is held.
         let found = find(&scratch.repo());

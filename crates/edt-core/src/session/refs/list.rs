@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::current::{BRANCHES, POINTER, REFS, Session};
-use super::history::Commit;
+use super::commit::Commit;
+use super::current::Session;
+use super::names::{BRANCHES, POINTER, REFS};
+use super::names::{numbered_among, origin_of};
 use super::renamed;
 use crate::session::landing::git_landing::TargetHistories;
-use edt_git::read::ObjectKind;
 use edt_git::{InHead, Oid, Repo};
 use edt_types::Result;
 
@@ -140,32 +141,6 @@ fn renamed_branches(repo: &Repo) -> Result<BTreeMap<String, String>> {
     Ok(found)
 }
 
-/// The tips at `refs/edt/<name>/<what>/<n>` with their numbers, oldest first.
-///
-/// # Errors
-/// `IO_ERROR`.
-pub fn numbered_tips(repo: &Repo, name: &str, what: &str) -> Result<Vec<(u64, Oid)>> {
-    let prefix = format!("{REFS}{name}/{what}/");
-    Ok(numbered_among(&repo.refs_below(&prefix)?, &prefix))
-}
-
-/// The next free ref name `refs/edt/<name>/<what>/<n>`.
-///
-/// # Errors
-/// `IO_ERROR`.
-pub fn next_numbered_ref(repo: &Repo, name: &str, what: &str) -> Result<String> {
-    let number = numbered_tips(repo, name, what)?.last().map_or(1, |(number, _)| number + 1);
-    Ok(format!("{REFS}{name}/{what}/{number}"))
-}
-
-fn numbered_among(refs: &[(String, Oid)], prefix: &str) -> Vec<(u64, Oid)> {
-    let number =
-        |(name, oid): &(String, Oid)| Some((name.strip_prefix(prefix)?.parse().ok()?, *oid));
-    let mut all: Vec<(u64, Oid)> = refs.iter().filter_map(number).collect();
-    all.sort_unstable_by_key(|(number, _)| *number);
-    all
-}
-
 fn summarize(
     repo: &Repo,
     refs: &[(String, Oid)],
@@ -210,27 +185,13 @@ fn summarize(
     })
 }
 
-/// The content of `refs/edt/<name>/origin`; `None` if it is missing or empty.
-///
-/// # Errors
-/// `OBJECT_MISSING`.
-pub fn origin(repo: &Repo, name: &str) -> Result<Option<String>> {
-    origin_of(repo, repo.ref_value(&format!("{REFS}{name}/origin"))?)
-}
-
-fn origin_of(repo: &Repo, blob: Option<Oid>) -> Result<Option<String>> {
-    let Some(blob) = blob else { return Ok(None) };
-    let text = repo.object(blob, ObjectKind::Blob)?;
-    let text = String::from_utf8_lossy(&text).trim_end().to_owned();
-    Ok((!text.is_empty()).then_some(text))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::proposal::landing::land;
     use crate::session::back::abandon::abandon;
     use crate::session::landing::options::LandOptions;
+    use crate::session::refs::names::next_numbered_ref;
     use crate::tests::Scratch;
 
     fn one_edit() -> Scratch {

@@ -1,10 +1,9 @@
 //! Finds the session of a branch that was renamed with `git branch -m`. The session keeps its name
 //! and its refs below `refs/edt/<name>/`.
 
-use super::current::{BRANCHES, base_ref};
-use super::history::Commit;
-use super::list;
+use super::commit::Commit;
 use super::message::Kind;
+use super::names::{self, BRANCHES, base_ref};
 use edt_git::{Oid, Repo};
 use edt_types::Result;
 
@@ -92,7 +91,7 @@ fn has_lost_its_branch(repo: &Repo, name: &str) -> Result<bool> {
 
 /// Whether the branch that the session began on contains `commit`.
 fn has_landed(repo: &Repo, name: &str, commit: Oid) -> Result<bool> {
-    let origin = list::origin(repo, name)?.filter(|origin| origin.starts_with("refs/heads/"));
+    let origin = names::origin(repo, name)?.filter(|origin| origin.starts_with("refs/heads/"));
     match origin.map(|origin| repo.ref_value(&origin)).transpose()?.flatten() {
         Some(tip) => repo.is_ancestor(commit, tip),
         None => Ok(false),

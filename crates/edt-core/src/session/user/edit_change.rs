@@ -2,12 +2,15 @@
 //! the edit, so that lines that the user amended to its commit are not taken for the edit's.
 
 use super::ownership::{self, MergedFile, Version, merge3};
-use crate::session::back::unwind::FileStep;
-use crate::session::refs::history::Commit;
+use crate::session::refs::commit::Commit;
 use crate::session::refs::message;
-use edt_git::diff::{TreeDifference, TreeItem};
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::{ObjectWriter, Oid, Repo, Tracked, TreeChange};
 use edt_types::{Code, Finding, RepoPath, Result};
+
+/// A path with its file before and after an edit.
+pub type FileStep = (RepoPath, Option<Version>, Option<Version>);
 
 /// The key of the trailer.
 const KEY: &str = "Edt-Change";
@@ -133,8 +136,7 @@ pub fn file_in(repo: &Repo, tree: Oid, path: &RepoPath) -> Result<Option<Version
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::back::undo::MoveOptions;
-    use crate::session::back::undo::Overlaps;
+    use crate::session::back::undo::{MoveOptions, Overlaps};
     use crate::tests::{Scratch, path, refusal};
     use crate::txn::{Request, RestoreTarget, restore};
 

@@ -1,8 +1,8 @@
 //! The state of a path: in the session's tip, on disk, in the index. Refuses every path that leads
 //! out of the worktree.
 
+use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::history::Commit;
 use edt_git::convert::StoredForms;
 use edt_git::index::IndexState;
 use edt_git::{Attributes, FileId, FileMode, Forms, Oid, Repo, Tracked};
@@ -466,6 +466,20 @@ fn not_a_file(path: &RepoPath, why: &str) -> Finding {
         Code::NotAFile,
         format!("{path} cannot be edited: {why}."),
         "Name a regular file; `edt status` and `git ls-files` list them.",
+    )
+    .at(path)
+}
+
+/// The refusal to change a link or a submodule.
+#[must_use]
+pub fn unsupported_kind(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::NotAFile,
+        format!(
+            "{path} is a symbolic link or a submodule before or after the move, and edt does not \
+             change those."
+        ),
+        "The user can move the branch with `git reset --keep`, or switch with `git switch`.",
     )
     .at(path)
 }

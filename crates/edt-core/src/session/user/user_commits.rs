@@ -5,9 +5,10 @@ use std::cell::OnceCell;
 
 use super::edit_change;
 use super::ownership::{Version, merge3_with_theirs};
+use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::history::Commit;
-use edt_git::diff::{TreeDifference, TreeItem};
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::{FileId, ObjectWriter, Oid};
 use edt_types::{RepoPath, Result};
 

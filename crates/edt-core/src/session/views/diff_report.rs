@@ -1,9 +1,10 @@
 //! The differences between two trees in an answer's form.
 
-use edt_edit::diff::LineDiff;
 use std::collections::HashMap;
 
-use edt_git::diff::{TreeDifference, TreeItem};
+use edt_edit::diff::LineDiff;
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::read::ObjectKind;
 use edt_git::renames::{self, RenameCandidate};
 use edt_git::{ChangedPath, ObjectWriter, Oid, Repo};

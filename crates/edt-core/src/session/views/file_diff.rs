@@ -9,7 +9,7 @@ use super::diff_report;
 use crate::session::refs::current::Session;
 use crate::session::user::user_changes::{self, ReadLimits, UserChange};
 use edt_edit::diff::LineDiff;
-use edt_git::diff::TreeItem;
+use edt_git::file_id::TreeItem;
 use edt_git::read::ObjectKind;
 use edt_git::{ChangedPath, Oid, Repo};
 use edt_io::clock;

@@ -2,8 +2,8 @@
 
 use super::diff_report;
 use crate::session::back::unwind;
+use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::history::Commit;
 use edt_git::{ChangedPath, Oid, Repo, Tracked};
 use edt_journal::PrivateFile;
 use edt_types::{Code, FileChangeKind, Finding, RepoPath, Result};

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::session::refs::current::REFS;
-use crate::session::refs::history::Commit;
+use crate::session::refs::commit::Commit;
 use crate::session::refs::list::{self, SessionSummary};
 use crate::session::refs::message::Kind;
+use crate::session::refs::names::REFS;
 use edt_git::{Oid, Repo};
 use edt_types::Result;
 

@@ -5,18 +5,17 @@
 use std::path::Path;
 
 use super::follow::{Operation, TreeMove, WorktreeUpdate};
-use super::reviewed;
+use super::reviewed::{self, users_head};
 use super::switch::commit_tree;
 use super::workspace::LockedWorkspace;
 use crate::session::back::abandon::ReturnTarget;
 use crate::session::private::uncovered::publish;
-use crate::session::refs::current::{BRANCHES, POINTER, REFS, Session, base_ref};
-use crate::session::refs::list::origin;
+use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
+use crate::session::refs::names::{BRANCHES, POINTER, REFS, base_ref};
 use crate::session::user::user_commits::UserCommits;
 use edt_git::read::ObjectKind;
-use edt_git::worktrees;
-use edt_git::{Head, InHead, NewCommit, ObjectWriter, Oid, Repo};
+use edt_git::{Head, InHead, NewCommit, ObjectWriter, Oid, Repo, worktrees};
 use edt_journal::recover::delete_refs;
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
 use edt_types::{Code, FileReport, Finding, RepoPath, Result, Warning};
@@ -292,31 +291,6 @@ pub fn preview_session(repo: &Repo, head: &Head) -> Result<Session> {
     Ok(Session { name, branch, tip, base: tip, head: InHead::No })
 }
 
-/// HEAD as it would be if the worktree were not in `running`: on the user's branch.
-pub(crate) fn users_head(repo: &Repo, running: &Session) -> Result<Head> {
-    let mut name = running.name.clone();
-    let mut target = origin(repo, &name)?.unwrap_or_default();
-    // A session of an earlier version may have begun on another session's branch.
-    for _ in 0..16 {
-        let Some(outer) = target.strip_prefix(BRANCHES) else { break };
-        if repo.ref_value(&base_ref(outer))?.is_none() {
-            break;
-        }
-        outer.clone_into(&mut name);
-        target = origin(repo, &name)?.unwrap_or_default();
-    }
-    if let Ok(commit) = Oid::from_hex(target.as_bytes()) {
-        return Ok(Head { branch: None, commit: Some(commit) });
-    }
-    if !target.starts_with("refs/heads/") {
-        return Ok(Head { branch: None, commit: Some(running.base) });
-    }
-    let tip = repo.ref_value(&target)?;
-    // The branch is gone, or it is unborn.
-    let base = Some(running.base).filter(|base| *base != repo.empty_tree());
-    Ok(Head { branch: Some(target), commit: tip.or(base) })
-}
-
 /// Refuses to begin from a policy that neither the user's branch nor the base of `running` or
 /// `other` has: that of a session has not landed, and only the user may choose an earlier one.
 fn check_base_policy(
@@ -481,7 +455,7 @@ fn free_name(repo: &Repo, head: &Head) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::refs::list::origin;
+    use crate::session::refs::names::origin;
     use crate::tests::{Scratch, path, refusal};
 
     fn named(name: &str) -> BeginOptions {
@@ -664,7 +638,7 @@ mod tests {
         let scratch = Scratch::unborn();
         let session = begun(&scratch, &unnamed());
         let repo = scratch.repo();
-        let root = crate::session::refs::history::Commit::read(&repo, session.tip).unwrap();
+        let root = crate::session::refs::commit::Commit::read(&repo, session.tip).unwrap();
         assert_eq!(
             (session.base, root.tree, root.parent),
             (repo.empty_tree(), repo.empty_tree(), None)

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use crate::session::private::hidden::Hidden;
 use crate::session::refs::current::Session;
 use crate::session::user::ownership::{self, Version};
-use crate::session::user::path_state::PathState;
+use crate::session::user::path_state::{PathState, unsupported_kind};
 use crate::session::views::diff_report;
-use edt_git::diff::{TreeDifference, TreeItem};
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::{
     Attributes, FileId, InHead, ObjectWriter, Oid, Repo, TouchedTrees, Tracked, TreeChange,
 };
@@ -319,20 +320,6 @@ fn other_branch_content(path: &RepoPath, session: &Session) -> Finding {
         ),
     )
     .nothing_changed()
-    .at(path)
-}
-
-/// The refusal to change a link or a submodule.
-#[must_use]
-pub fn unsupported_kind(path: &RepoPath) -> Finding {
-    Finding::new(
-        Code::NotAFile,
-        format!(
-            "{path} is a symbolic link or a submodule before or after the move, and edt does not \
-             change those."
-        ),
-        "The user can move the branch with `git reset --keep`, or switch with `git switch`.",
-    )
     .at(path)
 }
 

@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::workspace::{Options, trusting};
-use crate::session::refs::current::POINTER;
+use super::options::{Options, trusting};
+use crate::session::refs::names::POINTER;
 use edt_git::Repo;
 use edt_io::lock;
 use edt_journal::{open_recovered, peek};

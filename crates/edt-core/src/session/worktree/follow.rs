@@ -6,13 +6,14 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::checkout::{self, CheckoutPlan, CheckoutStep};
-use super::switch;
 use crate::session::back::unwind;
 use crate::session::private::hidden::Hidden;
+use crate::session::refs::current;
 use crate::session::user::ownership::{self, MergedFile, Version, merge3};
 use crate::session::user::path_state::PathState;
 use crate::session::user::user_commits::UserCommits;
-use edt_git::diff::{TreeDifference, TreeItem};
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::{Loose, ObjectWriter, Oid, Repo};
 use edt_journal::IndexView;
 use edt_types::text::Shown as _;
@@ -163,7 +164,7 @@ fn states(
             special.or(both[0]).or(both[1]).cloned()
         })
         .collect();
-    let session = switch::current(place, &place.head()?)?;
+    let session = current::current(place, &place.head()?)?;
     checkout::read_states(&Hidden::of(place, session.as_ref()), tree, index, &differs)
 }
 
@@ -221,7 +222,7 @@ mod tests {
         WorktreeUpdate::of(&repo, moved, None, &OPERATION)
     }
 
-    use crate::session::refs::history::Commit;
+    use crate::session::refs::commit::Commit;
 
     fn text(update: &WorktreeUpdate) -> Option<String> {
         let new = update.steps.files.first()?.new.as_ref()?;

@@ -4,6 +4,7 @@ pub mod begin;
 pub mod checkout;
 pub(crate) mod elsewhere;
 pub mod follow;
+pub mod options;
 pub(crate) mod reviewed;
 pub mod switch;
 pub mod workspace;

@@ -1,9 +1,10 @@
 //! Which commits an agent may check out: protected files of others may be a proposal, or a branch of
 //! someone else, that nobody reviewed.
 
-use super::begin::users_head;
 use super::workspace::LockedWorkspace;
 use crate::session::refs::current::Session;
+use crate::session::refs::names::{BRANCHES, base_ref, origin};
+use edt_git::Repo;
 use edt_git::{Head, Oid};
 use edt_types::{Code, Effect, Finding, Result};
 
@@ -68,4 +69,29 @@ pub(crate) fn check_target(workspace: &LockedWorkspace, target: Option<Oid>) -> 
     };
     check(workspace, &home, target, "land there")
         .map_err(|found| found.map(|one| one.with_effect(Effect::NothingLanded)))
+}
+
+/// HEAD as it would be if the worktree were not in `running`: on the user's branch.
+pub(crate) fn users_head(repo: &Repo, running: &Session) -> Result<Head> {
+    let mut name = running.name.clone();
+    let mut target = origin(repo, &name)?.unwrap_or_default();
+    // A session of an earlier version may have begun on another session's branch.
+    for _ in 0..16 {
+        let Some(outer) = target.strip_prefix(BRANCHES) else { break };
+        if repo.ref_value(&base_ref(outer))?.is_none() {
+            break;
+        }
+        outer.clone_into(&mut name);
+        target = origin(repo, &name)?.unwrap_or_default();
+    }
+    if let Ok(commit) = Oid::from_hex(target.as_bytes()) {
+        return Ok(Head { branch: None, commit: Some(commit) });
+    }
+    if !target.starts_with("refs/heads/") {
+        return Ok(Head { branch: None, commit: Some(running.base) });
+    }
+    let tip = repo.ref_value(&target)?;
+    // The branch is gone, or it is unborn.
+    let base = Some(running.base).filter(|base| *base != repo.empty_tree());
+    Ok(Head { branch: Some(target), commit: tip.or(base) })
 }

@@ -6,9 +6,11 @@ use super::follow::{Operation, TreeMove, WorktreeUpdate};
 use super::workspace::LockedWorkspace;
 use crate::session::back::abandon::ReturnTarget;
 use crate::session::private::uncovered::publish;
-use crate::session::refs::current::{POINTER, REFS, Session};
+use crate::session::refs::current::Session;
+use crate::session::refs::current::current;
+use crate::session::refs::names::{POINTER, REFS};
 use crate::session::user::user_commits::UserCommits;
-use edt_git::{Head, InHead, ObjectWriter, Oid, Repo};
+use edt_git::{InHead, ObjectWriter, Oid, Repo};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
 use edt_types::text::Shown as _;
 use edt_types::{Code, FileReport, Finding, Refusal, Result, Warning};
@@ -158,15 +160,6 @@ fn leaving(repo: &Repo, session: &Session, target: &ReturnTarget) -> Result<Work
     };
     let disk = TreeMove { from: repo.tree_of(session.tip)?, to: target.tree(repo)? };
     WorktreeUpdate::of(repo, disk, (session.head == InHead::Yes).then_some(disk), &operation)
-}
-
-/// The worktree's session; `None` also if HEAD is on a branch `edt/…` that is no session's, so that
-/// it can be left.
-pub(crate) fn current(repo: &Repo, head: &Head) -> Result<Option<Session>> {
-    match Session::current(repo, head) {
-        Err(found) if found.any(|finding| finding.code == Code::NoSession) => Ok(None),
-        session => session,
-    }
 }
 
 /// The tree of a commit; the empty tree for an unborn branch.
