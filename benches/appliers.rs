@@ -13,7 +13,8 @@ use std::io::{BufRead, Write};
 use std::time::Instant;
 
 use edt_core::txn::Request;
-use edt_core::txn::patch::{PatchText, rehearse};
+use edt_core::txn::patch::rehearse;
+use edt_core::txn::patch_text::PatchText;
 use edt_core::txn::rehearsal::rehearse_request;
 use edt_edit::place::Matching;
 use edt_types::{Finding, RepoPath};

@@ -11,8 +11,8 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use edt_core::guard::{GUARDS, GuardContext, GuardOutput, Reference, Subject};
-use edt_core::policy::Policy;
+use edt_guard::guard::{GUARDS, GuardContext, GuardOutput, Reference, Subject};
+use edt_guard::policy::Policy;
 use edt_types::RepoPath;
 
 fn main() {
@@ -75,7 +75,7 @@ fn row(name: &str, path: &str, old: &str, new: &str) {
         let references = vec![Reference { origin: "HEAD", text: old.as_bytes() }];
         let subject = Subject::new(&path, None, before, after, references, policy.time_limit);
         let context = GuardContext { policy: &policy, site: None };
-        let check = |guard: &&dyn edt_core::guard::Guard| guard.check(&subject, &context);
+        let check = |guard: &&dyn edt_guard::guard::Guard| guard.check(&subject, &context);
         GUARDS.iter().flat_map(check).collect::<Vec<_>>()
     });
     let mut found = String::new();

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use edt_core::guard::{GUARDS, GuardContext, GuardOutput, Reference, Subject, TransactionFile};
-use edt_core::policy::{GuardMode, Policy};
+use edt_guard::guard::{GUARDS, GuardContext, GuardOutput, Reference, Subject, TransactionFile};
+use edt_guard::policy::{GuardMode, Policy};
 use edt_types::RepoPath;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -10,7 +10,8 @@
 
 use std::time::Instant;
 
-use edt_core::txn::patch::{PatchText, rehearse};
+use edt_core::txn::patch::rehearse;
+use edt_core::txn::patch_text::PatchText;
 use edt_edit::place::Matching;
 use edt_types::RepoPath;
 use edt_types::text::line_count;

@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use edt_core::session::LockedWorkspace;
-use edt_core::session::begin::{BeginOptions, begin};
-use edt_core::session::workspace::Options;
+use edt_core::session::worktree::begin::{BeginOptions, begin};
+use edt_core::session::worktree::options::Options;
 use edt_core::txn::{self, Request};
-use edt_edit::op::Occurrences;
+use edt_edit::locate::Occurrences;
 use edt_edit::place::Matching;
 use edt_edit::{Edit, Expect, Op};
 use edt_git::Oid;

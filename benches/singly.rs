@@ -23,10 +23,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use edt_core::session::LockedWorkspace;
-use edt_core::session::workspace::Options;
+use edt_core::session::worktree::options::Options;
 use edt_core::txn::rehearsal::rehearse_request;
 use edt_core::txn::{self, Request};
-use edt_edit::op::Occurrences;
+use edt_edit::locate::Occurrences;
 use edt_edit::place::Matching;
 use edt_edit::{Edit, Expect, Op};
 use edt_types::text::{is_binary, lines};

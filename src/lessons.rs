@@ -1,10 +1,10 @@
 //! Lessons: the memory of failures as an observer of calls.
 
 use edt_core::observe::Observer;
-use edt_core::policy::Policy;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::Request;
 use edt_git::{Oid, Repo};
+use edt_guard::policy::Policy;
 use edt_journal::Journal;
 use edt_memory::observe::{self, Attempt, Origin};
 use edt_memory::{IndexCache, Memory};

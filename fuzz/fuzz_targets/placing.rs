@@ -4,7 +4,8 @@
 
 use edt_types::RepoPath;
 use edt_edit::place::Matching;
-use edt_core::txn::patch::{PatchText, rehearse};
+use edt_core::txn::patch::rehearse;
+use edt_core::txn::patch_text::PatchText;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -7,7 +7,7 @@ use super::context::Context;
 use super::render::{self, GOOD, NAME, paint};
 use super::terminal_user::require_plain_place;
 use edt_agents::hook::who::Who;
-use edt_core::session::begin::{self, BeginOptions, HeadSwitch};
+use edt_core::session::worktree::begin::{self, BeginOptions, HeadSwitch};
 use edt_io::failed;
 use edt_types::text::Shown as _;
 use edt_types::{Outcome, Result, Status};

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::context::Context;
 use super::render::{self, GOOD, NAME, paint, short};
-use edt_core::session::record;
+use edt_core::session::recording::record;
 use edt_types::{Outcome, RepoPath, Result, Status};
 
 /// Commit the user's uncommitted changes (of tracked and new files, never of ignored ones) on the

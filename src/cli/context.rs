@@ -14,11 +14,12 @@ use super::{note, render};
 use edt_agents::hook::who::Who;
 use edt_core::Environment;
 use edt_core::observe::Observer;
-use edt_core::policy::Policy;
 use edt_core::proposal::decisions::{self, NewDecisions};
-use edt_core::session::workspace::{self, Cache, Options};
+use edt_core::session::worktree::options::{Cache, Options};
+use edt_core::session::worktree::workspace;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_git::{Oid, Repo};
+use edt_guard::policy::Policy;
 use edt_types::{Durability, Outcome, Recovered, Refusal, Result, Status, Warning};
 
 use crate::lessons::Lessons;

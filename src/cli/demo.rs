@@ -9,13 +9,12 @@ use serde_json::json;
 use super::context::Context;
 use super::log::Line;
 use super::render::{self, BAD, DIM, GOOD, NAME, NOTE, paint};
-use edt_core::session::undo::{self, UndoTarget};
-use edt_core::session::workspace::Options;
+use edt_core::session::back::undo::{self, UndoTarget};
+use edt_core::session::worktree::options::Options;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::{self, Request};
 use edt_io::{Environment, fs, spawn};
-use edt_types::text::Shown as _;
-use edt_types::text::counted;
+use edt_types::text::{Shown as _, counted};
 use edt_types::{Code, DryRun, Finding, Outcome, Result, Status};
 
 /// Play a scripted agent in a scratch repository: edits, refusals that teach, an undo, and the

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::render::{GOOD, NAME, paint, short};
-use edt_core::session::gc::{
+use edt_core::session::recording::snapshot::Snapshot;
+use edt_core::session::refs::gc::{
     GcOptions, GcReport, ObjectStats, gc, has_many_loose_objects, object_stats, pack_loose_objects,
 };
-use edt_core::session::snapshot::Snapshot;
 use edt_git::Repo;
 use edt_io::{background, clock, fs};
 use edt_types::text::counted;
@@ -193,7 +193,7 @@ fn render_human(answer: &Answer) -> String {
 
 #[cfg(test)]
 mod tests {
-    use edt_core::session::list::SessionState;
+    use edt_core::session::refs::list::SessionState;
 
     use super::*;
     use crate::cli::tests::plain;

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::context::{Context, RepoWithPolicy};
 use super::render::{self, BAD, DIM, GOOD, NAME, NOTE, paint, short};
-use edt_core::guard::{self, GUARDS};
-use edt_core::policy::{GuardMode, Override, Policy, Trust, Validator};
+use edt_guard::guard::{self, GUARDS};
+use edt_guard::policy::{GuardMode, Override, Policy, Trust, Validator};
 use edt_types::{Code, Recovered, RepoPath, Result, Status};
 
 /// List the guards: what each refuses and how it is configured here.

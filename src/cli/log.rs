@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::context::Context;
 use super::render::{DIM, NAME, NOTE, paint, short};
 use edt_core::session::Session;
-use edt_core::session::history::Commit;
-use edt_core::session::log::FileRevision;
+use edt_core::session::refs::commit::Commit;
+use edt_core::session::views::log::FileRevision;
 use edt_io::{Environment, clock};
 use edt_types::text::{counted, escape_controls};
 use edt_types::{FileChangeKind, RepoPath, Result, SessionReport, Status};
@@ -218,7 +218,7 @@ fn render_human(answer: &Answer, of_file: bool) -> String {
 mod tests {
     use edt_core::Request;
     use edt_core::session::Session;
-    use edt_core::session::message::Kind;
+    use edt_core::session::refs::message::Kind;
 
     use super::*;
     use crate::cli::tests::{Session as Scratch, plain};

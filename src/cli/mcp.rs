@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::context::{CallDefaults, CapturedAnswer, Context};
 use super::edit_name::ProposalName;
+use super::mcp_args::of;
 use super::{
     apply, checkpoint, diff, land, log, ls, mcp_worktree, note, outline, proposals, read, restore,
     revert, run, search, show, status, undo,
@@ -20,7 +20,7 @@ use crate::mcp::{
 };
 use crate::telemetry;
 use edt_agents::guide;
-use edt_core::session::workspace::Cache;
+use edt_core::session::worktree::options::Cache;
 use edt_core::txn::{self, Request};
 use edt_run::store::OutputStream;
 use edt_run::{RunObserver, Signal};
@@ -386,22 +386,6 @@ impl RunObserver for ProgressWatch<'_> {
 
 fn request(args: &Value) -> Result<Request> {
     Request::from_json(args.to_string().as_bytes())
-}
-
-/// Parses the arguments of a tool.
-pub(super) fn of<T: DeserializeOwned>(args: Value) -> Result<T> {
-    serde_path_to_error::deserialize(args).map_err(|error| {
-        let place = error.path().to_string();
-        let at = if place == "." { String::new() } else { format!(" at `{place}`") };
-        let message = format!("The arguments cannot be read{at}: {}.", error.into_inner());
-        Finding::new(
-            Code::BadRequest,
-            message,
-            "Repeat the call with arguments that match the tool's schema.",
-        )
-        .nothing_changed()
-        .into()
-    })
 }
 
 fn without(mut args: Value, key: &str) -> Value {

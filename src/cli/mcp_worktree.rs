@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::context::CallDefaults;
 use crate::mcp::Roots;
-use edt_core::policy::Policy;
-use edt_core::session::workspace::Cache;
+use edt_core::session::worktree::options::Cache;
 use edt_git::Repo;
+use edt_guard::policy::Policy;
 use edt_io::{Environment, fs};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
@@ -55,7 +55,7 @@ pub(super) fn directory(
             .into()),
         };
     };
-    let real = checked(&super::mcp::of::<PathBuf>(named)?)?;
+    let real = checked(&super::mcp_args::of::<PathBuf>(named)?)?;
     if let Some(roots) = &roots {
         let hint = "The user can add its directory to the roots of the client.";
         return if theirs(&real) { Ok(real) } else { Err(outside(&real, roots, hint)) };

@@ -21,6 +21,8 @@ mod ls;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "mcp")]
+mod mcp_args;
+#[cfg(feature = "mcp")]
 mod mcp_worktree;
 mod memory;
 mod meta;

@@ -1,11 +1,11 @@
 //! Records a call and its answer on its span: paths and numbers, never the content of files.
 
+use edt_io::process;
 use serde_json::Value;
 
 #[cfg(feature = "mcp")]
 use crate::mcp::RequestInfo;
 use crate::telemetry::{self, names};
-use edt_io::clock;
 use edt_memory::scrub::{scrub, scrub_args};
 use edt_run::RunOutcome;
 use edt_types::{Finding, Outcome, Status};
@@ -35,7 +35,7 @@ pub(super) fn request(tool: &str, request: RequestInfo) {
 
 fn describe(command: &str, tool: bool) {
     telemetry::note(names::COMMAND, command);
-    telemetry::note(names::PID, clock::process_id());
+    telemetry::note(names::PID, process::process_id());
     if tool {
         telemetry::note(names::OPERATION, names::EXECUTE_TOOL);
         telemetry::note(names::TOOL, command);

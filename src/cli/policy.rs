@@ -12,9 +12,9 @@ use serde::Serialize;
 use super::context::{Context, RepoWithPolicy};
 use super::render::{BAD, DIM, GOOD, NAME, NOTE, paint};
 use edt_command::{CommandPolicy, CommandQuery, Decision, EvaluationStep, Origin, Rule};
-use edt_core::policy::Policy;
-use edt_core::session::worktree_host::WorktreeHost;
+use edt_core::session::worktree::worktree_host::WorktreeHost;
 use edt_git::Repo;
+use edt_guard::policy::Policy;
 use edt_types::{Code, Finding, Level, Result, Status};
 
 /// Show what the policy decides about a command, and list its rules.

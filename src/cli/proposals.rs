@@ -12,7 +12,7 @@ use super::render::{self, DIM, GOOD, NAME, NOTE, paint};
 use super::{render::short, terminal_user};
 use edt_agents::hook::who::Who;
 use edt_core::proposal::{self, Proposal, decide, store};
-use edt_core::session::file_diff::{self, FileDiff};
+use edt_core::session::views::file_diff::{self, FileDiff};
 use edt_git::Repo;
 use edt_types::text::escape_controls;
 use edt_types::{Code, DryRun, Finding, Result, Status, Warning};
@@ -239,7 +239,7 @@ pub(super) fn show(context: &Context, repo: &Repo, proposal: &Proposal) -> Resul
 fn shown(repo: &Repo, proposal: &Proposal) -> Result<Shown> {
     let parent = proposal.commit.parent;
     let before = parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
-    let word = |grant: &edt_core::guard::Grant| match &grant.path {
+    let word = |grant: &edt_guard::guard::Grant| match &grant.path {
         Some(path) => format!("{} {path}", grant.word),
         None => grant.word.clone(),
     };

@@ -7,7 +7,7 @@ use super::context::Context;
 use super::render;
 use super::undo::options;
 use edt_core::session::Session;
-use edt_core::session::revert::revert;
+use edt_core::session::back::revert::revert;
 use edt_types::{Result, Status};
 
 /// Revert earlier edits of the session as one new commit. Later edits stay, and so do the user's

@@ -8,8 +8,10 @@ use super::edit_name::{EditName, ProposalName};
 use super::log::Line;
 use super::{diff, proposals};
 use edt_core::proposal::store::read;
-use edt_core::session::history::Commit;
-use edt_core::session::{Session, revision, unwind};
+use edt_core::session::Session;
+use edt_core::session::back::unwind;
+use edt_core::session::refs::commit::Commit;
+use edt_core::session::refs::revision;
 use edt_git::{Oid, Repo};
 use edt_types::{Finding, Refusal, Result, Status};
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::context::Context;
 use super::render::{self, GOOD, NAME, paint};
 use edt_core::session::Session;
-use edt_core::session::switch::{self, Switched};
+use edt_core::session::worktree::switch::{self, Switched};
 use edt_types::{Outcome, Result, Status};
 
 /// Switch this worktree to another session, or leave the session without ending it.

@@ -14,12 +14,12 @@ use super::render::{self, DIM, GOOD, NAME, NOTE, paint, short};
 use super::terminal_user;
 use super::user_files::trust_stores;
 use edt_command::Origin;
-use edt_core::policy::Trust;
-use edt_core::policy::trust::{TrustEntry, TrustStore};
-use edt_core::session::workspace;
+use edt_core::session::worktree::workspace;
 use edt_git::Repo;
 use edt_git::commit_programs::CommitPrograms;
 use edt_git::driver::FilterDriver;
+use edt_guard::policy::Trust;
+use edt_guard::policy::trust::{TrustEntry, TrustStore};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Recovered, Result, Status};
 

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::context::Context;
 use super::edit_name::EditName;
 use super::render;
-use edt_core::session::revision;
-use edt_core::session::undo::{self, BranchMove, MoveOptions, Overlaps, UndoTarget};
+use edt_core::session::back::undo::{self, BranchMove, MoveOptions, Overlaps, UndoTarget};
+use edt_core::session::refs::revision;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_types::{Code, DryRun, Finding, Result, Status};
 

@@ -8,9 +8,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use edt_agents::hook::who::Who;
-use edt_core::policy::Policy;
-use edt_core::policy::trust::TrustStore;
 use edt_git::trust::Configuration;
+use edt_guard::policy::Policy;
+use edt_guard::policy::trust::TrustStore;
 use edt_io::disk::Stat;
 use edt_io::{account, environment};
 use edt_types::text::{Shown as _, shell_word};

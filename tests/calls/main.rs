@@ -29,6 +29,7 @@ mod documentation;
 mod guards;
 mod guide;
 mod hints;
+mod import_circles;
 mod incidents;
 mod input_errors;
 mod landing;

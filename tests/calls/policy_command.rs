@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use edt_command::{CommandEvaluation, CommandQuery, Decision, Host, LocalHost};
-use edt_core::policy::Policy;
+use edt_guard::policy::Policy;
 use edt_types::Level;
 use proptest::prelude::*;
 use serde_json::{Value, json};

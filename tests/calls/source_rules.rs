@@ -42,13 +42,14 @@ const READS_ENVIRONMENT: &str = "crates/edt-io/src/environment.rs";
 const CHANGES_PROCESS: &str = "crates/edt-io/src/orphans.rs";
 
 /// Crates without access to the environment and the home directory.
-const NO_ENVIRONMENT: [&str; 9] = [
+const NO_ENVIRONMENT: [&str; 10] = [
     "crates/edt-io/",
     "crates/edt-git/",
     "crates/edt-types/",
     "crates/edt-edit/",
     "crates/edt-lang/",
     "crates/edt-command/",
+    "crates/edt-guard/",
     "crates/edt-core/",
     "crates/edt-journal/",
     "crates/edt-memory/",
@@ -228,7 +229,7 @@ fn old_words(file: &str, text: &str) -> Vec<String> {
 }
 
 /// The files below `directory` whose names end with `extension`, with paths from the root.
-fn texts(directory: &str, extension: &str, out: &mut Vec<(String, String)>) {
+pub(crate) fn texts(directory: &str, extension: &str, out: &mut Vec<(String, String)>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for entry in std::fs::read_dir(root.join(directory)).into_iter().flatten() {
         let entry = entry.unwrap();
@@ -242,7 +243,7 @@ fn texts(directory: &str, extension: &str, out: &mut Vec<(String, String)>) {
 }
 
 /// The directories of all crates, from the root of the workspace.
-fn crates() -> Vec<String> {
+pub(crate) fn crates() -> Vec<String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
     let mut names: Vec<String> = std::fs::read_dir(directory)
         .unwrap()
@@ -310,7 +311,7 @@ fn features(packages: &[&str]) -> std::collections::BTreeSet<String> {
 #[test]
 fn the_features_of_edt_testkit_are_those_of_the_program() {
     let all = features(&["edt-cli", "edt-core", "edt-lang", "edt-agents"]);
-    for name in ["edt-cli", "edt-core", "edt-git", "edt-journal", "edt-agents"] {
+    for name in ["edt-cli", "edt-guard", "edt-core", "edt-git", "edt-journal", "edt-agents"] {
         let own = features(&[name]);
         let missing: Vec<&String> = own.difference(&all).collect();
         assert_eq!(missing, Vec::<&String>::new(), "{name}: edt-testkit/Cargo.toml");

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::Stdio;
 
-use edt_git::diff::{TreeDifference, TreeItem};
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::{FileId, FileMode, ObjectWriter, Oid, Repo, TreeChange};
 use edt_testkit::{Progress, Tier, tier};
 use edt_types::RepoPath;

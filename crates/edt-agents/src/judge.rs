@@ -10,27 +10,28 @@ use super::locate;
 use super::messages;
 use super::request::{self, ToolRequests, WorktreeRequest};
 use edt_command::OnFindings;
-use edt_core::guard::protected;
+use edt_guard::guard::protected;
 
-use edt_core::guard::review::{self, ChangesPreview, ChangesReview};
 use edt_core::proposal::propose;
-use edt_core::session::message::Kind;
-use edt_core::session::path_state::PathState;
-use edt_core::session::private_list;
-use edt_core::session::record::{CommitInfo, RecordAction, RecordOutcome, record_changes};
-use edt_core::session::snapshot::Snapshot;
-use edt_core::session::tool_call::Announced;
-use edt_core::session::workspace::Options;
+use edt_core::session::private::private_list;
+use edt_core::session::recording::known_states::Announced;
+use edt_core::session::recording::record::{
+    CommitInfo, RecordAction, RecordOutcome, record_changes,
+};
+use edt_core::session::recording::review::{self, ChangesPreview, ChangesReview};
+use edt_core::session::recording::snapshot::Snapshot;
+use edt_core::session::refs::message::Kind;
+use edt_core::session::user::path_state::PathState;
+use edt_core::session::worktree::options::Options;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::Request;
 use edt_edit::{Edit, Op};
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::Environment;
 use edt_journal::index::PreparedIndex;
-use edt_types::stage;
 use edt_types::text::Shown as _;
 use edt_types::trace::names::{RECORD, SNAPSHOT};
-use edt_types::{Code, DryRun, Finding, Landing, Refusal, RepoPath, Result};
+use edt_types::{Code, DryRun, Finding, Landing, Refusal, RepoPath, Result, stage};
 
 /// The agent that calls, and where.
 #[derive(Debug)]

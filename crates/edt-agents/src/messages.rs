@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use edt_core::session::record::RecordOutcome;
+use edt_core::session::recording::record::RecordOutcome;
 use edt_types::{Code, Effect, Finding, Refusal, Warning};
 
 /// The longest correction that is shown, in bytes.

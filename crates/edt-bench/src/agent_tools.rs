@@ -14,7 +14,7 @@ use super::rng::SeededRng;
 use super::scratch_repo::ScratchRepo;
 use super::strategy::LessonKind;
 use edt_core::proposal::propose;
-use edt_core::session::undo::{self, UndoTarget};
+use edt_core::session::back::undo::{self, UndoTarget};
 use edt_core::session::{PathState, Session};
 use edt_core::txn::{self, Request};
 use edt_io::directory::FileTree;

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use edt_core::guard::GUARDS;
 use edt_core::session::LockedWorkspace;
-use edt_core::session::workspace::Options;
+use edt_core::session::worktree::options::Options;
+use edt_guard::guard::GUARDS;
 use edt_io::directory::{self, FileTree};
 use edt_io::{failed, fs, spawn};
 use edt_types::{Code, Durability, Finding, Result};
@@ -114,8 +114,7 @@ pub fn without_guards() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use edt_core::policy::GuardMode;
-    use edt_core::policy::Policy;
+    use edt_guard::policy::{GuardMode, Policy};
 
     #[test]
     fn without_guards_turns_off_every_guard() {

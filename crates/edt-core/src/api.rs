@@ -9,17 +9,18 @@ use edt_types::{DryRun, Outcome, Recovered, SessionReport, Status, Warning};
 
 use crate::proposal::landing::land;
 use crate::proposal::propose::apply_or_propose;
-use crate::session::abandon::abandon;
-use crate::session::begin::{BeginOptions, HeadSwitch, begin};
-use crate::session::file_diff;
-use crate::session::history::Commit;
-use crate::session::revert::revert;
-use crate::session::status::status;
-use crate::session::undo::{BranchMove, MoveOptions, UndoTarget, redo, undo};
-use crate::session::workspace::Cache;
-use crate::session::{LockedWorkspace, Session, revision};
+use crate::session::back::abandon::abandon;
+use crate::session::back::revert::revert;
+use crate::session::back::undo::{BranchMove, MoveOptions, UndoTarget, redo, undo};
+use crate::session::refs::commit::Commit;
+use crate::session::refs::revision;
+use crate::session::views::file_diff;
+use crate::session::views::status::status;
+use crate::session::worktree::begin::{BeginOptions, HeadSwitch, begin};
+use crate::session::worktree::options::Cache;
+use crate::session::{LockedWorkspace, Session};
 use crate::txn::Request;
-use crate::txn::request::EditFields;
+use crate::txn::edit_fields::EditFields;
 use crate::types::{FileDiff, LogEntry, WorktreeStatus};
 use crate::{Land, Mode, Options, Refusal};
 

@@ -50,11 +50,7 @@
 
 mod api;
 #[doc(hidden)]
-pub mod guard;
-#[doc(hidden)]
 pub mod observe;
-#[doc(hidden)]
-pub mod policy;
 #[doc(hidden)]
 pub mod proposal;
 #[doc(hidden)]
@@ -65,15 +61,15 @@ pub mod types;
 
 pub use api::Workspace;
 pub use edt_edit::Mode;
+pub use edt_guard::guard::{Guard, GuardContext, GuardOutput, Subject};
 pub use edt_io::Environment;
 pub use edt_types::{
     Code, Durability, Effect, FileReport, Finding, GuardReport, Outcome, Recovered, Refusal,
     RepoPath, SessionReport, Status, Verdict, Warning,
 };
-pub use guard::{Guard, GuardContext, GuardOutput, Subject};
 pub use observe::Observer;
-pub use session::land_options::LandOptions as Land;
-pub use session::workspace::Options;
+pub use session::landing::options::LandOptions as Land;
+pub use session::worktree::options::Options;
 pub use txn::Request;
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use edt_git::{Oid, Repo};
 use edt_journal::Journal;
 use edt_types::{Landing, Refusal};
 
-use crate::policy::Policy;
 use crate::txn::request::Request;
+use edt_guard::policy::Policy;
 
 /// Observes the calls of the workspaces whose [`Options`](crate::Options) name it.
 ///

@@ -10,11 +10,11 @@ use edt_git::{FileId, FileMode, NewCommit, ObjectWriter, Oid, Repo, TreeChange, 
 use edt_testkit::ScratchRepo;
 use edt_types::{DryRun, Finding, Outcome, RepoPath, Result};
 
-use crate::session::begin::{BeginOptions, HeadSwitch, begin};
-use crate::session::not_kept::NamedPaths;
-use crate::session::snapshot::Snapshot;
-use crate::session::undo::{BranchMove, MoveOptions, UndoTarget, redo, undo};
-use crate::session::workspace::Options;
+use crate::session::back::undo::{BranchMove, MoveOptions, UndoTarget, redo, undo};
+use crate::session::private::not_kept::NamedPaths;
+use crate::session::recording::snapshot::Snapshot;
+use crate::session::worktree::begin::{BeginOptions, HeadSwitch, begin};
+use crate::session::worktree::options::Options;
 use crate::session::{LockedWorkspace, Session};
 use crate::txn::{self, Request};
 

@@ -15,18 +15,18 @@
 //! | [`Language`], [`Parsed`], [`Unparsed`], [`TreeCache`] | [`Subject`](crate::Subject): syntax trees |
 //! | [`Site`] | [`GuardContext`](crate::GuardContext) |
 
-pub use crate::guard::Site;
-pub use crate::guard::subject::{LineChange, Reference, TransactionFile};
-pub use crate::policy::trust::{TrustEntry, TrustStore};
-pub use crate::policy::{GuardMode, Policy};
-pub use crate::session::file_diff::FileDiff;
-pub use crate::session::history::Commit;
-pub use crate::session::log::{LogEntry, LogFile};
-pub use crate::session::message::{Kind, Trailers};
-pub use crate::session::status::{UncommittedFile, WorktreeStatus};
-pub use crate::session::workspace::Cache;
+pub use crate::session::refs::commit::Commit;
+pub use crate::session::refs::message::{Kind, Trailers};
+pub use crate::session::views::file_diff::FileDiff;
+pub use crate::session::views::log::{LogEntry, LogFile};
+pub use crate::session::views::status::{UncommittedFile, WorktreeStatus};
+pub use crate::session::worktree::options::Cache;
 pub use edt_edit::diff::LineDiff;
 pub use edt_git::{Oid, Repo};
+pub use edt_guard::guard::Site;
+pub use edt_guard::guard::subject::{LineChange, Reference, TransactionFile};
+pub use edt_guard::policy::trust::{TrustEntry, TrustStore};
+pub use edt_guard::policy::{GuardMode, Policy};
 pub use edt_journal::Journal;
 pub use edt_lang::{Language, Parsed, TreeCache, Unparsed};
 pub use edt_types::{FileChangeKind, Landing, MatchedBy};

@@ -41,13 +41,17 @@ fn type_names() -> Vec<String> {
     names("src/types.rs")
 }
 
-/// The public functions and fields of `path`, one a line, in order.
+/// The public functions and fields of `path`, one a line, in order, without hidden ones.
 fn members(path: &str) -> Vec<String> {
     let text = source(path);
     let code = text.split("#[cfg(test)]").next().unwrap();
     let mut members = Vec::new();
     let mut lines = code.lines().map(str::trim);
     while let Some(line) = lines.next() {
+        if line == "#[doc(hidden)]" {
+            lines.next();
+            continue;
+        }
         if !(line.starts_with("pub fn ") || line.starts_with("pub ") && line.ends_with(',')) {
             continue;
         }
@@ -69,10 +73,10 @@ fn interface() -> String {
     out.push_str(&format!("\n# The names in edt_core::types\n{}\n", type_names().join("\n")));
     for (title, path) in [
         ("Workspace and Request", "src/api.rs"),
-        ("GuardOutput and GuardContext", "src/guard/check.rs"),
-        ("WorktreeStatus", "src/session/status.rs"),
-        ("LogEntry", "src/session/log.rs"),
-        ("FileDiff", "src/session/file_diff.rs"),
+        ("GuardOutput and GuardContext", "../edt-guard/src/guard/check.rs"),
+        ("WorktreeStatus", "src/session/views/status.rs"),
+        ("LogEntry", "src/session/views/log.rs"),
+        ("FileDiff", "src/session/views/file_diff.rs"),
     ] {
         out.push_str(&format!("\n# {title}\n{}\n", members(path).join("\n")));
     }

@@ -16,6 +16,7 @@ pub mod hunk;
 pub mod indent;
 pub mod line_anchor;
 pub mod locate;
+pub mod mode;
 pub mod near;
 pub mod op;
 pub mod place;
@@ -29,7 +30,9 @@ pub mod stage;
 pub mod suggest;
 mod suggest_edit;
 pub mod symbol;
+pub mod symbol_error;
 pub mod table;
 mod votes;
 
-pub use op::{Edit, Expect, LineRange, Mode, Op};
+pub use mode::Mode;
+pub use op::{Edit, Expect, LineRange, Op};

@@ -7,9 +7,17 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::op::Occurrences;
 use super::splice::Splice;
 use edt_types::text::{self, Endings};
+
+/// How many occurrences a replacement changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occurrences {
+    /// Exactly one: more than one is an error.
+    One,
+    /// All of them.
+    All,
+}
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]

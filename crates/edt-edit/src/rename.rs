@@ -8,7 +8,7 @@ use edt_lang::symbols::Symbol;
 use edt_lang::uses::{NameUse, Use, uses_of};
 
 use super::splice::Splice;
-use super::symbol::{MAX_TIME, SymbolError, line_of};
+use super::symbol_error::{MAX_TIME, SymbolError, line_of};
 
 /// The splices that give `symbol` the name `to`. `all` are the definitions of the file.
 ///

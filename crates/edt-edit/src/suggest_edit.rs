@@ -4,12 +4,13 @@
 //! that occurs exactly, lines that differ in white space, words and signs, lines with changed
 //! neighbours.
 
+use std::collections::HashMap;
+
 use super::align;
 use super::flow::Flow;
 use super::hunk::{Hunk, Side, between};
 use super::indent::Indent;
-use super::locate::{self, Located};
-use super::op::Occurrences;
+use super::locate::{self, Located, Occurrences};
 use super::place::{self, Context, Matching};
 use super::place_error::PlaceError;
 use super::reading::{Reading, partly_made, readings};
@@ -20,7 +21,6 @@ use edt_io::clock;
 use edt_lang::language_of;
 use edt_types::RepoPath;
 use edt_types::text::{self, BOM, Endings};
-use std::collections::HashMap;
 
 /// The old and the new text of an edit that makes the change which an edit from `old` to `new`
 /// probably meant. `old` must not occur in `text`. `None` unless there is one likely place.

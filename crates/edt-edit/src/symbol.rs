@@ -3,7 +3,7 @@
 //! Comments and attributes above a definition stay unless the new text brings its own. New text
 //! gets the indentation of the definition, and as many blank lines as there are beside it.
 
-use std::time::Duration;
+use super::symbol_error::{FoundSymbol, MAX_TIME, SymbolError, line_of};
 
 use edt_io::clock::CpuLimit;
 use edt_lang::symbols::{Above, Symbol, symbols};
@@ -12,12 +12,9 @@ use edt_types::RepoPath;
 use edt_types::text::{BOM, Endings};
 
 use super::locate::nearest_ending;
-use super::op::Mode;
+use super::mode::Mode;
 use super::rename;
 use super::splice::Splice;
-
-/// The time limit for reading the definitions of one file. The guards have their own.
-pub(super) const MAX_TIME: Duration = Duration::from_secs(5);
 
 /// An edit that names a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,44 +62,6 @@ impl SymbolChange {
             SymbolChange::Rename(to) => to.as_bytes(),
         }
     }
-}
-
-/// Why an edit that names a definition cannot be applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SymbolError {
-    /// edt reads no definitions of such files.
-    NoSymbols,
-    /// The file cannot be parsed: the reason.
-    Unparsed(String),
-    /// No definition has the name: similar names.
-    NotFound(Vec<String>),
-    /// Several definitions have the name.
-    Ambiguous(Vec<FoundSymbol>),
-    /// The definition has a syntax error, so where it ends is not known.
-    Broken(FoundSymbol),
-    /// The line of the definition has other code, too.
-    SharedLine(FoundSymbol),
-    /// The new text is empty.
-    NoContent,
-    /// It is not certain which comments and attributes of the new text belong to the definition.
-    UnclearContent,
-    /// The new name is no identifier.
-    NoName,
-    /// The file uses the new name in these lines.
-    NameTaken(Vec<usize>),
-    /// In these lines it is not certain that the name means the definition.
-    UnclearUses(Vec<usize>),
-}
-
-/// A definition in an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoundSymbol {
-    /// Its name, with those around it.
-    pub name: String,
-    /// What the language calls it.
-    pub kind: &'static str,
-    /// Its first line and its last, 1-based, with what is directly above it.
-    pub lines: (usize, usize),
 }
 
 /// The definitions of the file, in order.
@@ -196,10 +155,6 @@ fn found(text: &[u8], symbol: &Symbol) -> FoundSymbol {
     let line = |at: usize| line_of(text, at);
     let lines = (line(symbol.start()), line(symbol.definition.end.saturating_sub(1)));
     FoundSymbol { name: symbol.name.clone(), kind: symbol.kind, lines }
-}
-
-pub(super) fn line_of(text: &[u8], at: usize) -> usize {
-    memchr::memchr_iter(b'\n', &text[..at]).count() + 1
 }
 
 /// A definition in its file.

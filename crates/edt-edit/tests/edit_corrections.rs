@@ -2,7 +2,7 @@
 //! corrected.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use edt_edit::op::Occurrences;
+use edt_edit::locate::Occurrences;
 use edt_edit::suggest::edit_correction;
 use edt_types::RepoPath;
 

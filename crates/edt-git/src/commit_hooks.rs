@@ -2,17 +2,18 @@
 //! branch, the index and the message that `git commit` would show them. They run with a private Git
 //! directory, so that the user's index stays as it is.
 
-use edt_types::text::Shown as _;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::diff::TreeItem;
+use super::commit_candidate::{CommitCandidate, blocked};
+use super::file_id::TreeItem;
 use super::private_git_dir::{PrivateGitDir, confined_git};
 use super::read::ObjectKind;
 use super::{ObjectWriter, Oid, Repo, TreeChange, objects};
 use edt_io::spawn::{self, Hooks};
 use edt_io::{failed, fs};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, RepoPath, Result, Warning};
 
 /// The hooks that `git commit` runs before it creates the commit, in order.
@@ -20,21 +21,6 @@ const HOOKS_BEFORE_COMMIT: [&str; 3] = ["pre-commit", "prepare-commit-msg", "com
 
 /// The mode of a submodule in a tree.
 const SUBMODULE: u32 = 0o160_000;
-
-/// The most bytes of a hook's output that an error message contains, from the end.
-const OUTPUT_MAX: usize = 4000;
-
-/// A commit to be checked by hooks and signed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommitCandidate {
-    /// What HEAD must point at for the hooks: a full branch name, or a commit id.
-    pub head: String,
-    pub tree: Oid,
-    pub parent: Option<Oid>,
-    pub message: String,
-    /// The overrides that were granted for its content.
-    pub allowed: Vec<String>,
-}
 
 /// Runs Git's commit hooks on `candidate`; they may change its tree and message. The hooks see the
 /// files of this worktree. `moved` has the tree of these files and the tree after the merge with
@@ -235,28 +221,6 @@ fn cleaned(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let text = lines.join("\n");
     format!("{}\n", text.trim_matches('\n'))
-}
-
-pub(super) fn blocked(what: &str, ran: &spawn::CommandOutput) -> Finding {
-    let output = [ran.stdout.as_slice(), ran.stderr.as_bytes()].concat();
-    let output = String::from_utf8_lossy(&output);
-    let output = output.trim();
-    let start = output.len().saturating_sub(OUTPUT_MAX);
-    let start =
-        (start..output.len()).find(|&at| output.is_char_boundary(at)).unwrap_or(output.len());
-    let cut = if start > 0 {
-        format!(" (the last {} of {} bytes)", output.len() - start, output.len())
-    } else {
-        String::new()
-    };
-    Finding::new(
-        Code::GitOperationBlocked,
-        format!("Git's {what} refused the commit. Its output{cut}:\n{}\n", &output[start..]),
-        "Fix what the output names with `edt apply` on the session, then repeat `edt land`.",
-    )
-    .with_effect(edt_types::Effect::NothingLanded)
-    .with("hook", what)
-    .with("truncated", start > 0)
 }
 
 #[cfg(test)]

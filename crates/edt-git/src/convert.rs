@@ -17,9 +17,10 @@ use gix::worktree::stack::state::attributes::Source;
 use super::driver::{FilterDirection, FilterDriver};
 use super::encoding::Encoding;
 use super::eol::{AutoCrlf, End, EolConversion, has_crlf};
+use super::file_id::{FileId, Tracked};
 use super::index::IndexState;
 use super::read::ObjectKind;
-use super::repo::{FileId, Repo, Tracked};
+use super::repo::Repo;
 use super::{Oid, causes, environment, keyword};
 use edt_types::{Code, Finding, RepoPath, Result};
 

@@ -8,9 +8,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::Oid;
+use super::refs::{is_per_worktree, ref_moved};
 use super::reftable::RefUpdate;
 use super::repo::Repo;
-use super::swap::{REF, RefLock, is_per_worktree, lock_path, ref_moved};
+use super::swap::{REF, RefLock, lock_path};
 use edt_io::file::{self, File, OpenMode};
 use edt_io::{failed, fs};
 use edt_types::Result;

@@ -2,8 +2,9 @@
 //! size of the difference.
 
 use super::Oid;
+use super::file_id::{TreeItem, item};
 use super::read::ObjectKind;
-use super::repo::{FileId, FileMode, Repo};
+use super::repo::Repo;
 use super::tree::{TREE_MODE, all_entries};
 use edt_types::{Code, Finding, RepoPath, Result};
 
@@ -36,42 +37,6 @@ impl TreeDifference {
     #[must_use]
     pub fn is_of_files(&self) -> bool {
         [self.old, self.new].iter().flatten().all(|item| item.file().is_some())
-    }
-}
-
-/// A tree entry that is not a directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TreeItem {
-    File(FileId),
-    /// A symbolic link or a submodule, which edt does not change: its mode and object.
-    Other(u32, Oid),
-}
-
-impl TreeItem {
-    #[must_use]
-    pub fn file(self) -> Option<FileId> {
-        match self {
-            TreeItem::File(file) => Some(file),
-            TreeItem::Other(..) => None,
-        }
-    }
-
-    /// The object id: a blob, the target of a symbolic link, or the commit of a submodule.
-    #[must_use]
-    pub fn oid(self) -> Oid {
-        match self {
-            TreeItem::File(file) => file.oid,
-            TreeItem::Other(_, oid) => oid,
-        }
-    }
-
-    /// The mode number.
-    #[must_use]
-    pub fn bits(self) -> u32 {
-        match self {
-            TreeItem::File(file) => file.mode.bits(),
-            TreeItem::Other(mode, _) => mode,
-        }
     }
 }
 
@@ -179,14 +144,6 @@ impl Budget {
     }
 }
 
-pub(super) fn item(mode: u32, oid: Oid) -> TreeItem {
-    if mode & 0o170_000 == 0o100_000 {
-        TreeItem::File(FileId { oid, mode: FileMode::of(mode & 0o100 != 0) })
-    } else {
-        TreeItem::Other(mode, oid)
-    }
-}
-
 /// The entries of a raw tree, sorted by name. They are nearly in this order already, so sorting is
 /// cheap.
 fn by_name(tree: &[u8], hash_len: usize) -> Vec<(&[u8], (u32, Oid))> {
@@ -217,6 +174,7 @@ fn merge_join<'t, T: Copy>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file_id::{FileId, FileMode};
     use crate::{ObjectWriter, TreeChange};
     use edt_testkit::ScratchRepo;
 

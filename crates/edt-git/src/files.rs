@@ -14,7 +14,8 @@ use gix::dir::walk::delegate::Collect;
 use gix::index::entry::{Flags, Mode, Stage, Stat as IndexStat};
 use gix::worktree::stack::state::ignore::Source as RuleSource;
 
-use super::repo::{FileMode, Repo, unreadable};
+use super::file_id::FileMode;
+use super::repo::{Repo, unreadable};
 use super::walk::on_deep_stack;
 use super::{Oid, causes};
 use edt_io::disk::{Dir, Parent, Stat};

@@ -8,12 +8,11 @@
 
 use std::ops::Range;
 
-use super::Oid;
 use super::index_extensions::{
     Shift, be16, be32, block_starts, end_of_entries, is_split_or_sparse, shifted_offsets, varint,
 };
 use super::object_writer::TouchedTrees;
-use super::repo::{FileId, FileMode, Repo};
+use super::{FileId, FileMode, Oid, Repo};
 use edt_io::disk::Stat;
 use edt_types::RepoPath;
 use sha1::Digest as _;

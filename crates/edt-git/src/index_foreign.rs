@@ -4,9 +4,9 @@ use gix::bstr::ByteSlice as _;
 use gix::index::entry::{Flags, Mode, Stat};
 
 use super::Oid;
-use super::diff::TreeItem;
+use super::file_id::{FileId, FileMode, Tracked, TreeItem};
 use super::index::IndexState;
-use super::repo::{FileId, FileMode, Repo, Tracked, unreadable};
+use super::repo::{Repo, unreadable};
 use edt_types::{RepoPath, Result};
 
 impl Repo {

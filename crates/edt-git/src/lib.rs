@@ -5,19 +5,24 @@
 //! reads refs in tables itself, because `gix` reads only files.
 
 mod cache_tree;
+pub mod commit_candidate;
 pub mod commit_hooks;
 pub mod commit_programs;
 mod configured;
+mod confined_filter;
 pub mod confinement;
 pub mod convert;
 mod convert_scan;
+pub mod deflate;
 mod delete_refs;
 pub mod diff;
 pub mod driver;
 mod encoding;
 mod environment;
 mod eol;
+pub mod file_id;
 pub mod files;
+pub mod head;
 pub mod identity;
 pub mod index;
 mod index_extensions;
@@ -28,6 +33,7 @@ pub mod merge;
 pub mod object_writer;
 pub mod objects;
 pub mod opened;
+mod operation;
 mod own_locks;
 mod pkt_line;
 pub mod planted;
@@ -49,15 +55,17 @@ mod walk;
 pub mod worktrees;
 
 pub use convert::{Attributes, Forms};
-pub use diff::TreeItem;
+pub use deflate::Loose;
+pub use file_id::{FileId, FileMode, Tracked, TreeItem};
+pub use head::{Head, InHead};
 pub use merge::Merged;
 pub use object_writer::{NewCommit, ObjectWriter, TouchedTrees, TreeChange};
-pub use objects::Loose;
+pub use refs::is_per_worktree;
 pub use reftable::{HeldRefs, NewLogEntry, RefUpdate};
 pub use renames::{ChangedPath, RenamedFrom};
-pub use repo::{FileId, FileMode, Head, InHead, Repo, Tracked};
+pub use repo::Repo;
 pub use supported::common_dir_at;
-pub use swap::{HeadLock, RefSwap, is_per_worktree};
+pub use swap::{HeadLock, RefSwap};
 pub use worktrees::Worktree;
 
 use edt_types::{Code, Finding, Result};

@@ -6,8 +6,8 @@ use std::cell::{Cell, RefCell};
 use flate2::{Decompress, FlushDecompress};
 use gix::objs::Kind;
 
-use super::objects::adler32;
-use super::{Oid, Repo};
+use super::Oid;
+use super::deflate::adler32;
 
 /// The largest file that is read here, in bytes.
 const READ_MAX: usize = 8 * 1024;
@@ -24,12 +24,11 @@ pub(super) struct LooseReader {
     inflate: RefCell<Option<Decompress>>,
 }
 
-impl Repo {
+impl LooseReader {
     /// The kind and content of `oid` if it is a small loose object without a replacement; `None` if
     /// gix has to read it.
-    pub(super) fn small_loose_object(&self, oid: Oid) -> Option<(Kind, Vec<u8>)> {
-        let store = self.inner.objects.store_ref();
-        let misses = self.loose.misses.get();
+    pub(super) fn object(&self, store: &gix::odb::Store, oid: Oid) -> Option<(Kind, Vec<u8>)> {
+        let misses = self.misses.get();
         if misses >= MISSES_MAX || store.replacements().next().is_some() {
             return None;
         }
@@ -37,14 +36,14 @@ impl Repo {
         let path = store.path().join(first).join(&rest[2..]);
         let mut deflated = [0; READ_MAX];
         let Ok(len) = edt_io::fs::read_beginning(&path, &mut deflated) else {
-            self.loose.misses.set(misses + 1);
+            self.misses.set(misses + 1);
             return None;
         };
-        self.loose.misses.set(0);
+        self.misses.set(0);
         if len == READ_MAX {
             return None;
         }
-        let mut state = self.loose.inflate.borrow_mut();
+        let mut state = self.inflate.borrow_mut();
         match stored(&deflated[..len]) {
             Some(data) => object(data.to_vec()),
             None => inflated(state.get_or_insert_with(|| Decompress::new(true)), &deflated[..len]),
@@ -52,7 +51,7 @@ impl Repo {
     }
 }
 
-/// The content of a zlib stream of one stored block, as [`Deflater`](super::objects::Deflater) writes
+/// The content of a zlib stream of one stored block, as [`Deflater`](super::deflate::Deflater) writes
 /// small objects; `None` for any other stream, or if the checksum is wrong.
 fn stored(stream: &[u8]) -> Option<&[u8]> {
     let rest = stream.strip_prefix(&[0x78, 0x01, 0x01])?;
@@ -93,8 +92,8 @@ fn object(mut data: Vec<u8>) -> Option<(Kind, Vec<u8>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::objects::Deflater;
     use super::*;
+    use crate::deflate::Deflater;
 
     fn inflate(deflated: &[u8]) -> Option<(Kind, Vec<u8>)> {
         let slow = inflated(&mut Decompress::new(true), deflated);

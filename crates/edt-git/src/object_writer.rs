@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use gix::objs::Kind;
 
 use super::Oid;
+use super::deflate::{Deflater, Loose};
 use super::diff::TreeDifference;
+use super::file_id::FileId;
 use super::identity::Role;
-use super::objects::{Deflater, Loose, id_of};
+use super::objects::id_of;
 use super::read::ObjectKind;
-use super::repo::{FileId, Repo};
+use super::repo::Repo;
 use super::tree::{TREE_MODE, merged, subtrees};
 use edt_types::{RepoPath, Result};
 

@@ -5,107 +5,17 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use flate2::{Compress, Compression, Decompress, FlushCompress, Status};
+use flate2::Decompress;
 use gix::objs::Kind;
 
+use super::deflate::Loose;
 use super::loose::inflated;
 use super::{Oid, Repo, causes};
-use edt_io::clock::{process_id, seconds};
+use edt_io::clock::seconds;
 use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode, Sync};
 use edt_io::failed;
+use edt_io::process::process_id;
 use edt_types::{Code, Finding, Result};
-
-/// An object as stored in a loose file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loose {
-    pub oid: Oid,
-    /// Header and content, deflated.
-    pub bytes: Vec<u8>,
-}
-
-impl Loose {
-    /// Whether another loose file has the same content, deflated in whatever way. Not known of
-    /// larger objects.
-    fn has_content(&self, bytes: &[u8]) -> bool {
-        let inflate = |bytes: &[u8]| inflated(&mut Decompress::new(true), bytes);
-        bytes == self.bytes || inflate(bytes).is_some_and(|it| Some(it) == inflate(&self.bytes))
-    }
-}
-
-/// Larger trees are stored without compression: they hardly shrink, and a later repack stores them
-/// as deltas.
-const STORE_ABOVE: usize = 64 * 1024;
-/// Smaller objects are stored without compression, too: they take one file system block in either
-/// case.
-const STORE_BELOW: usize = 3500;
-
-/// How much output of a large object is allocated at once, in bytes.
-const FIRST_OUTPUT: usize = 16 << 20;
-
-/// One deflate state for all objects of a transaction, created on first use.
-pub(super) struct Deflater(Option<Compress>);
-
-impl Deflater {
-    pub(super) fn new() -> Deflater {
-        Deflater(None)
-    }
-
-    pub(super) fn deflate(&mut self, kind: Kind, data: &[u8]) -> Vec<u8> {
-        let header = gix::objs::encode::loose_header(kind, data.len() as u64);
-        if data.len() <= STORE_BELOW || (kind == Kind::Tree && data.len() > STORE_ABOVE) {
-            return stored(&[&header, data].concat());
-        }
-        let state = self.0.get_or_insert_with(|| Compress::new(Compression::fast(), true));
-        state.reset();
-        let mut out = Vec::with_capacity(data.len().min(FIRST_OUTPUT) / 2 + 64);
-        // The header and the content are not joined: the content may be large.
-        for (mut rest, flush) in [(&*header, FlushCompress::None), (data, FlushCompress::Finish)] {
-            loop {
-                let before = state.total_in();
-                let status = state.compress_vec(rest, &mut out, flush);
-                let read = usize::try_from(state.total_in() - before).unwrap_or(rest.len());
-                rest = &rest[read..];
-                match (status, flush) {
-                    (Ok(Status::StreamEnd), _) => break,
-                    (Ok(_), FlushCompress::None) if rest.is_empty() => break,
-                    _ => out.reserve(out.capacity().min(FIRST_OUTPUT)),
-                }
-            }
-        }
-        out
-    }
-}
-
-/// `data` as a zlib stream of stored blocks (RFC 1950 and 1951, section 3.2.4).
-fn stored(data: &[u8]) -> Vec<u8> {
-    const BLOCK: usize = 0xffff;
-    let mut out = vec![0x78, 0x01];
-    let last = data.chunks(BLOCK).count().saturating_sub(1);
-    for (i, block) in data.chunks(BLOCK).enumerate() {
-        let len = u16::try_from(block.len()).unwrap_or(u16::MAX);
-        out.push(u8::from(i == last));
-        out.extend_from_slice(&len.to_le_bytes());
-        out.extend_from_slice(&(!len).to_le_bytes());
-        out.extend_from_slice(block);
-    }
-    out.extend_from_slice(&adler32(data).to_be_bytes());
-    out
-}
-
-/// The checksum of RFC 1950, section 8.2.
-pub(super) fn adler32(data: &[u8]) -> u32 {
-    // The most bytes that cannot overflow the sums: `NMAX` of zlib.
-    const MOST: usize = 5552;
-    const MODULUS: u32 = 65521;
-    let (low, high) = data.chunks(MOST).fold((1_u32, 0_u32), |(low, high), chunk| {
-        let (low, high) = chunk.iter().fold((low, high), |(low, high), &byte| {
-            let low = low + u32::from(byte);
-            (low, high + low)
-        });
-        (low % MODULUS, high % MODULUS)
-    });
-    high << 16 | low
-}
 
 pub(super) fn id_of(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<Oid> {
     gix::objs::compute_hash(hash, kind, data).map_err(|error| {
@@ -215,7 +125,7 @@ fn give_name(
         return Err(error);
     }
     let found = objects.read(name);
-    let there = matches!(found, Ok(FoundEntry::File(_, bytes)) if object.has_content(&bytes));
+    let there = matches!(found, Ok(FoundEntry::File(_, bytes)) if has_content(object, &bytes));
     // As young as a new one, so that `git gc` does not take it for garbage.
     if there && objects.set_modified(name, (seconds(), 0)).is_ok() {
         return objects.unlink(tmp);
@@ -223,6 +133,13 @@ fn give_name(
     // The one that is replaced may be complete and on stable storage: it is too large to compare.
     objects.sync(tmp)?;
     objects.rename(tmp, objects, name, RenameMode::Replace)
+}
+
+/// Whether another loose file has the same content, deflated in whatever way. Not known of larger
+/// objects.
+fn has_content(object: &Loose, bytes: &[u8]) -> bool {
+    let inflate = |bytes: &[u8]| inflated(&mut Decompress::new(true), bytes);
+    bytes == object.bytes || inflate(bytes).is_some_and(|it| Some(it) == inflate(&object.bytes))
 }
 
 impl Repo {
@@ -235,8 +152,10 @@ impl Repo {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read as _;
+    use flate2::Compression;
+    use gix::objs::Kind;
 
+    use super::super::deflate::Deflater;
     use super::*;
     use edt_testkit::repository;
 
@@ -280,22 +199,5 @@ mod tests {
             assert_eq!(std::fs::read(&path).unwrap(), object.bytes);
         }
         assert_eq!(path.parent().unwrap().read_dir().unwrap().count(), 1);
-    }
-
-    #[test]
-    fn stored_and_deflated_objects_inflate_to_the_same_bytes() {
-        for len in [0, 1, STORE_BELOW, STORE_BELOW + 1, 65_535, 65_536, 300_000] {
-            let data: Vec<u8> = (0..len).map(|i| u8::try_from(i * i % 251).unwrap()).collect();
-            for kind in [Kind::Blob, Kind::Tree] {
-                let bytes = Deflater::new().deflate(kind, &data);
-                let mut full = Vec::new();
-                flate2::read::ZlibDecoder::new(bytes.as_slice()).read_to_end(&mut full).unwrap();
-                assert_eq!(
-                    full,
-                    [format!("{kind} {len}\0").as_bytes(), &data].concat(),
-                    "{kind} of {len} bytes"
-                );
-            }
-        }
     }
 }

@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use super::commit_hooks::{CommitCandidate, blocked};
+use super::commit_candidate::{CommitCandidate, blocked};
 use super::confinement::{
     ConfinedProgram, ConfinedStreams, Confinement, Variables, WorktreeAccess,
 };

@@ -8,8 +8,9 @@ use gix::objs::Kind;
 use gix::revision::Spec;
 use gix::revision::spec::parse::{ObjectKindHint, Options};
 
-use super::diff::TreeItem;
-use super::repo::{FileId, FileMode, Repo, Tracked};
+use super::file_id::{FileId, FileMode, Tracked, TreeItem};
+use super::repo::MAX_OBJECT;
+use super::repo::Repo;
 use super::{Oid, causes};
 use edt_io::spawn;
 use edt_types::{Code, Finding, RepoPath, Result};
@@ -17,8 +18,6 @@ use edt_types::{Code, Finding, RepoPath, Result};
 /// The largest tree or commit kept in memory, in bytes, and the number of them.
 const CACHED_MAX: usize = 64 * 1024;
 const CACHED_COUNT: usize = 512;
-/// The largest object that is read, in bytes.
-pub(super) const MAX_OBJECT: usize = 256 << 20;
 /// How many larger trees are kept, indexed by name.
 const LONG_COUNT: usize = 8;
 
@@ -56,7 +55,7 @@ impl Repo {
     }
 
     fn object_or_error(&self, oid: Oid) -> std::result::Result<(Kind, Vec<u8>), Finding> {
-        if let Some(object) = self.small_loose_object(oid) {
+        if let Some(object) = self.loose.object(self.inner.objects.store_ref(), oid) {
             return Ok(object);
         }
         let object = self.inner.find_object(oid);
@@ -165,7 +164,7 @@ impl Repo {
             match (self.entry(at, name)?, names.peek()) {
                 (Some((super::tree::TREE_MODE, oid)), Some(_)) => at = oid,
                 (Some((mode, oid)), None) if mode != super::tree::TREE_MODE => {
-                    return Ok(Some(super::diff::item(mode, oid)));
+                    return Ok(Some(super::file_id::item(mode, oid)));
                 }
                 _ => return Ok(None),
             }

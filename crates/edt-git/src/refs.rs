@@ -236,6 +236,26 @@ pub(super) fn not_read(name: &str, why: &str) -> Finding {
     Finding::new(Code::IoError, format!("Could not read the ref {name}: {why}."), hint)
 }
 
+/// Whether each worktree has its own ref of this name, among the refs that edt writes.
+#[must_use]
+pub fn is_per_worktree(name: &str) -> bool {
+    name == "HEAD" || name.starts_with("refs/worktree/")
+}
+
+pub(super) fn ref_moved(name: &str, expected: Option<Oid>, found: Option<Oid>) -> Finding {
+    let shown =
+        |value: Option<Oid>| value.map_or_else(|| "nothing".to_owned(), |oid| oid.to_string());
+    let (expected, found) = (shown(expected), shown(found));
+    let message = format!("{name} moved during the call: expected {expected}, found {found}.");
+    Finding::new(
+        Code::SessionMoved,
+        message,
+        "Repeat the call: it will start from the present value.",
+    )
+    .nothing_changed()
+    .with("ref", name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

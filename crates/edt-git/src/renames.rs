@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use super::Oid;
-use super::diff::{TreeDifference, TreeItem};
+use super::diff::TreeDifference;
+use super::file_id::TreeItem;
 use super::repo::Repo;
 use edt_types::{RepoPath, Result};
 

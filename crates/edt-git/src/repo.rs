@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::confinement::Confinement;
-use super::reftable::{self, Stack};
+use super::head::Head;
+use super::reftable::{Stack, is_used};
 use super::supported::{check_in_place, check_outside_git_dir, check_supported, unsupported};
 use super::trust::{Configuration, TrustStore};
-use super::worktrees::has_operation;
 use super::{Oid, causes};
 use edt_io::disk::{Dir, MAX_FILE, Stat};
 use edt_io::sharing::Sharing;
@@ -45,67 +45,6 @@ pub struct Repo {
     root: Dir,
     root_path: PathBuf,
     state_path: PathBuf,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
-    /// The full name of its branch (`refs/heads/main`); `None` if it is detached.
-    pub branch: Option<String>,
-    /// The commit; `None` if the branch is unborn.
-    pub commit: Option<Oid>,
-}
-
-/// The mode of a file in trees and the index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FileMode {
-    /// 100644
-    Plain,
-    /// 100755
-    Executable,
-}
-
-impl FileMode {
-    #[must_use]
-    pub const fn of(executable: bool) -> FileMode {
-        if executable { FileMode::Executable } else { FileMode::Plain }
-    }
-
-    /// The number in trees and the index.
-    #[must_use]
-    pub const fn bits(self) -> u32 {
-        match self {
-            FileMode::Plain => 0o100_644,
-            FileMode::Executable => 0o100_755,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileId {
-    pub oid: Oid,
-    pub mode: FileMode,
-}
-
-/// What a tree has at a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tracked {
-    Nothing,
-    File(FileId),
-    /// A symbolic link, at the path or above it.
-    Symlink,
-    /// A submodule, at the path or above it.
-    Submodule,
-    Directory,
-    /// A parent of the path is a file.
-    BelowFile,
-}
-
-/// Whether HEAD is on the branch in question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InHead {
-    /// It is: the index and HEAD's log follow the branch.
-    Yes,
-    No,
 }
 
 impl Repo {
@@ -180,7 +119,7 @@ impl Repo {
         } else {
             common_dir.join("edt/linked").join(git_dir.file_name().unwrap_or_default())
         };
-        let has_tables = reftable::is_used(&inner);
+        let has_tables = is_used(&inner);
         let repo = Repo {
             inner,
             read: RefCell::default(),
@@ -202,7 +141,7 @@ impl Repo {
             state_path,
         };
         if has_tables {
-            reftable::check(&repo)?;
+            repo.check_tables()?;
         }
         Ok(repo)
     }
@@ -355,48 +294,6 @@ impl Repo {
         in_config || names.iter().any(|name| directory.join(name).exists())
     }
 
-    /// The operation of Git that is in progress in this worktree: `merge`, `rebase`, `cherry-pick`,
-    /// `revert`, `bisect` or `am`.
-    #[must_use]
-    pub fn operation(&self) -> Option<&'static str> {
-        use gix::state::InProgress;
-        // A few `stat` calls are nearly always enough; only otherwise gix determines the operation.
-        if !has_operation(self.git_dir(), self.has_tables) {
-            return None;
-        }
-        let Some(state) = self.inner.state() else {
-            return self.has_tables.then(|| reftable::operation(self.git_dir())).flatten();
-        };
-        Some(match state {
-            InProgress::Merge => "merge",
-            InProgress::Rebase | InProgress::RebaseInteractive => "rebase",
-            InProgress::CherryPick | InProgress::CherryPickSequence => "cherry-pick",
-            InProgress::Revert | InProgress::RevertSequence => "revert",
-            InProgress::Bisect => "bisect",
-            InProgress::ApplyMailbox | InProgress::ApplyMailboxRebase => "am",
-        })
-    }
-
-    /// Checks that no merge, rebase or similar operation is in progress.
-    ///
-    /// # Errors
-    /// `REPOSITORY_BUSY`.
-    pub fn check_idle(&self) -> Result<()> {
-        let Some(what) = self.operation() else { return Ok(()) };
-        let finish = match what {
-            "bisect" => "`git bisect reset`".to_owned(),
-            what => format!("`git {what} --continue` or `git {what} --abort`"),
-        };
-        Err(Finding::new(
-            Code::RepositoryBusy,
-            format!("A {what} is in progress in this worktree."),
-            format!("The user must finish it first: {finish}. Then repeat the call."),
-        )
-        .nothing_changed()
-        .with("operation", what)
-        .into())
-    }
-
     #[must_use]
     pub fn empty_tree(&self) -> Oid {
         Oid::empty_tree(self.inner.object_hash())
@@ -451,9 +348,12 @@ impl Repo {
     }
 }
 
+/// The largest object that is read, in bytes.
+pub(super) const MAX_OBJECT: usize = 256 << 20;
+
 /// The setting of gix that refuses larger objects before memory is allocated for them.
 fn allocation_limit() -> String {
-    format!("gitoxide.objects.allocLimit={}", super::read::MAX_OBJECT)
+    format!("gitoxide.objects.allocLimit={MAX_OBJECT}")
 }
 
 /// Whether gix may read the environment. It reads that of the process: a call that inherited another

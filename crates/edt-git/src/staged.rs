@@ -8,9 +8,10 @@ use gix::index::entry::{Flags, Mode, Stage};
 use gix::index::extension::Tree as CacheTree;
 
 use super::Oid;
-use super::diff::{Budget, TreeDifference, TreeItem, item};
+use super::diff::{Budget, TreeDifference};
+use super::file_id::{FileId, FileMode, TreeItem, item};
 use super::read::ObjectKind;
-use super::repo::{FileId, FileMode, Repo};
+use super::repo::Repo;
 use super::tree::{TREE_MODE, all_entries};
 use edt_types::{RepoPath, Result};
 

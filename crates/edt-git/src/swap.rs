@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Oid;
+use super::refs::{is_per_worktree, ref_moved};
 use super::reftable::RefUpdate;
 use super::repo::Repo;
 use edt_io::clock::Countdown;
@@ -364,12 +365,6 @@ impl Repo {
     }
 }
 
-/// Whether each worktree has its own ref of this name, among the refs that edt writes.
-#[must_use]
-pub fn is_per_worktree(name: &str) -> bool {
-    name == "HEAD" || name.starts_with("refs/worktree/")
-}
-
 /// The content of a loose ref with that value.
 fn content(value: &str) -> String {
     if value.starts_with("refs/") { format!("ref: {value}\n") } else { format!("{value}\n") }
@@ -384,20 +379,6 @@ pub(super) fn lock_path(path: &Path) -> PathBuf {
 /// Whether `value` is the only content of the file at `path`.
 fn holds(path: &Path, value: &str) -> bool {
     std::fs::read_to_string(path).is_ok_and(|text| text.trim_end() == value)
-}
-
-pub(super) fn ref_moved(name: &str, expected: Option<Oid>, found: Option<Oid>) -> Finding {
-    let shown =
-        |value: Option<Oid>| value.map_or_else(|| "nothing".to_owned(), |oid| oid.to_string());
-    let (expected, found) = (shown(expected), shown(found));
-    let message = format!("{name} moved during the call: expected {expected}, found {found}.");
-    Finding::new(
-        Code::SessionMoved,
-        message,
-        "Repeat the call: it will start from the present value.",
-    )
-    .nothing_changed()
-    .with("ref", name)
 }
 
 fn locked(lock: &Path) -> Finding {

@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::reftable;
+use super::operation::has_operation;
 use super::repo::Repo;
 use edt_io::{failed, spawn};
 use edt_types::text::Shown as _;
@@ -44,20 +44,6 @@ impl Worktree {
         ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|file| read(file) == branch)
             || read("BISECT_START") == short
     }
-}
-
-/// Whether an operation of Git is in progress in the worktree with this Git directory.
-pub(super) fn has_operation(git_dir: &Path, has_tables: bool) -> bool {
-    let marks = [
-        "rebase-merge",
-        "rebase-apply",
-        "MERGE_HEAD",
-        "CHERRY_PICK_HEAD",
-        "REVERT_HEAD",
-        "BISECT_LOG",
-    ];
-    marks.iter().any(|mark| git_dir.join(mark).exists())
-        || has_tables && reftable::operation(git_dir).is_some()
 }
 
 impl Repo {

@@ -26,7 +26,7 @@ pub struct Capability {
 /// # Errors
 /// Any error of the operating system if `directory` is not writable.
 pub fn probe(directory: &Path) -> io::Result<Vec<Capability>> {
-    let scratch = directory.join(format!("probe-{}", super::clock::process_id()));
+    let scratch = directory.join(format!("probe-{}", super::process::process_id()));
     fs::make_dir(&scratch)?;
     let capabilities = probe_in(&scratch);
     let _ = fs::remove_dir_all(&scratch);

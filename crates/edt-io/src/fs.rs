@@ -143,7 +143,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 pub fn write_atomic_unique(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     for number in 0_u32.. {
         let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".edt-{}-{number}", super::clock::process_id()));
+        name.push(format!(".edt-{}-{number}", super::process::process_id()));
         let fresh = path.with_file_name(name);
         match File::open(&fresh, OpenMode::CreateNew(mode)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -10,9 +10,10 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::clock::{Countdown, process_id};
+use super::clock::Countdown;
 use super::failed;
 use super::file::{File, OpenMode};
+use super::process::process_id;
 use edt_types::{Code, Finding, Result};
 
 /// How long the lock is polled before the process joins the kernel's queue. A queue leaves the lock

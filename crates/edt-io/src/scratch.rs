@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::effect::{self, SideEffect};
-use super::{Environment, clock, fs};
+use super::process;
+use super::{Environment, fs};
 
 /// A directory that only this user can enter. Dropping the value removes it with its content.
 #[must_use = "the directory is removed when this value is dropped"]
@@ -53,7 +54,7 @@ impl Scratch {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         for _ in 0..100 {
             let name =
-                format!("edt-{}-{}", clock::process_id(), COUNT.fetch_add(1, Ordering::Relaxed));
+                format!("edt-{}-{}", process::process_id(), COUNT.fetch_add(1, Ordering::Relaxed));
             let path = parent.join(name);
             let made = effect::step(SideEffect::MakeDirectory, &path);
             match made.and_then(|()| std::fs::DirBuilder::new().mode(0o700).create(&path)) {
@@ -104,7 +105,8 @@ fn is_abandoned(path: &Path) -> bool {
     let own = path
         .symlink_metadata()
         .is_ok_and(|meta| meta.is_dir() && meta.uid() == rustix::process::getuid().as_raw());
-    own && !clock::is_running(process) && fs::minutes_old(path).is_some_and(|minutes| minutes >= 10)
+    own && !process::is_running(process)
+        && fs::minutes_old(path).is_some_and(|minutes| minutes >= 10)
 }
 
 impl Drop for Scratch {

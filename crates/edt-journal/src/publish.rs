@@ -1,8 +1,14 @@
 //! Installs a change, in an order that allows recovery from a crash at any step:
 //!
-//! 1. the record; 2. objects and private bytes; 3. refs that must exist; 4. staged files and index;
-//! 5. the exchange of the files; 6. the move of the branch, which is the decision; 7. what follows
-//! it. Each step is on stable storage before the next one begins, if durability asks for that.
+//! 1. the record;
+//! 2. objects and private bytes;
+//! 3. refs that must exist;
+//! 4. the staged files and index;
+//! 5. the exchange of the files;
+//! 6. the move of the branch, which is the decision;
+//! 7. what follows the branch.
+//!
+//! Each step is on stable storage before the next one begins, if durability asks for that.
 
 use super::durable;
 use super::entry::EntryMove;
@@ -15,7 +21,8 @@ use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Rec
 use super::recover;
 use edt_git::reflog::ReflogWrite;
 use edt_git::{InHead, Loose, Oid, RefSwap, Repo, TouchedTrees, objects};
-use edt_io::clock::{process_id, seconds};
+use edt_io::clock::seconds;
+use edt_io::process::process_id;
 use edt_io::signals::HeldSignals;
 use edt_types::{Code, Durability, Finding, Refusal, Result, Warning};
 
@@ -105,7 +112,7 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
             return if is_committed { Ok(Vec::new()) } else { Err(error) };
         }
     };
-    let done = install.after_decision(prepared, held, journal.pointer());
+    let done = install.after_decision(prepared.as_ref(), held, journal.pointer());
     let mut warnings = Vec::new();
     let closed = done.and_then(|()| {
         warnings.extend(files.iter().filter_map(|file| stage.discard_unless_written(file)));
@@ -181,7 +188,7 @@ impl Install<'_> {
     /// The steps after the move of the branch.
     fn after_decision(
         &self,
-        prepared: Option<PreparedIndex>,
+        prepared: Option<&PreparedIndex>,
         mut held: HeldPointers,
         pointer: &str,
     ) -> Result<()> {
@@ -195,7 +202,7 @@ impl Install<'_> {
             // ref.
             objects::write_missing(repo, &change.objects),
             branch.move_symbolic(repo, &mut held, head_to),
-            prepared.as_ref().map_or(Ok(()), |prepared| prepared.rename_in(repo, stage)),
+            prepared.map_or(Ok(()), |prepared| prepared.rename_in(repo, stage)),
             branch.write_logs(repo, &held, head_to, ReflogWrite::Append),
         ];
         steps.into_iter().collect::<Result<()>>()?;

@@ -430,14 +430,12 @@ impl Trees {
 /// The commit whose content the files had before the transaction: that of the branch, or of what
 /// HEAD leaves. `None` if that is an unborn branch.
 fn commit_before(record: &ChangeRecord, branch: &BranchUpdate) -> Option<Oid> {
-    match record.branch.left() {
-        Some(left) => left.tip.as_ref().and_then(Id::oid),
-        // The first commit of an unborn branch begins at itself.
-        None => {
-            let is_first = branch.head == InHead::Yes && branch.old().is_none();
-            (!is_first).then(|| branch.start())
-        }
+    if let Some(left) = record.branch.left() {
+        return left.tip.as_ref().and_then(Id::oid);
     }
+    // The first commit of an unborn branch begins at itself.
+    let is_first = branch.head == InHead::Yes && branch.old().is_none();
+    (!is_first).then(|| branch.start())
 }
 
 /// Whether the tree has exactly `wanted` at the path of `file`.

@@ -8,6 +8,7 @@ pub mod bodies;
 pub mod brackets;
 #[allow(dead_code, reason = "a build without a language does not use its part")]
 mod checkers;
+pub mod fault;
 pub mod faults;
 #[allow(dead_code, reason = "a build without a language does not use its part")]
 mod idioms;
@@ -19,9 +20,11 @@ mod rust_signs;
 pub mod symbols;
 pub mod table;
 pub mod trees;
+pub mod unparsed;
 pub mod uses;
 mod visit;
 
-pub use parse::{Parsed, Stop, Unparsed, parse};
+pub use parse::{Parsed, Stop, parse};
 pub use table::{LANGUAGES, Language, language_of};
 pub use trees::TreeCache;
+pub use unparsed::Unparsed;

@@ -7,10 +7,7 @@ use std::ops::{ControlFlow, Range};
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::table::Language;
-
-/// The maximum size of a parsed text in bytes. A parse runs at about 6 MB/s, and its tree takes 40
-/// times the memory of its text.
-pub const MAX_BYTES: usize = 2 << 20;
+use super::unparsed::{MAX_BLOCK_SPAN, MAX_BYTES, Unparsed};
 
 /// The maximum nesting of brackets. Error recovery is worse than linear in the depth.
 pub const MAX_DEPTH: usize = 1000;
@@ -18,10 +15,6 @@ pub const MAX_DEPTH: usize = 1000;
 /// The maximum nesting of block indentation. tree-sitter-yaml 0.7.2 keeps its stack of indents in
 /// 1,024 bytes and writes past their end at the 254th level.
 pub const MAX_BLOCK_DEPTH: usize = 240;
-
-/// The maximum number of lines, and the maximum length of a line, for a block-indented grammar. The
-/// scanner of tree-sitter-yaml counts both in 16 bits.
-pub const MAX_BLOCK_SPAN: usize = 32_000;
 
 /// Ends a search in a tree when its time is over. What was found until then is not complete.
 pub struct Stop<'a> {
@@ -67,40 +60,6 @@ pub struct Parsed<'t> {
     pub(super) language: &'static Language,
     pub(super) text: &'t [u8],
     pub(super) tree: Tree,
-}
-
-/// Why a text was not parsed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unparsed {
-    /// The text has that many bytes, more than [`MAX_BYTES`].
-    TooLarge(usize),
-    /// The text nests deeper than this limit.
-    TooDeep(usize),
-    /// The text has more or longer lines than [`MAX_BLOCK_SPAN`].
-    TooLong,
-    /// The time limit is over.
-    OutOfTime,
-    /// The grammar and the library are incompatible: a fault of the build.
-    NoGrammar,
-    /// The text is a template, so its syntax errors are not its own.
-    Template,
-}
-
-impl std::fmt::Display for Unparsed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Unparsed::TooLarge(bytes) => write!(f, "{bytes} bytes are more than {MAX_BYTES}"),
-            Unparsed::TooDeep(limit) => write!(f, "it nests deeper than {limit} levels"),
-            Unparsed::TooLong => {
-                write!(f, "it has more than {MAX_BLOCK_SPAN} lines, or a longer line")
-            }
-            Unparsed::NoGrammar => f.write_str("its grammar does not fit this build"),
-            Unparsed::Template => {
-                f.write_str("it is a template, so its syntax errors are not its own")
-            }
-            Unparsed::OutOfTime => write!(f, "the time limit for one file is over"),
-        }
-    }
 }
 
 /// Parses `text`. `expired` is called every few microseconds and ends the parse when it returns

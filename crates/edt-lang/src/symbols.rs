@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::parse::{Parsed, Unparsed, parse};
+use super::parse::{Parsed, parse};
 use super::table::Language;
+use super::unparsed::Unparsed;
 use super::visit::visit;
 
 /// A definition.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use edt_types::RepoPath;
 use tree_sitter::Query;
 
-use super::parse::Unparsed;
+use super::unparsed::Unparsed;
 
 /// A language: how its files are recognised, and the node kinds of its tree.
 #[derive(Debug)]

@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use tree_sitter::{InputEdit, Point, Tree};
 
-use super::parse::{self, Parsed, Unparsed};
+use super::parse::{self, Parsed};
 use super::table::Language;
+use super::unparsed::Unparsed;
 
 /// How many trees are kept, and of how many bytes of text. A tree takes 40 times the memory of its
 /// text, but the trees of one file's versions share most of it.

@@ -5,9 +5,10 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::outline::words;
-use super::parse::{Parsed, Unparsed, parse};
+use super::parse::{Parsed, parse};
 use super::symbols::{field, plain};
 use super::table::Language;
+use super::unparsed::Unparsed;
 use super::visit::visit;
 
 /// An identifier of a file.

@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use edt_lang::faults::SyntaxFault;
+use edt_lang::fault::SyntaxFault;
 use edt_lang::{LANGUAGES, Language};
 use tree_sitter::{Node, Parser, Query, QueryCursor, StreamingIterator, Tree};
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::change::MemoryChange;
-use edt_io::{clock, fs};
+use edt_io::{clock, fs, process};
 
 /// A larger file was not written by edt.
 const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -84,7 +84,7 @@ impl Unrecorded {
             self.batch.clear();
         } else if self.batch.is_empty() {
             let now = clock::system().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-            self.batch = format!("{:x}-{:x}", clock::process_id(), now.as_nanos());
+            self.batch = format!("{:x}-{:x}", process::process_id(), now.as_nanos());
         }
         let written = if self == Unrecorded::default() {
             fs::remove_file(file)

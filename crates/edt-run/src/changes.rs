@@ -1,9 +1,9 @@
 //! What happened to the session while a program ran.
 
-use edt_core::policy::Policy;
 use edt_core::proposal::landing;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_git::Oid;
+use edt_guard::policy::Policy;
 use edt_types::{Effect, Finding, Result};
 
 /// Protected paths that another process recorded without user approval while the program ran. The

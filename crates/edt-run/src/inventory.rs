@@ -1,5 +1,5 @@
 //! Finds what other programs execute in a worktree, by names alone: Git directories, files of the
-//! list of [`edt_core::policy::executed`], and links at such paths. Ignored directories and nested
+//! list of [`edt_guard::policy::executed`], and links at such paths. Ignored directories and nested
 //! repositories are part of it.
 //!
 //! A second look reads only directories that changed since the first one. A directory changes when
@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use edt_core::policy::Policy;
+use edt_guard::policy::Policy;
 use edt_io::clock;
 use edt_io::disk::Stat;
 use edt_io::names::{NameKind, NamesBelow};

@@ -9,14 +9,15 @@ use super::request::{ProgramInput, ProgramRequest};
 use edt_command::{
     CommandEvaluation, CommandQuery, Decision, Host as _, LocalHost, OnFindings, RunRules,
 };
-use edt_core::policy::Policy;
 use edt_core::proposal::command::{CommandApproval, CommandRequest, require_approval};
-use edt_core::session::not_kept::NamedPaths;
-use edt_core::session::path_state::{self, OnDiskFile};
-use edt_core::session::user_changes::{self, ReadLimits};
-use edt_core::session::worktree_host::WorktreeHost;
-use edt_core::session::{LockedWorkspace, Session, begin};
+use edt_core::session::private::not_kept::NamedPaths;
+use edt_core::session::user::path_state::{self, OnDiskFile};
+use edt_core::session::user::user_changes::{self, ReadLimits};
+use edt_core::session::worktree::begin;
+use edt_core::session::worktree::worktree_host::WorktreeHost;
+use edt_core::session::{LockedWorkspace, Session};
 use edt_git::{Repo, sha256};
+use edt_guard::policy::Policy;
 use edt_io::{failed, fs, streams};
 use edt_types::text::Shown as _;
 use edt_types::text::shell_word;

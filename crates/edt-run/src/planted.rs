@@ -9,9 +9,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use edt_core::policy::Policy;
 use edt_core::session::Session;
 use edt_git::{Oid, Repo, Tracked, planted};
+use edt_guard::policy::Policy;
 use edt_io::disk::Stat;
 use edt_io::names::NamesBelow;
 use edt_io::{failed, fs};

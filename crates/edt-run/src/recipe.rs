@@ -239,7 +239,7 @@ mod tests {
             level: edt_types::Level::Standard,
         };
         let host = edt_command::LocalHost;
-        let policy = edt_core::policy::Policy::of(None, None).unwrap();
+        let policy = edt_guard::policy::Policy::of(None, None).unwrap();
         executed(&policy.commands.evaluate(&query, &host), &root, &root)
     }
 

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use edt_command::{RepositoryProgramsRun, RunRules};
-use edt_core::policy::Policy;
-use edt_core::session::workspace::{self, Options};
+use edt_core::session::worktree::options::Options;
+use edt_core::session::worktree::workspace;
 use edt_git::Repo;
 use edt_git::confinement::{
     ConfinedOutput, ConfinedProgram, ConfinedStreams, Confinement, Variables, WorktreeAccess,
 };
+use edt_guard::policy::Policy;
 use edt_io::bounded::ProcessEnd;
 use edt_io::streams::{self, Follow, FollowEnd};
 use edt_io::{clock, failed};

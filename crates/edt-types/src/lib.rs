@@ -11,6 +11,7 @@ pub mod excerpt;
 pub mod finding;
 mod level;
 pub mod path;
+mod status;
 pub mod text;
 pub mod trace;
 pub mod unseen;
@@ -20,7 +21,7 @@ pub use tracing;
 
 pub use answer::{
     FileChangeKind, FileReport, GuardReport, Landing, MatchedBy, Outcome, RecordedIn, Recovered,
-    SessionReport, Status, UserChanges, Verdict,
+    SessionReport, UserChanges, Verdict,
 };
 pub use code::Code;
 pub use dry_run::DryRun;
@@ -28,3 +29,4 @@ pub use durability::Durability;
 pub use finding::{Effect, Finding, Refusal, Result, Warning};
 pub use level::Level;
 pub use path::RepoPath;
+pub use status::Status;

@@ -4,10 +4,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::plumbing::Git;
-use edt_core::guard::{
+use edt_guard::guard::{
     GUARDS, GuardContext, Overrides, Reference, Subject, TransactionFile, evaluate, protected,
 };
-use edt_core::policy::Policy;
+use edt_guard::policy::Policy;
 use edt_io::disk::MAX_FILE;
 use edt_types::{Code, Finding, RepoPath, Result, Warning};
 

@@ -11,12 +11,11 @@ use super::live;
 use super::location::Mechanism;
 use super::probe::{DoctorContext, Health, ProbeResult, probe_result};
 use super::renames;
-use edt_core::session::current::{BRANCHES, base_ref};
-use edt_io::clock::is_running;
+use edt_core::session::refs::names::{BRANCHES, base_ref};
+use edt_io::process::is_running;
 use edt_io::scratch::Scratch;
 use edt_io::{Environment, capabilities, fs};
-use edt_types::text::Shown as _;
-use edt_types::text::counted;
+use edt_types::text::{Shown as _, counted};
 use edt_types::{Refusal, Result};
 
 /// One probe.

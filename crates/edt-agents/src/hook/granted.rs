@@ -4,10 +4,10 @@ use super::call::HookCall;
 use super::changes::{PathChange, TreeEntry};
 use super::plumbing::{Git, Object};
 use edt_core::Environment;
-use edt_core::guard::Grant;
-use edt_core::proposal::signature::{ApprovalKey, SIGNATURE, SignedParts};
-use edt_core::proposal::store::{DECISION, GRANT, PREFIX, parse_grant};
-use edt_core::session::message::values;
+use edt_core::proposal::signature::{ApprovalKey, SignedParts};
+use edt_core::proposal::store::{DECISION, GRANT, PREFIX, SIGNATURE, parse_grant};
+use edt_core::session::refs::message::values;
+use edt_guard::guard::Grant;
 use edt_types::{Finding, Result};
 
 /// How many decisions a proposal may have.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::call::HookCall;
 use super::plumbing::Object;
-use edt_core::policy::Policy;
+use edt_guard::policy::Policy;
 use edt_types::{Code, Effect, Finding, Result};
 
 /// A committed `edt.toml`.

@@ -6,7 +6,7 @@ use super::plumbing::Object;
 use super::policies::Committed;
 use super::who::Who;
 use super::{granted, policies, renames};
-use edt_core::session::current::{BRANCHES, base_ref};
+use edt_core::session::refs::names::{BRANCHES, base_ref};
 use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
 
 const EFFECT: Effect = Effect::NothingCommitted;

@@ -14,8 +14,8 @@ use super::refs::{
     Protection, RefAction, RefKind, RefUpdate, is_null, kind_of_name, ref_action, updates,
 };
 use super::similar::folded;
-use edt_core::policy::Policy;
-use edt_core::policy::file::PROTECTED;
+use edt_guard::policy::Policy;
+use edt_guard::policy::file::PROTECTED;
 use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
 
 const EFFECT: Effect = Effect::RefUnchanged;

@@ -1,8 +1,8 @@
 //! Which refs are guarded, and which changes of them are refused. Pure functions of their
 //! arguments.
 
-use edt_core::policy::Policy;
-use edt_core::session::current::{BRANCHES, REFS};
+use edt_core::session::refs::names::{BRANCHES, REFS};
+use edt_guard::policy::Policy;
 use edt_types::Result;
 
 /// How edt guards a ref.

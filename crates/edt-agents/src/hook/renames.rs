@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::plumbing::Git;
 use super::refs::is_null;
-use edt_core::session::current::{BRANCHES, base_ref};
-use edt_core::session::renamed::earlier_names;
+use edt_core::session::refs::names::{BRANCHES, base_ref};
+use edt_core::session::refs::renamed::earlier_names;
 use edt_io::failed;
 use edt_io::fs::{self, PathContent};
 use edt_types::Result;

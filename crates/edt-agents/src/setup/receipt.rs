@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::target::SetupTarget;
 use edt_git::sha256;
-use edt_io::clock::process_id;
 use edt_io::failed;
 use edt_io::fs::{self, PathContent};
 use edt_io::lock::{self, LockGuard};
+use edt_io::process::process_id;
 use edt_types::Result;
 
 /// What `edt setup` did for one agent and one target.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::suite::Suite;
 use super::task::bad_task;
 use edt_io::directory::{self, FileContent, FileTree};
-use edt_io::{clock, failed, fs};
+use edt_io::{failed, fs, process};
 use edt_types::{Code, Finding, Refusal, RepoPath, Result};
 
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ pub fn import(format: &ImportFormat, source: &ImportSource, to: &Path) -> Result
         task.add_to(&mut files);
     }
     let name = to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let temporary = to.with_file_name(format!(".{name}.{}.importing", clock::process_id()));
+    let temporary = to.with_file_name(format!(".{name}.{}.importing", process::process_id()));
     let written = directory::write_tree(&temporary, &files)
         .map_err(|error| Refusal::from(failed("write", &temporary, &error)));
     // A suite that cannot be read again is not installed.

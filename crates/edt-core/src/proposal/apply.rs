@@ -7,11 +7,13 @@
 use super::propose::{apply_instruction, approval_remedy};
 use super::signature;
 use super::store::{self, Proposal, ProposalState};
-use crate::session::{LockedWorkspace, PathState, Session, begin};
+use crate::session::worktree::begin;
+use crate::session::{LockedWorkspace, PathState, Session};
 use crate::txn::request::CONTEXT;
 use crate::txn::{self, Request, digest};
 use edt_edit::{Edit, Expect, Op};
-use edt_git::diff::{TreeDifference, TreeItem};
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::{Attributes, FileId, FileMode, Merged, ObjectWriter, Oid, TreeChange};
 use edt_journal::IndexView;
 use edt_types::text::Shown as _;

@@ -6,7 +6,8 @@ use super::decisions;
 use super::propose::approval_remedy;
 use super::signature;
 use super::store::{self, NewProposal, Proposal, ProposalState};
-use crate::session::{LockedWorkspace, Session, begin};
+use crate::session::worktree::begin;
+use crate::session::{LockedWorkspace, Session};
 use edt_git::{FileId, FileMode, ObjectWriter, Oid, TreeChange, sha256};
 use edt_types::{Code, Effect, Finding, RepoPath, Result};
 

@@ -2,16 +2,16 @@
 
 use super::signature::ApprovalKey;
 use super::store::{self, Proposal, ProposalState};
-use crate::policy::Policy;
-use crate::session::history::Commit;
-use crate::session::land::{self, Landed, policies};
-use crate::session::land_options::LandOptions;
-use crate::session::land_review::ApprovedCommits;
-use crate::session::message::values;
-use crate::session::workspace::Options;
+use crate::session::landing::land::{self, Landed, policies};
+use crate::session::landing::options::LandOptions;
+use crate::session::landing::review::ApprovedCommits;
+use crate::session::refs::commit::Commit;
+use crate::session::refs::message::values;
+use crate::session::worktree::options::Options;
 use crate::session::{LockedWorkspace, Session};
 use crate::txn::digest;
 use edt_git::{ObjectWriter, Oid, Repo};
+use edt_guard::policy::Policy;
 use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result};
 
 /// Squashes the session's edits into a commit on the target branch, in the worktree where that
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::proposal::decide::approve;
     use crate::proposal::propose::propose;
-    use crate::session::record::checkpoint;
+    use crate::session::recording::record::checkpoint;
     use crate::tests::{Scratch, path};
     use crate::txn::Request;
 

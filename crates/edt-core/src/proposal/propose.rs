@@ -216,8 +216,10 @@ mod tests {
         );
         assert_eq!(finding.remedy, approval_remedy(1, &apply_instruction(1)));
         let proposal = store::read(&scratch.repo(), 1).unwrap();
-        let grant =
-            crate::guard::Grant { word: "protected_path".into(), path: Some("ci/a.yml".into()) };
+        let grant = edt_guard::guard::Grant {
+            word: "protected_path".into(),
+            path: Some("ci/a.yml".into()),
+        };
         assert_eq!(proposal.grants, [grant]);
     }
 

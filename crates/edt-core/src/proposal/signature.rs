@@ -6,15 +6,15 @@
 use std::path::{Path, PathBuf};
 
 use super::store::Proposal;
-use crate::policy::Policy;
-use crate::session::workspace::Options;
+use crate::session::refs::commit::Commit;
+use crate::session::worktree::options::Options;
+use edt_git::Oid;
 use edt_git::sha256;
+use edt_guard::policy::Policy;
 use edt_io::{Environment, failed, fs, ssh_keygen};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
-/// The trailer of an approval with its signature, on one line.
-pub const SIGNATURE: &str = "Edt-Signature";
 /// The namespace of the signatures (`ssh-keygen -Y sign -n`).
 const NAMESPACE: &str = "edt-approval";
 /// The most bytes of a file with a public key.
@@ -143,6 +143,25 @@ impl ApprovalKey {
             [kind, key] if !kind.starts_with('-') => Ok(format!("{kind} {key}")),
             _ => Err(unusable(file, "has no public key").into()),
         }
+    }
+}
+
+impl Proposal {
+    /// What the user's signature of an approval in `state` covers.
+    pub(super) fn with_signed_parts<T>(
+        &self,
+        state: Oid,
+        act: impl FnOnce(SignedParts<'_>) -> T,
+    ) -> T {
+        let Commit { oid, tree, parent, message, .. } = &self.commit;
+        act(SignedParts {
+            id: self.id,
+            commit: &oid.to_string(),
+            tree: &tree.to_string(),
+            parent: parent.map(|parent| parent.to_string()).as_deref(),
+            message,
+            state: &state.to_string(),
+        })
     }
 }
 

@@ -1,14 +1,16 @@
 //! Proposals as refs and commits in Git.
 
-use super::signature::{SIGNATURE, SignedParts};
-use crate::guard::Grant;
 use crate::session::LockedWorkspace;
-use crate::session::history::Commit;
-use crate::session::message::{self, Kind, Trailers};
+use crate::session::refs::commit::Commit;
+use crate::session::refs::message::{self, Kind, Trailers};
 use crate::txn::digest;
 use edt_git::{InHead, Loose, NewCommit, ObjectWriter, Oid, Repo};
+use edt_guard::guard::Grant;
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
 use edt_types::{Code, Finding, Result, Warning};
+
+/// The trailer of an approval with its signature, on one line.
+pub const SIGNATURE: &str = "Edt-Signature";
 
 /// The prefix of their refs.
 pub const PREFIX: &str = "refs/edt/proposals/";
@@ -129,23 +131,6 @@ impl Proposal {
     pub(super) fn digest_of_change(&self, objects: &ObjectWriter<'_>) -> Result<String> {
         let before = self.commit.parent_tree(objects.repo())?;
         digest::of(objects, before, self.commit.tree)
-    }
-
-    /// What the user's signature of an approval in `state` covers.
-    pub(super) fn with_signed_parts<T>(
-        &self,
-        state: Oid,
-        act: impl FnOnce(SignedParts<'_>) -> T,
-    ) -> T {
-        let Commit { oid, tree, parent, message, .. } = &self.commit;
-        act(SignedParts {
-            id: self.id,
-            commit: &oid.to_string(),
-            tree: &tree.to_string(),
-            parent: parent.map(|parent| parent.to_string()).as_deref(),
-            message,
-            state: &state.to_string(),
-        })
     }
 
     /// The session it belongs to.

@@ -14,65 +14,28 @@
 //! | `refs/edt/<name>/unlanded/<n>` | a landing that `land --undo` undid |
 //! | `refs/edt/<name>/abandoned` | the tip that was abandoned |
 //! | `refs/worktree/edt/session` | symbolic: this worktree's session with `--no-switch` |
+//!
+//! | directory | subject |
+//! | --- | --- |
+//! | `refs/` | the refs above, their commits, and their collection |
+//! | `worktree/` | a call's worktree: opened, switched, followed by its files |
+//! | `user/` | whose bytes are whose |
+//! | `private/` | files that Git ignored, which no commit may contain |
+//! | `recording/` | changes of programs, of agents' own tools, and of the user |
+//! | `back/` | undo, redo, revert, restore, abandon |
+//! | `landing/` | land, and its undo |
+//! | `views/` | what a reader sees |
 
-pub mod abandon;
-pub mod begin;
-mod call_text;
-mod candidates;
-pub mod checkout;
-pub mod checkpoint;
-pub mod current;
-pub mod diff_report;
-pub mod edit_change;
-mod elsewhere;
-pub mod file_diff;
-pub mod follow;
-pub mod gc;
-mod gc_lock;
-pub mod git_landing;
-pub mod hidden;
-pub mod history;
-pub mod kept;
-pub mod land;
-pub mod land_commits;
-pub mod land_options;
-pub mod land_plan;
-pub(crate) mod land_review;
-pub mod land_target;
-mod left_by_user;
-pub mod leftovers;
-pub mod list;
-pub mod log;
-pub mod message;
-pub mod not_kept;
-pub mod ownership;
-pub mod path_state;
-pub mod private_list;
-mod program_change;
-mod put_back;
-pub mod record;
-pub mod renamed;
-pub mod restore;
-pub mod revert;
-mod reviewed;
-pub mod revision;
-pub mod rewrite;
-pub mod saved;
-pub mod snapshot;
-pub mod stats;
-pub mod status;
-pub mod switch;
-pub mod tool_call;
-pub mod uncovered;
-pub mod undo;
-pub mod unland;
-pub mod unwind;
-pub mod user_changes;
-pub mod user_commits;
-pub mod workspace;
-pub mod worktree_host;
+pub mod back;
+pub mod landing;
+pub mod private;
+pub mod recording;
+pub mod refs;
+pub mod user;
+pub mod views;
+pub mod worktree;
 
-pub use checkpoint::Checkpoints;
-pub use current::Session;
-pub use path_state::{OnDisk, PathState};
-pub use workspace::LockedWorkspace;
+pub use recording::checkpoint::Checkpoints;
+pub use refs::current::Session;
+pub use user::path_state::{OnDisk, PathState};
+pub use worktree::workspace::LockedWorkspace;

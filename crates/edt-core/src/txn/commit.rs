@@ -2,20 +2,18 @@
 
 use super::guard::Cleared;
 use super::plan::Content;
-use super::report;
-use crate::session::begin::{self, BeginOptions, NewSession};
-use crate::session::checkpoint::{CheckpointReason, UserVersion};
-use crate::session::edit_change;
-use crate::session::message::{self, Kind, Trailers};
-use crate::session::ownership::{self, Before, SeparatedEdit, Version};
-use crate::session::uncovered::publish;
+use super::report::{self, RecordedFile};
+use crate::session::private::uncovered::publish;
+use crate::session::recording::checkpoint::{CheckpointReason, UserVersion};
+use crate::session::refs::message::{self, Kind, Trailers};
+use crate::session::user::edit_change;
+use crate::session::user::ownership::{self, Before, SeparatedEdit, Version};
+use crate::session::worktree::begin::{self, BeginOptions, NewSession};
 use crate::session::{Checkpoints, LockedWorkspace, OnDisk, PathState, Session};
 use edt_git::{FileId, Forms, InHead, NewCommit, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
 use edt_journal::{ChangeSet, FileChange, IndexView, NewFile, PrivateRecord};
-use edt_types::{
-    Durability, FileChangeKind, Outcome, RecordedIn, RepoPath, Result, Status, UserChanges,
-};
+use edt_types::{Durability, FileChangeKind, Outcome, RecordedIn, Result, Status, UserChanges};
 
 /// A transaction whose objects are written. No ref names them.
 #[must_use = "without `publish` nothing changes"]
@@ -106,16 +104,6 @@ pub(super) struct StagedCommit {
     pub(super) edit: u64,
     /// How each file was recorded.
     pub(super) recorded: Vec<RecordedFile>,
-}
-
-/// How a file was recorded.
-#[derive(Debug)]
-pub struct RecordedFile {
-    pub(super) path: RepoPath,
-    /// The blob id of the file on disk; `None` if it was removed.
-    pub(super) after: Option<Oid>,
-    pub(super) user_changes: UserChanges,
-    pub(super) place: RecordedIn,
 }
 
 /// A file of the commit: its edit separated from the user's changes.
@@ -350,7 +338,7 @@ pub(super) fn subject(cleared: &Cleared<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::session::message::Kind;
+    use crate::session::refs::message::Kind;
     use crate::tests::Scratch;
     use crate::txn::Request;
     use edt_types::{RecordedIn, UserChanges};
@@ -519,7 +507,7 @@ mod tests {
         scratch.apply(&Request::new("more").append("key", "more\n")).unwrap();
         scratch.apply(&Request::new("gone").delete("key")).unwrap();
         let session = scratch.session();
-        crate::session::abandon::abandon(&mut scratch.open(), &session).unwrap();
+        crate::session::back::abandon::abandon(&mut scratch.open(), &session).unwrap();
         assert_eq!((scratch.text("key").as_deref(), mode(&scratch, "key")), (Some("key\n"), 0o600));
     }
 

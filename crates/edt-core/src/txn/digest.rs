@@ -3,7 +3,8 @@
 //! the digest.
 
 use edt_edit::diff::LineDiff;
-use edt_git::diff::{TreeDifference, TreeItem};
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::{ObjectWriter, Oid, sha256};
 use edt_io::clock;
 use edt_types::{Code, Finding, RepoPath, Result};

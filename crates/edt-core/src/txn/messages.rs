@@ -416,7 +416,7 @@ mod tests {
     }
 
     fn replace(old: &str) -> Op {
-        let occurrences = edt_edit::op::Occurrences::One;
+        let occurrences = edt_edit::locate::Occurrences::One;
         let matching = edt_edit::place::Matching::Strict;
         Op::Edit { old: old.into(), new: b"x".to_vec(), occurrences, matching }
     }

@@ -6,12 +6,14 @@
 pub mod commit;
 mod correction;
 pub mod digest;
+pub mod edit_fields;
 pub mod guard;
 mod messages;
 mod nearest;
 pub mod outline;
 pub mod patch;
 mod patch_messages;
+pub mod patch_text;
 pub mod pending;
 pub mod plan;
 mod range_messages;
@@ -153,10 +155,10 @@ fn pipeline(
 mod tests {
     use super::*;
     use crate::observe::Observer;
-    use crate::policy::Policy;
-    use crate::session::workspace::Options;
+    use crate::session::worktree::options::Options;
     use crate::tests::Scratch;
     use edt_git::Repo;
+    use edt_guard::policy::Policy;
     use edt_journal::Journal;
     use std::sync::{Arc, Mutex};
 

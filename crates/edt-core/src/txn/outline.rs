@@ -1,7 +1,8 @@
 //! The definitions of a file.
 
 use super::symbol_messages;
-use edt_edit::symbol::{self, FoundSymbol, SymbolChange, SymbolEdit};
+use edt_edit::symbol::{self, SymbolChange, SymbolEdit};
+use edt_edit::symbol_error::FoundSymbol;
 use edt_types::{RepoPath, Result};
 
 /// The definitions of the text of `path`, in order.

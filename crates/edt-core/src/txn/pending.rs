@@ -5,11 +5,11 @@ use super::commit::subject;
 use super::digest;
 use super::guard::{Cleared, Unapproved};
 use super::report;
-use crate::guard::Grant;
-use crate::session::checkpoint::{CheckpointReason, UserVersion};
+use crate::session::recording::checkpoint::{CheckpointReason, UserVersion};
 use crate::session::{Checkpoints, LockedWorkspace, Session};
-use edt_git::objects::Loose;
+use edt_git::deflate::Loose;
 use edt_git::{FileId, ObjectWriter, Oid, TreeChange};
+use edt_guard::guard::Grant;
 use edt_types::{Code, Finding, Outcome, RepoPath, Result, Status};
 
 /// A change that may be proposed. Its objects are not written to disk yet, and no file is changed.

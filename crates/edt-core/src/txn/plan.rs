@@ -6,7 +6,7 @@ use super::correction::{attach_corrected_request, attach_corrections};
 use super::messages;
 use super::request::Request;
 use super::resolve::{Resolved, TransactionState};
-use crate::session::path_state::too_large;
+use crate::session::user::path_state::too_large;
 use crate::session::{LockedWorkspace, OnDisk};
 use edt_edit::stage::{EditOutcome, EditedFile, EditedFiles};
 use edt_edit::{Edit, Op};
@@ -263,7 +263,7 @@ fn file_plan(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::workspace::Options;
+    use crate::session::worktree::options::Options;
     use crate::tests::{Scratch, path, refusal};
     use edt_types::{Code, DryRun, Status};
 

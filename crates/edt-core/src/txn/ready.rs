@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::request::Request;
-use edt_edit::op::Occurrences;
+use edt_edit::locate::Occurrences;
 use edt_edit::place::Matching;
 use edt_edit::symbol::{SymbolChange, SymbolEdit};
 use edt_edit::{Edit, Expect, LineRange, Mode, Op};

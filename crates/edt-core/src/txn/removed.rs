@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use super::plan::FilePlan;
 use super::resolve::TransactionState;
-use crate::guard::Guard as _;
-use crate::guard::mass_deletion::MassDeletion;
-use crate::policy::{GuardMode, Override};
 use crate::session::Session;
-use crate::session::user_commits::UserCommits;
-use edt_git::diff::{TreeDifference, TreeItem};
+use crate::session::user::user_commits::UserCommits;
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
 use edt_git::read::ObjectKind;
 use edt_git::{Oid, Repo};
+use edt_guard::guard::Guard as _;
+use edt_guard::guard::mass_deletion::MassDeletion;
+use edt_guard::policy::{GuardMode, Override};
 use edt_types::{RepoPath, Result};
 
 /// How many files of the session's base are gone after a transaction that removes one; 0 if it
@@ -102,7 +103,7 @@ fn removed_since(
 
 #[cfg(test)]
 mod tests {
-    use crate::session::record::checkpoint;
+    use crate::session::recording::record::checkpoint;
     use crate::tests::{Scratch, refusal};
     use crate::txn::Request;
     use edt_types::{Code, Outcome, Result};

@@ -1,14 +1,24 @@
 //! The answer to a transaction: the changes, with enough context that nobody must read the file
 //! again.
 
-use super::commit::RecordedFile;
 use super::guard::Cleared;
 use super::plan::{Content, FilePlan};
 use crate::session::{LockedWorkspace, OnDisk};
 use edt_edit::context::ContextDifference;
 use edt_edit::diff::DiffSummary;
+use edt_git::Oid;
 use edt_types::text::{Endings, numbered};
 use edt_types::{FileReport, Outcome, RecordedIn, RepoPath, Status, UserChanges, Warning};
+
+/// How a file was recorded.
+#[derive(Debug)]
+pub struct RecordedFile {
+    pub(super) path: RepoPath,
+    /// The blob id of the file on disk; `None` if it was removed.
+    pub(super) after: Option<Oid>,
+    pub(super) user_changes: UserChanges,
+    pub(super) place: RecordedIn,
+}
 
 /// The answer for `cleared`; `recorded` says how files were recorded, if they were.
 #[must_use]

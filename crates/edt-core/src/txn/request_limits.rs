@@ -2,7 +2,7 @@
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-use super::request::EditFields;
+use super::edit_fields::EditFields;
 use edt_types::{Code, Finding};
 
 /// The number of lines in all texts of a request.
@@ -132,7 +132,7 @@ mod tests {
             let files: String = (0..files).map(|n| format!("*** Delete File: {n}\n")).collect();
             let text = format!("*** Begin Patch\n{files}*** End Patch\n").into_bytes();
             let matching = edt_edit::place::Matching::Strict;
-            let patch = super::super::patch::PatchText::new(text, None, None, matching)?;
+            let patch = super::super::patch_text::PatchText::new(text, None, None, matching)?;
             Request::patch(None, None, Vec::new(), patch)?
                 .with_parsed_patch()
                 .map(|_| Request::default())

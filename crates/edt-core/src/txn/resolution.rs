@@ -3,10 +3,10 @@
 
 use super::guard::Cleared;
 use super::report;
-use crate::session::current::RESOLUTIONS;
-use crate::session::message::{self, Kind, Trailers};
-use crate::session::ownership::{self, Version};
-use crate::session::uncovered;
+use crate::session::private::uncovered;
+use crate::session::refs::message::{self, Kind, Trailers};
+use crate::session::refs::names::RESOLUTIONS;
+use crate::session::user::ownership::{self, Version};
 use crate::session::{LockedWorkspace, OnDisk};
 use edt_git::{FileId, InHead, NewCommit, ObjectWriter, Repo, TreeChange};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, FileChange, NewFile, PrivateRecord};

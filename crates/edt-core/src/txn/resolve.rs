@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use super::messages;
 use super::request::Request;
-use crate::policy::Policy;
-use crate::session::hidden::Hidden;
-use crate::session::path_state::case_collision_finding;
-use crate::session::{LockedWorkspace, PathState, Session, begin};
+use crate::session::private::hidden::Hidden;
+use crate::session::user::path_state::case_collision_finding;
+use crate::session::worktree::begin;
+use crate::session::{LockedWorkspace, PathState, Session};
 use edt_edit::{Edit, Expect, Op};
 use edt_git::index::IndexState;
 use edt_git::{Head, InHead, Oid};
+use edt_guard::policy::Policy;
 use edt_journal::IndexView;
 use edt_types::{Code, Finding, Refusal, RepoPath, Result};
 

@@ -1,19 +1,21 @@
 //! Restores one file to an earlier state, as a new commit. Guards do not check it: the file had
 //! that state before.
 
-use crate::guard::protected;
-use crate::session::hidden::Hidden;
-use crate::session::history::Commit;
-use crate::session::message::Kind;
-use crate::session::ownership::Version;
-use crate::session::restore::{self as history, Earlier};
-use crate::session::rewrite::{FileRewrite, Rewrite};
-use crate::session::saved::{OverlappingFiles, Overlaps};
-use crate::session::undo::MoveOptions;
-use crate::session::unwind::{self, FileStep, FileSteps};
-use crate::session::{LockedWorkspace, PathState, Session, revision};
+use crate::session::back::restore::{self as history, Earlier};
+use crate::session::back::rewrite::{FileRewrite, Rewrite};
+use crate::session::back::saved::{OverlappingFiles, Overlaps};
+use crate::session::back::undo::MoveOptions;
+use crate::session::back::unwind::{self, FileSteps};
+use crate::session::private::hidden::Hidden;
+use crate::session::refs::commit::Commit;
+use crate::session::refs::message::Kind;
+use crate::session::refs::revision;
+use crate::session::user::edit_change::FileStep;
+use crate::session::user::ownership::Version;
+use crate::session::{LockedWorkspace, PathState, Session};
 use edt_git::index::IndexState;
 use edt_git::{FileId, InHead, ObjectWriter, Repo, Tracked};
+use edt_guard::guard::protected;
 use edt_journal::IndexView;
 use edt_types::{Code, Finding, Outcome, RepoPath, Result, Status};
 
@@ -449,7 +451,7 @@ mod tests {
         scratch.write("a.txt", "two\n");
         let (target, options) = (RestoreTarget::To("0".to_owned()), MoveOptions::default());
         let answer = restore(&mut scratch.open(), &path("a.txt"), &target, options);
-        let policy = crate::policy::Policy::of(None, Some(policy)).unwrap();
+        let policy = edt_guard::policy::Policy::of(None, Some(policy)).unwrap();
         assert_eq!(refusal(answer), protected::finding(&policy, &path("a.txt")));
     }
 

@@ -12,7 +12,8 @@ use serde_json::{Map, Value, json};
 
 use super::request::Request;
 use super::resolve::named;
-use crate::session::{LockedWorkspace, PathState, Session, begin};
+use crate::session::worktree::begin;
+use crate::session::{LockedWorkspace, PathState, Session};
 use edt_io::fs;
 use edt_types::text::{BOM, is_binary, numbered};
 use edt_types::{Code, Finding, Outcome, Refusal, RepoPath, Result};

@@ -1,6 +1,7 @@
 //! The findings of an edit that names a definition and is refused.
 
-use edt_edit::symbol::{FoundSymbol, SymbolChange, SymbolEdit, SymbolError};
+use edt_edit::symbol::{SymbolChange, SymbolEdit};
+use edt_edit::symbol_error::{FoundSymbol, SymbolError};
 use edt_types::text::{Shown as _, counted};
 use edt_types::{Code, Finding, RepoPath};
 use serde_json::json;

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use similar::get_close_matches;
 
-use super::patch::PatchText;
-use super::request::{EditFields, Request};
+use super::edit_fields::EditFields;
+use super::patch_text::PatchText;
+use super::request::Request;
 use super::request_key::bad;
 use super::request_limits;
 use edt_edit::Mode;

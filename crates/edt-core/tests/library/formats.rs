@@ -19,7 +19,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use edt_core::txn::Request;
-use edt_core::txn::patch::PatchText;
+use edt_core::txn::patch_text::PatchText;
 use edt_edit::place::Matching;
 use edt_testkit::blessed::{diff, is_blessing};
 use serde_json::{Value, json};

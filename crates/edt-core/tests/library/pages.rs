@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use edt_core::guard::{GUARDS, code_of};
-use edt_core::policy::GuardMode;
+use edt_guard::guard::{GUARDS, code_of};
+use edt_guard::policy::GuardMode;
 use edt_testkit::blessed::{compare_file, compare_part};
 use edt_types::Code;
 

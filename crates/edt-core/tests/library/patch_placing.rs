@@ -1,6 +1,7 @@
 //! Where the hunks of a diff go, in small texts with many equal lines: to the right place or to none.
 
-use edt_core::txn::patch::{PatchText, rehearse};
+use edt_core::txn::patch::rehearse;
+use edt_core::txn::patch_text::PatchText;
 use edt_edit::place::Matching;
 use edt_types::RepoPath;
 use proptest::prelude::*;

@@ -1,6 +1,7 @@
 //! How patches are read and placed in one text, without a repository.
 
-use edt_core::txn::patch::{PatchText, rehearse};
+use edt_core::txn::patch::rehearse;
+use edt_core::txn::patch_text::PatchText;
 use edt_edit::format::{FileAction, FilePatch, read};
 use edt_edit::place::Matching;
 use edt_types::RepoPath;

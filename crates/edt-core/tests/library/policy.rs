@@ -1,7 +1,9 @@
 //! The two files of a policy: which keys there are, and how the user's file and the repository's are
 //! merged.
 
-use edt_core::policy::{DeletionLimits, GuardMode, GuardRule, Override, Policy, SizeLimits, Trust};
+use edt_guard::policy::{
+    DeletionLimits, GuardMode, GuardRule, Override, Policy, SizeLimits, Trust,
+};
 use edt_types::{Durability, RepoPath};
 
 fn policy(user: &str, repository: &str) -> Policy {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use edt_core::proposal::propose::apply_or_propose;
 use edt_core::session::LockedWorkspace;
-use edt_core::session::workspace::Options;
+use edt_core::session::worktree::options::Options;
 use edt_core::txn::{self, Request};
 use edt_git::read::ObjectKind;
 use edt_git::{Oid, Repo, Tracked};

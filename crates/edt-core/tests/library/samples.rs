@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use edt_core::guard::{GUARDS, GuardContext, GuardOutput, Subject};
-use edt_core::policy::Policy;
+use edt_guard::guard::{GUARDS, GuardContext, GuardOutput, Subject};
+use edt_guard::policy::Policy;
 use edt_lang::LANGUAGES;
 use edt_types::{Code, RepoPath};
 

@@ -18,76 +18,36 @@ use std::sync::Arc;
 
 use gix::refs::Target;
 
-use super::Oid;
 use super::repo::Repo;
 use super::supported::unsupported;
-use super::swap::is_per_worktree;
+use crate::refs::is_per_worktree;
 use edt_io::{failed, fs};
 use edt_types::Result;
-pub(super) use stack::Stack;
-use stack::list;
+use stack::{LIST, list};
+pub(super) use stack::{NAME, Stack, head_of, is_used, operation};
 pub use transaction::HeldRefs;
 pub(super) use update::stored;
 pub use update::{NewLogEntry, RefUpdate};
 
-/// The value of `extensions.refStorage`.
-pub(super) const NAME: &str = "reftable";
 /// What the file HEAD has beside tables.
 pub(super) const HEAD_FILE: &str = "ref: refs/heads/.invalid\n";
-const LIST: &str = "tables.list";
-
-/// Whether the refs of the repository are in tables.
-pub(super) fn is_used(repo: &gix::Repository) -> bool {
-    let storage = repo.config_snapshot().string("extensions.refStorage");
-    storage.is_some_and(|value| value.eq_ignore_ascii_case(NAME.as_bytes()))
-}
-
-/// The commit of HEAD in a repository whose refs are in tables; the outer `None` if they are files.
-#[expect(clippy::option_option, reason = "a repository may have no commit")]
-pub(super) fn head_of(repo: &gix::Repository) -> Option<Option<Oid>> {
-    if !is_used(repo) {
-        return None;
-    }
-    let find = |git_dir: &Path, name: &str| Stack::open(git_dir).ok()?.target(name).ok()?;
-    let mut target = find(repo.git_dir(), "HEAD");
-    // Git follows as many symbolic refs.
-    for _ in 0..5 {
-        match target {
-            Some(Target::Symbolic(name)) => {
-                target = find(repo.common_dir(), &name.as_bstr().to_string());
-            }
-            Some(Target::Object(oid)) => return Some(Some(oid)),
-            None => break,
-        }
-    }
-    Some(None)
-}
-
-/// Refuses what `gix` reads from files although the refs of `repo` are in tables.
-pub(super) fn check(repo: &Repo) -> Result<()> {
-    let config = repo.inner.config_snapshot();
-    let includes = config.plumbing().sections_by_name("includeif").into_iter().flatten();
-    let mut conditions = includes.filter_map(|section| section.header().subsection_name());
-    if conditions.any(|condition| condition.starts_with(b"onbranch:")) {
-        let why = "its configuration has includeIf.onbranch, and its refs are in tables";
-        return Err(unsupported(why).into());
-    }
-    if !repo.refs_below("refs/replace/")?.is_empty() {
-        return Err(unsupported("it replaces objects, and its refs are in tables").into());
-    }
-    Ok(())
-}
-
-/// The operation whose ref Git keeps in the tables of the Git directory `git_dir`.
-pub(super) fn operation(git_dir: &Path) -> Option<&'static str> {
-    let stack = Stack::open(git_dir).ok()?;
-    let names = [("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")];
-    let (_, operation) =
-        names.iter().find(|(name, _)| matches!(stack.target(name), Ok(Some(_))))?;
-    Some(operation)
-}
 
 impl Repo {
+    /// Refuses what `gix` reads from files although the refs are in tables.
+    pub(super) fn check_tables(&self) -> Result<()> {
+        let config = self.inner.config_snapshot();
+        let includes = config.plumbing().sections_by_name("includeif").into_iter().flatten();
+        let mut conditions = includes.filter_map(|section| section.header().subsection_name());
+        if conditions.any(|condition| condition.starts_with(b"onbranch:")) {
+            let why = "its configuration has includeIf.onbranch, and its refs are in tables";
+            return Err(unsupported(why).into());
+        }
+        if !self.refs_below("refs/replace/")?.is_empty() {
+            return Err(unsupported("it replaces objects, and its refs are in tables").into());
+        }
+        Ok(())
+    }
+
     /// Whether refs are in tables, not in files.
     #[must_use]
     pub fn has_tables(&self) -> bool {

@@ -9,10 +9,13 @@ use gix::refs::Target;
 
 use super::record::{LogEntry, RefRecord};
 use super::table::Table;
-use super::{LIST, NAME};
+use crate::Oid;
 use edt_io::clock::Countdown;
 use edt_io::file::{File, OpenMode};
 
+/// The value of `extensions.refStorage`.
+pub(crate) const NAME: &str = "reftable";
+pub(super) const LIST: &str = "tables.list";
 /// The longest list that is read, in bytes. Git keeps a few dozen tables at most.
 const MAX_LIST: usize = 1 << 20;
 /// How long to wait for a table that is in the list and does not exist: it was just merged.
@@ -145,4 +148,40 @@ pub(super) fn list(git_dir: &Path) -> io::Result<Vec<u8>> {
     let mut list = vec![0; len];
     file.read_exact_at(&mut list, 0)?;
     Ok(list)
+}
+
+/// Whether the refs of the repository are in tables.
+pub(crate) fn is_used(repo: &gix::Repository) -> bool {
+    let storage = repo.config_snapshot().string("extensions.refStorage");
+    storage.is_some_and(|value| value.eq_ignore_ascii_case(NAME.as_bytes()))
+}
+
+/// The commit of HEAD in a repository whose refs are in tables; the outer `None` if they are files.
+#[expect(clippy::option_option, reason = "a repository may have no commit")]
+pub(crate) fn head_of(repo: &gix::Repository) -> Option<Option<Oid>> {
+    if !is_used(repo) {
+        return None;
+    }
+    let find = |git_dir: &Path, name: &str| Stack::open(git_dir).ok()?.target(name).ok()?;
+    let mut target = find(repo.git_dir(), "HEAD");
+    // Git follows as many symbolic refs.
+    for _ in 0..5 {
+        match target {
+            Some(Target::Symbolic(name)) => {
+                target = find(repo.common_dir(), &name.as_bstr().to_string());
+            }
+            Some(Target::Object(oid)) => return Some(Some(oid)),
+            None => break,
+        }
+    }
+    Some(None)
+}
+
+/// The operation whose ref Git keeps in the tables of the Git directory `git_dir`.
+pub(crate) fn operation(git_dir: &Path) -> Option<&'static str> {
+    let stack = Stack::open(git_dir).ok()?;
+    let names = [("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")];
+    let (_, operation) =
+        names.iter().find(|(name, _)| matches!(stack.target(name), Ok(Some(_))))?;
+    Some(operation)
 }

@@ -3,6 +3,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use super::*;
+use crate::Oid;
 use crate::swap::lock_path;
 use edt_io::effect::{FaultPlan, InjectedFault, with_plan};
 use edt_types::Code;

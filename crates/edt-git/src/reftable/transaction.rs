@@ -23,7 +23,7 @@ use crate::refs;
 use crate::repo::Repo;
 use crate::swap::{OWN_TABLES, RefLock, TABLES, inode, lock_path};
 use edt_io::file::{self, File, OpenMode};
-use edt_io::{clock, failed, fs, lock};
+use edt_io::{failed, fs, lock, process};
 use edt_types::Result;
 
 /// A lock is never empty, so that a copy of the repository has it beside an equal staging file.
@@ -248,7 +248,7 @@ impl Repo {
         let fail = |error: &io::Error| failed("make a table in", &directory, error);
         let random = RandomState::new();
         for attempt in 0..8 {
-            let number = random.hash_one((clock::process_id(), attempt, last)) >> 32;
+            let number = random.hash_one((process::process_id(), attempt, last)) >> 32;
             let table = directory.join(format!("0x{first:012x}-0x{last:012x}-{number:08x}.ref"));
             match fs::link(staged, &table) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

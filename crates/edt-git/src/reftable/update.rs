@@ -9,9 +9,8 @@ use super::stack::Stack;
 use super::write::{Contents, NewValue};
 use crate::Oid;
 use crate::identity::Role;
-use crate::refs;
+use crate::refs::{self, ref_moved};
 use crate::repo::Repo;
-use crate::swap::ref_moved;
 use edt_types::{Code, Finding, Result};
 
 /// The longest message of a log entry in bytes. Git cannot merge a table with an entry that is

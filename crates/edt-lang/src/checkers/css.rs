@@ -5,7 +5,7 @@
 //! selectors are not judged: browsers skip those that they do not know, and new ones appear.
 
 use super::{BOM, Found, into_faults};
-use crate::faults::SyntaxFault;
+use crate::fault::SyntaxFault;
 
 const COMMENT: &str = "a comment without `*/`";
 const STRING: &str = "a string that its line does not close";

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::{BOM, Found, into_faults};
-use crate::faults::SyntaxFault;
+use crate::fault::SyntaxFault;
 
 const SPACES: &str = "a recipe line that begins with spaces, where make needs a tab";
 const SEPARATOR: &str = "a line without `:` or `=`";

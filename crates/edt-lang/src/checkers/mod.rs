@@ -7,7 +7,7 @@ pub(crate) mod make;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
-use crate::faults::{SyntaxFault, SyntaxFaultKind};
+use crate::fault::{SyntaxFault, SyntaxFaultKind};
 
 /// Finds the faults of a text, in text order. `None` if the time limit is over.
 pub(crate) type Checker = fn(&[u8], &dyn Fn() -> bool) -> Option<Vec<SyntaxFault>>;

@@ -41,9 +41,10 @@ use std::path::{Path, PathBuf};
 use edt_types::Level;
 
 pub use limits::{ResourceLimit, ResourceLimits};
-pub use running::{RunningProgram, SandboxOutcome, Termination};
+pub use running::{RunningProgram, SandboxOutcome};
 pub use secrets::VariableRules;
 pub use start::start;
+pub use wire::Termination;
 
 /// A program to run and its restrictions.
 #[derive(Debug, Clone)]

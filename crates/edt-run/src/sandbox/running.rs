@@ -8,8 +8,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::{Shutdown, shutdown};
 use rustix::process::Signal;
-use serde::{Deserialize, Serialize};
 
+use super::wire::Termination;
 use super::wire::{self, Ended, SupervisorReport};
 use super::{ResourceLimit, tree};
 use edt_io::clock;
@@ -60,16 +60,6 @@ impl SandboxOutcome {
             left: 0,
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Termination {
-    /// It exited with this status.
-    Exit(i32),
-    /// This signal ended it; 9 if edt killed it.
-    Signal(i32),
-    /// Its supervisor was killed, so its status is unknown. All processes were killed.
-    Lost,
 }
 
 impl RunningProgram {

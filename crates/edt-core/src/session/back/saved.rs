@@ -1,0 +1,185 @@
+//! Keeps the user's version of files that `--save` overwrites, as a commit at
+//! `refs/edt/<name>/saved/<n>`.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use super::unwind::{self, FileSteps};
+use crate::session::recording::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
+use crate::session::refs::current::Session;
+use crate::session::refs::names::next_numbered_ref;
+use crate::session::user::ownership::{self, Version};
+use crate::session::user::path_state::PathState;
+use crate::session::worktree::checkout::CheckoutStep;
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
+use edt_git::{InHead, ObjectWriter, Oid};
+use edt_types::{Finding, Refusal, RepoPath, Result, Warning};
+
+/// What to do if the user changed the same lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Overlaps {
+    /// Refuse with `UNSAVED_CHANGES`.
+    #[default]
+    Refuse,
+    /// Keep the user's version as a commit at `refs/edt/<name>/saved/<n>`, then overwrite the
+    /// overlapping lines.
+    Save,
+}
+
+/// The files whose lines on disk overlap with a change.
+#[derive(Debug)]
+pub struct OverlappingFiles {
+    overlaps: Overlaps,
+    /// The command, for the refusal.
+    operation: &'static str,
+    /// What the refusal advises instead of `--save`.
+    remedy: Option<fn(&RepoPath) -> String>,
+    saved: Vec<PathState>,
+    refused: Vec<Finding>,
+}
+
+/// The commit with the user's version of files.
+#[derive(Debug, Default)]
+pub struct Saved {
+    /// The ref to create; `None` if nothing is saved.
+    pub create: Option<(String, Oid)>,
+    pub warnings: Vec<Warning>,
+}
+
+impl OverlappingFiles {
+    #[must_use]
+    pub fn new(overlaps: Overlaps, operation: &'static str) -> OverlappingFiles {
+        let (saved, refused) = (Vec::new(), Vec::new());
+        OverlappingFiles { overlaps, operation, remedy: None, saved, refused }
+    }
+
+    /// Of a command that has no `--save`.
+    #[must_use]
+    pub fn refused(operation: &'static str, remedy: fn(&RepoPath) -> String) -> OverlappingFiles {
+        let remedy = Some(remedy);
+        OverlappingFiles { remedy, ..OverlappingFiles::new(Overlaps::Refuse, operation) }
+    }
+
+    /// The file on disk after `steps`. They overwrite the lines of the user that overlap.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn disk(
+        &mut self,
+        writer: &ObjectWriter<'_>,
+        steps: &FileSteps,
+        state: &PathState,
+    ) -> Result<Option<Version>> {
+        match steps.follow(writer, state)? {
+            Ok(disk) => Ok(disk),
+            Err(rows) => {
+                self.add(state, &rows);
+                steps.overwrite(writer, state)
+            }
+        }
+    }
+
+    /// The index entry of a path whose file in HEAD becomes `new`, as in [`CheckoutStep`]. What the
+    /// user staged stays staged, except lines that overlap.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn entry(
+        &mut self,
+        writer: &ObjectWriter<'_>,
+        state: &PathState,
+        new: Option<&Version>,
+    ) -> Result<Option<Option<Version>>> {
+        match ownership::index_entry(writer, state, new)? {
+            Ok(entry) => Ok(entry),
+            Err(rows) => {
+                self.add(state, &rows);
+                ownership::index_entry_with_new(writer, state, new)
+            }
+        }
+    }
+
+    /// The step of a path: the file on disk follows `steps`, the branch and the index follow
+    /// `differs`.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn step(
+        &mut self,
+        writer: &ObjectWriter<'_>,
+        steps: &FileSteps,
+        state: PathState,
+        differs: &TreeDifference,
+        index: InHead,
+    ) -> Result<CheckoutStep> {
+        let moves = differs.old != differs.new;
+        let target = if moves { differs.new.and_then(TreeItem::file) } else { state.tip };
+        let disk = Some(self.disk(writer, steps, &state)?);
+        let entry = if moves && index == InHead::Yes {
+            self.entry(writer, &state, target.map(Version::recorded).as_ref())?
+        } else {
+            None
+        };
+        Ok(CheckoutStep { state, disk, entry, target })
+    }
+
+    /// Adds a file whose `rows` on disk or in the index would be overwritten. No commit ever has an
+    /// ignored file, so that such a file is always refused.
+    pub fn add(&mut self, state: &PathState, rows: &[Range<usize>]) {
+        let path = state.path.text();
+        if self.saved.iter().any(|saved| saved.path == state.path)
+            || self.refused.iter().any(|finding| finding.path.as_ref() == Some(&path))
+        {
+            return;
+        }
+        let operation = format!("`{}`", self.operation);
+        match self.overlaps {
+            _ if state.ignored => {
+                self.refused.push(unwind::overlap_ignored(&state.path, rows, &operation));
+            }
+            Overlaps::Refuse => {
+                let mut found = unwind::overlap(&state.path, rows, &operation);
+                if let Some(remedy) = self.remedy {
+                    found.remedy = remedy(&state.path);
+                }
+                self.refused.push(found);
+            }
+            Overlaps::Save => self.saved.push(state.clone()),
+        }
+    }
+
+    /// Writes the commit with the user's version of the files, on disk and in the index.
+    ///
+    /// # Errors
+    /// `UNSAVED_CHANGES` for each file that may not be overwritten.
+    pub fn save(self, writer: &mut ObjectWriter<'_>, session: &Session) -> Result<Saved> {
+        Refusal::check(self.refused)?;
+        if self.saved.is_empty() {
+            return Ok(Saved::default());
+        }
+        let tree = writer.tree_of(session.tip)?;
+        let all = self.saved.iter().map(UserVersion::of).collect();
+        let reason = CheckpointReason::UserChanges;
+        let commit = Checkpoints::write(writer, session, tree, 0, all, reason)?.tip;
+        let name = next_numbered_ref(writer.repo(), &session.name, "saved")?;
+        let warnings = self.saved.iter().map(|state| kept(state, &name)).collect();
+        Ok(Saved { create: Some((name, commit)), warnings })
+    }
+}
+
+/// What is kept of the file of `state`. The commit below has what was staged.
+fn kept(state: &PathState, name: &str) -> Warning {
+    let path = state.path.quoted();
+    let mut message = if state.disk.is_some() {
+        format!(
+            "The user's version of this file is kept at {name}; `git show {name}:{path}` prints it."
+        )
+    } else {
+        format!("The user had deleted this file: the commit at {name} does not have it.")
+    };
+    if state.has_unique_staged() {
+        let _ = write!(message, " `git show {name}~1:{path}` prints what was staged.");
+    }
+    Warning { code: "user_version_saved", path: Some(state.path.text()), message }
+}

@@ -1,0 +1,512 @@
+//! Takes edits off the files on disk, or puts them back, so that every line that the user typed
+//! meanwhile stays. Undo, redo, revert and abandon share this.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use crate::session::refs::commit::Commit;
+use crate::session::refs::message::Trailers;
+use crate::session::user::edit_change::{self, FileStep};
+use crate::session::user::ownership::{MergedFile, Version, merge3, merge3_with_theirs};
+use crate::session::user::path_state::PathState;
+use edt_edit::diff::LineDiff;
+use edt_git::diff::TreeDifference;
+use edt_git::file_id::TreeItem;
+use edt_git::{Attributes, FileId, FileMode, Forms, ObjectWriter, Oid, Repo, Tracked};
+use edt_io::clock;
+use edt_journal::{PrivateBytes, PrivateFile, private};
+use edt_types::{Code, Finding, Refusal, RepoPath, Result, Warning};
+
+/// Whether edits are taken off or put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The newest edit first.
+    Back,
+    /// The oldest edit first.
+    Forward,
+}
+
+/// The changes of one file, in the order in which they are followed.
+type Steps = Vec<(Option<Version>, Option<Version>)>;
+
+/// Changes of files, each from one version to another.
+#[derive(Debug, Default)]
+pub struct FileSteps {
+    pub files: BTreeMap<RepoPath, Steps>,
+    /// The files that no commit of the edits has.
+    pub private: BTreeSet<RepoPath>,
+    /// The edits whose exact bytes are unknown.
+    pub warnings: Vec<Warning>,
+}
+
+impl FileSteps {
+    /// The steps of one file.
+    #[must_use]
+    pub fn of_file(path: &RepoPath, steps: Steps) -> FileSteps {
+        FileSteps { files: [(path.clone(), steps)].into(), ..FileSteps::default() }
+    }
+
+    /// The steps of the edits among `commits`, which are newest first. Commits of the user and
+    /// commits of the user's changes have none: their lines stay on disk.
+    ///
+    /// # Errors
+    /// `NOT_A_FILE` for a symbolic link or a submodule; `OBJECT_MISSING`.
+    pub fn of(repo: &Repo, commits: &[Commit], direction: Direction) -> Result<FileSteps> {
+        let mut edits: Vec<&Commit> = commits.iter().filter(|commit| commit.is_edit()).collect();
+        if direction == Direction::Forward {
+            edits.reverse();
+        }
+        let mut steps = FileSteps::default();
+        for commit in edits {
+            let EditChanges { files, private, warning } = changes(repo, commit)?;
+            steps.warnings.extend(warning);
+            steps.private.extend(private);
+            for (path, before, after) in files {
+                let step = match direction {
+                    Direction::Back => (after, before),
+                    Direction::Forward => (before, after),
+                };
+                steps.files.entry(path).or_default().push(step);
+            }
+        }
+        Ok(steps)
+    }
+
+    /// Follows the steps of the file of `state` from its content on disk. The inner error has the
+    /// rows on disk that conflict.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn follow(
+        &self,
+        writer: &ObjectWriter<'_>,
+        state: &PathState,
+    ) -> Result<std::result::Result<Option<Version>, Vec<Range<usize>>>> {
+        self.follow_from(writer, &state.path, Version::on_disk(state))
+    }
+
+    /// As [`FileSteps::follow`], for another content of the file.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn follow_from(
+        &self,
+        writer: &ObjectWriter<'_>,
+        path: &RepoPath,
+        mut current: Option<Version>,
+    ) -> Result<std::result::Result<Option<Version>, Vec<Range<usize>>>> {
+        let start = current.clone();
+        for (from, to) in self.files.get(path).into_iter().flatten() {
+            match merge3(writer, from.as_ref(), current.as_ref(), to.as_ref())? {
+                MergedFile::Clean(next) => {
+                    current = next.map(|next| next.replacing(current.as_ref()));
+                }
+                MergedFile::Conflict(rows) => {
+                    let (Some(start), Some(current)) = (start, current) else {
+                        return Ok(Err(rows));
+                    };
+                    let (start, current) = (start.bytes(writer)?, current.bytes(writer)?);
+                    return Ok(Err(rows_of_old(&start, &current, rows)));
+                }
+            }
+        }
+        Ok(Ok(current))
+    }
+
+    /// As [`FileSteps::follow`], but the steps overwrite the conflicting rows. The other rows stay
+    /// as they are on disk.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn overwrite(
+        &self,
+        writer: &ObjectWriter<'_>,
+        state: &PathState,
+    ) -> Result<Option<Version>> {
+        self.overwrite_from(writer, &state.path, Version::on_disk(state))
+    }
+
+    /// As [`FileSteps::overwrite`], for another content of the file.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn overwrite_from(
+        &self,
+        writer: &ObjectWriter<'_>,
+        path: &RepoPath,
+        mut current: Option<Version>,
+    ) -> Result<Option<Version>> {
+        for (from, to) in self.files.get(path).into_iter().flatten() {
+            let next = merge3_with_theirs(writer, from.as_ref(), current.as_ref(), to.as_ref())?;
+            current = next.map(|next| next.replacing(current.as_ref()));
+        }
+        Ok(current)
+    }
+}
+
+/// The rows of `old` that became the `rows` of `new`.
+fn rows_of_old(old: &[u8], new: &[u8], rows: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let diff = LineDiff::of(old, new, clock::in_ms(100));
+    let changes: Vec<(Range<usize>, Range<usize>)> = diff.changes().collect();
+    let place = |row: usize, is_end: bool| {
+        let before =
+            |(_, new): &&(Range<usize>, Range<usize>)| new.start < row + usize::from(!is_end);
+        match changes.iter().rev().find(before) {
+            None => row,
+            Some((old, new)) if row >= new.end => row - new.end + old.end,
+            Some((old, _)) if is_end => old.end,
+            Some((old, _)) => old.start,
+        }
+    };
+    rows.into_iter().map(|rows| place(rows.start, false)..place(rows.end, true)).collect()
+}
+
+/// What one edit changed on disk.
+#[derive(Debug)]
+pub struct EditChanges {
+    pub files: Vec<FileStep>,
+    /// The files of which neither the edit's commit nor its parent has a version.
+    pub private: Vec<RepoPath>,
+    /// Set if the edit's private record is missing.
+    pub warning: Option<Warning>,
+}
+
+/// What one edit changed on disk: each path with its file before and after.
+///
+/// # Errors
+/// `NOT_A_FILE`, `OBJECT_MISSING`.
+pub fn changes(repo: &Repo, commit: &Commit) -> Result<EditChanges> {
+    let recorded = recorded_changes(repo, commit)?;
+    let mut all: BTreeMap<RepoPath, _> =
+        recorded.into_iter().map(|(path, before, after)| (path, (before, after))).collect();
+    let private = private_files(repo, commit);
+    let warning = private.is_none().then(|| missing_record(commit));
+    let mut unrecorded = Vec::new();
+    for file in private.into_iter().flatten() {
+        let path = file.path();
+        if !all.contains_key(&path) && repo.tracked(commit.tree, &path)? == Tracked::Nothing {
+            unrecorded.push(path.clone());
+        }
+        let side = |bytes: Option<PrivateBytes>| {
+            bytes.map(|bytes| version_of(repo, commit.tree, &path, bytes)).transpose()
+        };
+        let sides = (side(file.before)?, side(file.after)?);
+        all.insert(path, sides);
+    }
+    let files = all.into_iter().map(|(path, (before, after))| (path, before, after)).collect();
+    Ok(EditChanges { files, private: unrecorded, warning })
+}
+
+/// What an edit changed that no commit has; `None` if its record is missing.
+#[must_use]
+pub fn private_files(repo: &Repo, commit: &Commit) -> Option<Vec<PrivateFile>> {
+    let Some(Trailers { session, private: Some(name), .. }) = &commit.trailers else {
+        return Some(Vec::new());
+    };
+    Some(private::read(repo, session, name)?.files)
+}
+
+fn missing_record(commit: &Commit) -> Warning {
+    let number = commit.trailers.as_ref().map_or(0, |trailers| trailers.edit);
+    let message = format!(
+        "Edit {number} ({}) also changed files whose exact bytes are in no commit, such as ignored \
+         files. The record of these bytes is missing: such files stay as they are. Let the user \
+         check the ignored files.",
+        commit.subject()
+    );
+    Warning { code: "private_record_missing", path: None, message }
+}
+
+/// What one commit changed on the branch: each path with its file before and after. Lines that the
+/// user amended to an edit are not among them.
+///
+/// # Errors
+/// `NOT_A_FILE`, `OBJECT_MISSING`.
+pub fn recorded_changes(repo: &Repo, commit: &Commit) -> Result<Vec<FileStep>> {
+    let parent = commit.parent_tree(repo)?;
+    if commit.is_edit()
+        && let Some(steps) = edit_change::of_rewritten(repo, parent, commit)?
+    {
+        return Ok(steps);
+    }
+    let differs = repo.tree_diff(parent, commit.tree)?;
+    let unsupported = differs.iter().filter(|one| !one.is_of_files());
+    Refusal::check(
+        unsupported
+            .map(|one| crate::session::user::path_state::unsupported_kind(&one.path))
+            .collect(),
+    )?;
+    let recorded = |item: Option<TreeItem>| item.and_then(TreeItem::file).map(Version::recorded);
+    let step = |TreeDifference { path, old, new }| (path, recorded(old), recorded(new));
+    Ok(differs.into_iter().map(step).collect())
+}
+
+/// The version with these exact bytes on disk.
+///
+/// # Errors
+/// Errors of a filter; `INTERNAL`.
+pub fn version_of(
+    repo: &Repo,
+    tree: Oid,
+    path: &RepoPath,
+    private: PrivateBytes,
+) -> Result<Version> {
+    let disk = private.bytes;
+    let converts = repo.may_convert(path, |attributes| repo.tree_contains(tree, attributes))?;
+    let forms = if converts {
+        repo.conversion(path, Attributes::Worktree(tree))?.of_disk(disk.clone())?
+    } else {
+        Forms::plain(disk.clone())
+    };
+    let mode = FileMode::of(private.executable);
+    let file = FileId { oid: repo.blob_id(forms.blob())?, mode };
+    let differs = forms.stored.is_some();
+    let (blob, permissions) = (Some(forms.blob().to_vec()), private.permissions);
+    Ok(Version { file, blob, disk: differs.then_some(disk), permissions })
+}
+
+/// As [`overlap`], for an ignored file: no commit may keep the user's version.
+#[must_use]
+pub fn overlap_ignored(path: &RepoPath, rows: &[Range<usize>], operation: &str) -> Finding {
+    let remedy = format!(
+        "Git ignores {path}, or ignored its content before, so that no commit keeps the user's \
+         version. Let the user copy the file elsewhere and undo their changes of it; then repeat \
+         the call.",
+    );
+    Finding { remedy, ..overlap(path, rows, operation) }
+}
+
+/// The refusal to change lines that the user changed, too.
+#[must_use]
+pub fn overlap(path: &RepoPath, rows: &[Range<usize>], operation: &str) -> Finding {
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|rows| match rows.len() {
+            0 | 1 => (rows.start + 1).to_string(),
+            _ => format!("{}-{}", rows.start + 1, rows.end),
+        })
+        .collect();
+    let place = match lines.as_slice() {
+        [] => String::new(),
+        [one] if !one.contains('-') => format!(" in line {one}"),
+        many => format!(" in lines {}", many.join(", ")),
+    };
+    Finding::new(
+        Code::UnsavedChanges,
+        format!(
+            "{path} has changes of the user{place} that overlap with what {operation} changes."
+        ),
+        format!(
+            "Repeat the call with `--save`: it keeps the user's version as a commit at a ref and \
+             goes on. Or let the user commit or stash {}.",
+            path.quoted()
+        ),
+    )
+    .nothing_changed()
+    .at(path)
+    .with("lines", lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{Scratch, path};
+    use edt_git::InHead;
+    use edt_journal::IndexView;
+
+    const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+
+    /// A session with two edits of `a.txt`, between which the user typed a line.
+    fn two_edits() -> Scratch {
+        let scratch = Scratch::with(&[("a.txt", TEN), ("b.txt", "b\n")]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "2", "two");
+        scratch.write("a.txt", &scratch.text("a.txt").unwrap().replace("5\n", "5\nmine\n"));
+        scratch.edit("second", "a.txt", "9", "nine");
+        scratch
+    }
+
+    fn steps(scratch: &Scratch, direction: Direction) -> FileSteps {
+        let (repo, session) = (scratch.repo(), scratch.session());
+        let commits = session.commits(&repo).collect::<Result<Vec<Commit>>>().unwrap();
+        FileSteps::of(&repo, &commits, direction).unwrap()
+    }
+
+    /// Follows the steps of a file from its content on disk.
+    fn followed(
+        scratch: &Scratch,
+        steps: &FileSteps,
+        named: &str,
+    ) -> std::result::Result<Option<String>, Vec<Range<usize>>> {
+        let repo = scratch.repo();
+        let tree = repo.tree_of(scratch.session().tip).unwrap();
+        let index = IndexView::read(&repo).unwrap();
+        let state = PathState::at(&repo, tree, Some(&index), &path(named)).unwrap();
+        let writer = ObjectWriter::new(&repo);
+        let version = steps.follow(&writer, &state).unwrap()?;
+        Ok(version.map(|version| String::from_utf8(version.bytes(&writer).unwrap()).unwrap()))
+    }
+
+    #[test]
+    fn a_line_typed_between_two_edits_survives_both_directions() {
+        let scratch = two_edits();
+        let after = scratch.text("a.txt").unwrap();
+        let before = TEN.replace("5\n", "5\nmine\n");
+        let back = steps(&scratch, Direction::Back);
+        assert_eq!(followed(&scratch, &back, "a.txt"), Ok(Some(before.clone())));
+        scratch.write("a.txt", &before);
+        let forward = steps(&scratch, Direction::Forward);
+        assert_eq!(followed(&scratch, &forward, "a.txt"), Ok(Some(after)));
+    }
+
+    #[test]
+    fn a_line_typed_after_all_edits_survives() {
+        let scratch = two_edits();
+        let typed = |text: &str| text.replace("7\n", "7\nlater\n");
+        scratch.write("a.txt", &typed(&scratch.text("a.txt").unwrap()));
+        let before = typed(&TEN.replace("5\n", "5\nmine\n"));
+        let back = steps(&scratch, Direction::Back);
+        assert_eq!(followed(&scratch, &back, "a.txt"), Ok(Some(before)));
+    }
+
+    /// Rewrites the session's newest commit on the tip of another branch, as a rebase does.
+    fn rebased(scratch: &Scratch) -> Oid {
+        let other = scratch.user_commit("other", &[("c.txt", Some("c\n"))], "other\n");
+        let (repo, session) = (scratch.repo(), scratch.session());
+        let old = Commit::read(&repo, session.tip).unwrap();
+        let mut writer = ObjectWriter::new(&repo);
+        let new = edt_git::NewCommit { tree: old.tree, parent: Some(other), message: &old.message };
+        let commit = writer.write_commit(&new).unwrap();
+        let objects = writer.loose_objects();
+        edt_git::objects::write(&repo, &objects).unwrap();
+        commit
+    }
+
+    /// A session with an edit of an ignored file.
+    fn private_edit() -> Scratch {
+        let scratch = Scratch::with_rules(&[("a.txt", "a\n")], ".env\n");
+        scratch.write(".env", "KEY=1\n");
+        scratch.begin("fix");
+        scratch.edit("key", ".env", "1", "2");
+        scratch
+    }
+
+    #[test]
+    fn a_rebased_edit_keeps_its_private_record() {
+        let scratch = private_edit();
+        let commit = Commit::read(&scratch.repo(), rebased(&scratch)).unwrap();
+        let EditChanges { files, warning, .. } = changes(&scratch.repo(), &commit).unwrap();
+        assert_eq!(warning, None);
+        let text = |version: &Option<Version>| version.clone().unwrap().blob.unwrap();
+        let (_, before, after) = files.iter().find(|(named, ..)| *named == path(".env")).unwrap();
+        assert_eq!((text(before), text(after)), (b"KEY=1\n".to_vec(), b"KEY=2\n".to_vec()));
+    }
+
+    #[test]
+    fn a_missing_private_record_is_a_warning() {
+        let scratch = private_edit();
+        std::fs::remove_dir_all(scratch.root().join(".git/edt/private")).unwrap();
+        scratch.edit("other", "a.txt", "a", "b");
+        let moved = scratch.undo(2).unwrap();
+        let [warning] = &moved.warnings[..] else { panic!("{:?}", moved.warnings) };
+        assert_eq!(warning.code, "private_record_missing");
+        assert!(warning.message.starts_with("Edit 1 (key) also"), "{}", warning.message);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("a\n"));
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=2\n"));
+    }
+
+    #[test]
+    fn an_undone_edit_and_the_next_one_have_records_of_their_own() {
+        let scratch = private_edit();
+        scratch.undo(1).unwrap();
+        scratch.edit("key", ".env", "1", "3");
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=1\n"));
+        let undone = scratch.ref_value("refs/edt/fix/undone/1").unwrap();
+        let undone = Commit::read(&scratch.repo(), undone).unwrap();
+        let files = private_files(&scratch.repo(), &undone).unwrap();
+        assert_eq!(files[0].after.as_ref().unwrap().bytes, b"KEY=2\n");
+    }
+
+    #[test]
+    fn a_file_without_steps_stays() {
+        let scratch = two_edits();
+        let back = steps(&scratch, Direction::Back);
+        assert_eq!(followed(&scratch, &back, "b.txt"), Ok(Some("b\n".to_owned())));
+    }
+
+    #[test]
+    fn an_overlap_names_the_rows_on_disk() {
+        let scratch = two_edits();
+        let text = scratch.text("a.txt").unwrap();
+        scratch.write("a.txt", &text.replace("nine\n", "nine by hand\n"));
+        let back = steps(&scratch, Direction::Back);
+        assert_eq!(followed(&scratch, &back, "a.txt"), Err(vec![9..10]));
+    }
+
+    #[test]
+    fn an_overlap_with_an_earlier_edit_names_the_rows_on_disk() {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "9", "nine");
+        scratch.edit("second", "a.txt", "2\n", "2\n2a\n2b\n");
+        let text = scratch.text("a.txt").unwrap();
+        scratch.write("a.txt", &text.replace("nine\n", "nine by hand\n"));
+        let back = steps(&scratch, Direction::Back);
+        assert_eq!(followed(&scratch, &back, "a.txt"), Err(vec![10..11]));
+    }
+
+    #[test]
+    fn overwriting_keeps_the_lines_that_do_not_overlap() {
+        let scratch = two_edits();
+        let text = scratch.text("a.txt").unwrap();
+        scratch.write("a.txt", &text.replace("nine\n", "nine by hand\n"));
+        let repo = scratch.repo();
+        let tree = repo.tree_of(scratch.session().tip).unwrap();
+        let state = PathState::at(&repo, tree, None, &path("a.txt")).unwrap();
+        let writer = ObjectWriter::new(&repo);
+        let written = steps(&scratch, Direction::Back).overwrite(&writer, &state).unwrap();
+        let bytes = written.unwrap().bytes(&writer).unwrap();
+        assert_eq!(String::from_utf8(bytes).unwrap(), TEN.replace("5\n", "5\nmine\n"));
+    }
+
+    #[test]
+    fn commits_of_user_changes_have_no_steps() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.begin("fix");
+        scratch.write("a.txt", "one by hand\n");
+        scratch.edit("mixed", "a.txt", "one by", "two by");
+        let back = steps(&scratch, Direction::Back);
+        assert_eq!(back.files[&path("a.txt")].len(), 1);
+        assert_eq!(followed(&scratch, &back, "a.txt"), Ok(Some("one by hand\n".to_owned())));
+    }
+
+    #[test]
+    fn the_changes_of_a_separate_edit_have_the_users_lines_on_both_sides() {
+        let scratch = two_edits();
+        let (repo, session) = (scratch.repo(), scratch.session());
+        assert_eq!(session.head, InHead::Yes);
+        let newest = session.commits(&repo).next().unwrap().unwrap();
+        let all = changes(&repo, &newest).unwrap().files;
+        let [(named, before, after)] = &all[..] else { panic!("{all:?}") };
+        let text = |version: &Option<Version>| version.clone().unwrap().blob.unwrap();
+        let users = TEN.replace('2', "two").replace("5\n", "5\nmine\n");
+        assert_eq!((named, text(before)), (&path("a.txt"), users.clone().into_bytes()));
+        assert_eq!(text(after), users.replace('9', "nine").into_bytes());
+    }
+
+    #[test]
+    fn a_refusal_names_lines_and_ranges_counted_from_one() {
+        let named = |rows: &[Range<usize>]| overlap(&path("a.txt"), rows, "`edt undo`").summary;
+        let text = |place: &str| {
+            format!(
+                "a.txt has changes of the user{place} that overlap with what `edt undo` changes."
+            )
+        };
+        assert_eq!(named(&[]), text(""));
+        assert_eq!(named(&[2..2]), text(" in line 3"));
+        assert_eq!(named(&[2..3]), text(" in line 3"));
+        assert_eq!(named(&[2..4]), text(" in lines 3-4"));
+        assert_eq!(named(&[0..1, 2..4]), text(" in lines 1, 3-4"));
+    }
+}

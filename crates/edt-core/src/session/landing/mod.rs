@@ -1,0 +1,11 @@
+//! Lands a session on the branch that it began from, and undoes a landing.
+
+pub mod commits;
+pub mod git_landing;
+pub mod land;
+pub(crate) mod left_by_user;
+pub mod options;
+pub mod plan;
+pub(crate) mod review;
+pub mod target;
+pub mod unland;

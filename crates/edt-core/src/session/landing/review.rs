@@ -1,0 +1,405 @@
+//! Judges a landing as a whole: the guards' findings, and the user's consent to land their changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::left_by_user;
+use super::options::LandOptions;
+use super::plan::{LandPlan, LandTarget, PlannedCommit};
+use crate::session::recording::review::{ChangesReview, LEFT_BY_USER, LandingTrees};
+use crate::session::refs::commit::Commit;
+use crate::session::refs::current::Session;
+use crate::session::user::user_commits::UserCommits;
+use crate::session::views::diff_report;
+use edt_git::diff::TreeDifference;
+use edt_git::{ObjectWriter, Oid, Repo, TreeItem};
+use edt_guard::guard::evaluate::{LandingOverrides, PathOverrides};
+use edt_guard::guard::{Grant, Guard, Overrides};
+use edt_guard::policy::Policy;
+use edt_guard::policy::file::not_a_file;
+use edt_types::text::Shown as _;
+use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result, Warning};
+
+/// The commits that applied approved proposals, with what the user granted.
+pub(crate) type ApprovedCommits = BTreeMap<Oid, Vec<Grant>>;
+
+/// What judges a landing.
+#[derive(Debug)]
+pub(crate) struct LandReview<'a> {
+    /// Those of the session's base and of the target.
+    pub(crate) policies: &'a [Policy],
+    pub(crate) guards: &'a [Arc<dyn Guard>],
+    pub(crate) options: &'a LandOptions,
+    pub(crate) approved: &'a ApprovedCommits,
+}
+
+impl LandReview<'_> {
+    /// Lets the guards judge each commit that edt made, against the commit before it and against
+    /// the target. If others than the user land, all commits together are judged for a mass
+    /// deletion, and where only the user may override, losses count since the user left the target.
+    /// An agent can have anything recorded as the user's changes, so that the consent
+    /// to land them overrides no guard. Commits that the user made with Git do not count where the
+    /// user lands.
+    ///
+    /// # Errors
+    /// The findings, and `USER_CHANGES_INCLUDED` without that consent; `OBJECT_MISSING`.
+    pub(crate) fn judge(
+        &self,
+        writer: &ObjectWriter<'_>,
+        session: &Session,
+        target: &LandTarget,
+        plan: &LandPlan,
+    ) -> Result<Vec<Warning>> {
+        let left = if self.options.by_user {
+            None
+        } else {
+            Some(left_by_user::tree(writer.repo(), target)?)
+        };
+        let target = target.tree(writer.repo())?;
+        let (mut before, mut warnings) = (target, Vec::new());
+        let mut found = match plan.planned.last() {
+            Some(last) => unreadable_policy(writer, target, last.tree())?,
+            None => Vec::new(),
+        };
+        let users = UserCommits::of(writer, session);
+        let exempt = if self.options.by_user {
+            UserCommits::of(writer, session).made_with_git()
+        } else {
+            UserCommits::none(writer, session)
+        };
+        let mut landing = LandingOverrides {
+            recorded: recorded_overrides(writer, &plan.commits)?,
+            approved: PathOverrides::new(),
+            by_user: self.options.by_user,
+        };
+        self.add_approved(writer, &plan.commits, &exempt, &mut landing)?;
+        let (requested, folded) = (self.options.allow.as_slice(), !plan.folded.is_empty());
+        let overrides = Overrides { requested, grants: &[], landing: Some(&landing) };
+        for planned in &plan.planned {
+            let trees = LandingTrees { before, after: planned.tree(), target, left };
+            let commit = users_changes(plan, planned);
+            before = planned.tree();
+            let is_plain = commit.is_none() && matches!(planned, PlannedCommit::UserCommit { .. });
+            if is_plain && self.options.by_user {
+                continue;
+            }
+            let judge = |policy: &Policy, users: &UserCommits<'_>| {
+                let guards = self.guards;
+                ChangesReview::of_landing(users, writer, trees, folded, policy, guards, overrides)
+            };
+            for policy in self.policies {
+                let review = judge(policy, &exempt)?;
+                for warning in review.warnings {
+                    if !warnings.contains(&warning) {
+                        warnings.push(warning);
+                    }
+                }
+                // An edit is not blamed for what the user's changes below it removed.
+                let own = match commit {
+                    None if !is_plain && !review.refused.is_empty() => {
+                        judge(policy, &users)?.refused
+                    }
+                    _ => Vec::new(),
+                };
+                for finding in review.refused {
+                    let is_it =
+                        |one: &Finding| one.code == finding.code && one.path == finding.path;
+                    // A later commit of the landing has what an earlier one has.
+                    if found.iter().any(is_it) || is_known_binary(writer, &finding, &plan.commits)?
+                    {
+                        continue;
+                    }
+                    let in_users = match commit {
+                        None if is_plain || own.iter().any(is_it) => None,
+                        None => last_users_changes(writer, plan, &finding)?,
+                        commit => commit,
+                    };
+                    found.push(not_landed(finding, in_users));
+                }
+            }
+        }
+        for policy in self.policies.iter().filter(|_| left.is_some()) {
+            let trees = LandingTrees { before: target, after: before, target, left };
+            let from = ChangesReview::counts_since(writer, trees, policy)?;
+            if from == target && plan.planned.len() == 1 {
+                continue;
+            }
+            let trees = (from, before);
+            let review = ChangesReview::of_deletions(&exempt, writer, trees, policy, overrides)?;
+            for finding in review.refused {
+                if found.iter().all(|other| other.code != finding.code) {
+                    let against = if from == target { "the target" } else { LEFT_BY_USER };
+                    found.push(not_landed(finding.with("against", against), None));
+                }
+            }
+        }
+        if !self.options.include_user_changes {
+            found.extend(user_changes_included(writer.repo(), session, plan)?);
+        }
+        Refusal::check(found)?;
+        Ok(warnings)
+    }
+}
+
+impl LandReview<'_> {
+    /// Adds the overrides of approved proposals, for the paths that their commits change. An
+    /// approval is for what the user saw. So it ends with a later change of the path, and does not
+    /// cover what a guard finds in the commits before it.
+    fn add_approved(
+        &self,
+        writer: &ObjectWriter<'_>,
+        commits: &[Commit],
+        exempt: &UserCommits<'_>,
+        landing: &mut LandingOverrides,
+    ) -> Result<()> {
+        let Some(base) = commits.first() else { return Ok(()) };
+        let base = base.parent_tree(writer.repo())?;
+        for commit in commits {
+            let own = self.approved.get(&commit.oid).map(Vec::as_slice).unwrap_or_default();
+            if own.is_empty() && landing.approved.is_empty() {
+                continue;
+            }
+            let mut before = Vec::new();
+            if !own.is_empty() {
+                let after = commit.parent_tree(writer.repo())?;
+                let trees = LandingTrees { before: base, after, target: base, left: Some(base) };
+                let overrides = Overrides { requested: &[], grants: &[], landing: Some(&*landing) };
+                for policy in self.policies {
+                    let guards = self.guards;
+                    let review = ChangesReview::of_landing(
+                        exempt, writer, trees, false, policy, guards, overrides,
+                    )?;
+                    before.extend(review.refused);
+                }
+            }
+            for one in changed(writer, commit)? {
+                let path = one.path.text();
+                let has = |grant: &&Grant| {
+                    let is_found = |found: &Finding| {
+                        found.path.as_ref() == Some(&path)
+                            && found.code.allow() == Some(grant.word.as_str())
+                    };
+                    grant.path.as_ref().is_none_or(|only| *only == path)
+                        && !before.iter().any(is_found)
+                };
+                landing.approved.remove(&one.path);
+                let words: BTreeSet<String> =
+                    own.iter().filter(has).map(|grant| grant.word.clone()).collect();
+                if !words.is_empty() {
+                    landing.approved.insert(one.path, words);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The refusals of what commit hooks staged in one commit of a landing by an agent: hooks run programs that
+    /// the agent may have written, so what needs approval needs it from them, too.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub(crate) fn staged_by_hooks(
+        &self,
+        writer: &ObjectWriter<'_>,
+        planned: Oid,
+        staged: Oid,
+    ) -> Result<Vec<Finding>> {
+        if self.options.by_user {
+            return Ok(Vec::new());
+        }
+        let held = |changed: &TreeDifference| {
+            let is_file = matches!(changed.new, None | Some(TreeItem::File(_)));
+            let is_attributes = changed.path.as_bytes().rsplit(|byte| *byte == b'/').next()
+                == Some(b".gitattributes");
+            self.policies.iter().any(|policy| {
+                let is_above = || policy.executed_through(&changed.path).is_some();
+                policy.protects(&changed.path) || is_attributes || !is_file && is_above()
+            })
+        };
+        let differs = writer.tree_diff(planned, staged)?;
+        Ok(differs.into_iter().filter(held).map(|changed| staged_by_hook(&changed.path)).collect())
+    }
+}
+
+fn staged_by_hook(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::ApprovalRequired,
+        format!("A commit hook staged {path}, which only the user may change."),
+        "Find out what in the hook changes it, and undo that. Or ask the user to type `edt land` \
+         in their own terminal.",
+    )
+    .with_effect(Effect::NothingLanded)
+    .at(path)
+}
+
+/// The refusal of an `edt.toml` that would land and cannot be read: it would refuse every edit
+/// after it.
+fn unreadable_policy(writer: &ObjectWriter<'_>, target: Oid, landed: Oid) -> Result<Vec<Finding>> {
+    let differs = writer.tree_diff(target, landed)?;
+    let Some(changed) = differs.iter().find(|one| one.path.as_bytes() == b"edt.toml") else {
+        return Ok(Vec::new());
+    };
+    let read = match changed.new {
+        None => Ok(()),
+        Some(TreeItem::File(file)) => {
+            Policy::of_recorded(None, Some(&writer.blob_content(file.oid)?)).map(drop)
+        }
+        Some(_) => Err(not_a_file().into()),
+    };
+    let found = read.err().map(Refusal::into_vec).unwrap_or_default().into_iter();
+    Ok(found
+        .map(|finding| Finding {
+            summary: format!("An edt.toml would land that edt cannot read. {}", finding.summary),
+            remedy: "Correct edt.toml on the session's branch, or take its change back.".to_owned(),
+            ..finding
+        })
+        .map(|finding| finding.with_effect(Effect::NothingLanded))
+        .collect())
+}
+
+/// The commit of the user's changes, made by edt, that lands as `planned`.
+fn users_changes<'p>(plan: &'p LandPlan, planned: &PlannedCommit) -> Option<&'p Commit> {
+    let PlannedCommit::UserCommit { commit, .. } = planned else { return None };
+    plan.commits.iter().find(|one| one.oid == *commit && one.is_users_changes())
+}
+
+/// The newest commit of the user's changes with the file of `finding`.
+fn last_users_changes<'p>(
+    writer: &ObjectWriter<'_>,
+    plan: &'p LandPlan,
+    finding: &Finding,
+) -> Result<Option<&'p Commit>> {
+    for commit in plan.commits.iter().rev().filter(|commit| commit.is_users_changes()) {
+        let named = |one: &TreeDifference| finding.path == Some(one.path.text());
+        if changed(writer, commit)?.iter().any(named) {
+            return Ok(Some(commit));
+        }
+    }
+    Ok(None)
+}
+
+/// What `commit` changed.
+fn changed(writer: &ObjectWriter<'_>, commit: &Commit) -> Result<Vec<TreeDifference>> {
+    let repo = writer.repo();
+    let parent = commit.parent_tree(repo)?;
+    writer.tree_diff(parent, commit.tree)
+}
+
+/// The overrides that `commits` say they have, oldest first, for the paths that they change. They
+/// hold under the new name of a file that a later commit renames.
+fn recorded_overrides(writer: &ObjectWriter<'_>, commits: &[Commit]) -> Result<PathOverrides> {
+    let mut all = PathOverrides::new();
+    for commit in commits {
+        let words: Vec<String> =
+            commit.trailers.iter().flat_map(|trailers| &trailers.allowed).cloned().collect();
+        if words.is_empty() && all.is_empty() {
+            continue;
+        }
+        let differs = changed(writer, commit)?;
+        for one in differs.iter().filter(|_| !words.is_empty()) {
+            all.entry(one.path.clone()).or_default().extend(words.iter().cloned());
+        }
+        for one in writer.repo().with_renames(differs, |oid| writer.blob_content(oid))? {
+            if let Some(words) = one.from.as_ref().and_then(|from| all.get(&from.path).cloned()) {
+                all.entry(one.path).or_default().extend(words);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Whether an edit added the new binary file deliberately: its request allowed binary content.
+fn is_known_binary(
+    writer: &ObjectWriter<'_>,
+    finding: &Finding,
+    commits: &[Commit],
+) -> Result<bool> {
+    if finding.code != Code::BuildOutput {
+        return Ok(false);
+    }
+    let words = [Code::BinaryContent, Code::Encoding].map(Code::allow);
+    for commit in commits {
+        let allowed = commit.trailers.iter().flat_map(|trailers| &trailers.allowed);
+        if !allowed.into_iter().any(|word| words.contains(&Some(word))) {
+            continue;
+        }
+        let changed = changed(writer, commit)?;
+        let named = |one: &TreeDifference| finding.path == Some(one.path.text());
+        if changed.iter().any(|one| one.new.is_some() && named(one)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The finding about a landing as a whole, or about a commit of the user's changes in it.
+fn not_landed(finding: Finding, in_users: Option<&Commit>) -> Finding {
+    let consent = if in_users.is_some() { " --include-user-changes" } else { "" };
+    let flag = finding.allow.map(|word| {
+        format!(
+            "If the whole landing is intended, repeat `edt land{consent}` with `--allow {word}`."
+        )
+    });
+    // Only the user may override a finding that names the word.
+    let users_word = finding.evidence.get("word").and_then(|word| word.as_str());
+    let remedy = match (finding.code, in_users) {
+        (_, Some(commit)) => {
+            let checkpoint = commit.is_checkpoint();
+            let what = if checkpoint { "checkpoint" } else { "commit of the user's changes" };
+            format!(
+                "It is in the user's changes, not in an edit: the {what} {0} has it. `edt undo \
+                 --to {0}~1` takes it and what follows off the branch; its content stays on disk.",
+                commit.oid.to_hex_with_len(12)
+            )
+        }
+        (Code::BuildOutput, None) => finding.remedy,
+        _ if finding.evidence.get("against").is_some_and(|against| against == LEFT_BY_USER) => {
+            "Ask the user: they may land it with `edt land` in a terminal.".to_owned()
+        }
+        _ if let Some(word) = users_word => format!(
+            "Undo it in the session (`edt log`, `edt revert`). Or ask the user to type `edt land \
+             --allow {word}` in their own terminal."
+        ),
+        _ => "Change it in the session, or undo the edit (`edt log`, `edt revert`).".to_owned(),
+    };
+    let effect = Effect::NothingLanded;
+    Finding { effect, remedy, override_remedy: flag, ..finding }
+}
+
+/// The refusal to land the user's own changes without the user's consent.
+fn user_changes_included(
+    repo: &Repo,
+    session: &Session,
+    plan: &LandPlan,
+) -> Result<Option<Finding>> {
+    let mut files: Vec<(String, u64)> = Vec::new();
+    for commit in plan.commits.iter().filter(|commit| commit.is_users_changes()) {
+        let parent = commit.parent_tree(repo)?;
+        for report in diff_report::files(repo, &repo.tree_diff(parent, commit.tree)?)? {
+            let lines = report.lines_added + report.lines_removed;
+            match files.iter_mut().find(|(path, _)| *path == report.path) {
+                Some((_, known)) => *known += lines,
+                None => files.push((report.path, lines)),
+            }
+        }
+    }
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let list: Vec<String> = files.iter().map(|(path, lines)| format!("{path} ({lines})")).collect();
+    let names: Vec<String> = files.into_iter().map(|(path, _)| path).collect();
+    Ok(Some(
+        Finding::new(
+            Code::UserChangesIncluded,
+            format!(
+                "{} has commits with the user's own uncommitted changes; changed lines: {}.",
+                session.short_branch(),
+                list.join(", ").shown()
+            ),
+            "Ask the user. If they agree, they type `edt land --include-user-changes`: it lands \
+             their changes as commits of their own, apart from the agent's.",
+        )
+        .with_effect(Effect::NothingLanded)
+        .with("files", names),
+    ))
+}

@@ -1,0 +1,149 @@
+//! Commits the user's uncommitted changes on the session's branch: on request, or because an edit
+//! cannot be separated from them.
+
+use crate::session::refs::current::Session;
+use crate::session::refs::message::{self, Kind, Trailers};
+use crate::session::user::ownership::{self, Version};
+use crate::session::user::path_state::PathState;
+use edt_git::index::IndexState;
+use edt_git::{ChangedPath, FileId, NewCommit, ObjectWriter, Oid, TreeChange};
+use edt_types::{RepoPath, Result};
+
+/// The session's tip and tree after the user's changes were committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoints {
+    /// The commit to build on.
+    pub tip: Oid,
+    /// Its tree.
+    pub tree: Oid,
+    /// The commits made, oldest first.
+    pub commits: Vec<Oid>,
+}
+
+/// Why a checkpoint is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckpointReason<'a> {
+    /// An edit cannot be separated from the user's changes of the same files.
+    UserChanges,
+    /// An agent's tool changed files, and edt did not see them before.
+    Unseen,
+    /// The caller requested it, with or without a message.
+    Requested(Option<&'a str>),
+}
+
+/// The user's version of a file.
+#[derive(Debug, Clone)]
+pub struct UserVersion {
+    pub path: RepoPath,
+    /// The file in the session's tip.
+    pub tip: Option<FileId>,
+    /// Staged content that is neither in the tip nor on disk.
+    pub staged: Option<FileId>,
+    /// The file on disk.
+    pub disk: Option<Version>,
+}
+
+impl UserVersion {
+    /// The version on disk and in the index.
+    #[must_use]
+    pub fn of(state: &PathState) -> UserVersion {
+        let staged = match state.staged {
+            IndexState::File(file) if state.has_unique_staged() => Some(file),
+            _ => None,
+        };
+        let disk = Version::on_disk(state);
+        UserVersion { path: state.path.clone(), tip: state.tip, staged, disk }
+    }
+}
+
+impl Checkpoints {
+    /// Writes up to two commits on the session's tip, whose tree is `tree`: first the staged
+    /// content of `files` that exists nowhere else, then the content on disk.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn write(
+        writer: &mut ObjectWriter<'_>,
+        session: &Session,
+        tree: Oid,
+        edit: u64,
+        files: Vec<UserVersion>,
+        reason: CheckpointReason<'_>,
+    ) -> Result<Checkpoints> {
+        let mut checkpoints = Checkpoints { tip: session.tip, tree, commits: Vec::new() };
+        let change = |path: &RepoPath, file| TreeChange { path: path.clone(), file };
+        let staged: Vec<TreeChange> = files
+            .iter()
+            .filter(|one| one.staged.is_some())
+            .map(|one| change(&one.path, one.staged))
+            .collect();
+        checkpoints.record(writer, session, edit, ("staged", reason), &staged)?;
+        let mut on_disk = Vec::new();
+        for UserVersion { path, tip, staged, disk } in files {
+            let file = disk.as_ref().map(|version| version.file);
+            if file != staged.or(tip) {
+                ownership::write(writer, disk);
+                on_disk.push(change(&path, file));
+            }
+        }
+        checkpoints.record(writer, session, edit, ("uncommitted", reason), &on_disk)?;
+        Ok(checkpoints)
+    }
+
+    /// Writes the commits below an edit: first the files that edt did not see before an agent's tool
+    /// changed them, then the user's versions that the edit cannot be separated from.
+    ///
+    /// # Errors
+    /// As [`Checkpoints::write`].
+    pub fn below_edit(
+        writer: &mut ObjectWriter<'_>,
+        session: &Session,
+        tree: Oid,
+        edit: u64,
+        (unseen, mixed): (Vec<UserVersion>, Vec<UserVersion>),
+    ) -> Result<Checkpoints> {
+        let reason = CheckpointReason::Unseen;
+        let below = Checkpoints::write(writer, session, tree, edit, unseen, reason)?;
+        let on_top = Session { tip: below.tip, ..session.clone() };
+        let reason = CheckpointReason::UserChanges;
+        let mut all = Checkpoints::write(writer, &on_top, below.tree, edit, mixed, reason)?;
+        all.commits.splice(0..0, below.commits);
+        Ok(all)
+    }
+
+    fn record(
+        &mut self,
+        writer: &mut ObjectWriter<'_>,
+        session: &Session,
+        edit: u64,
+        (what, reason): (&str, CheckpointReason<'_>),
+        changes: &[TreeChange],
+    ) -> Result<()> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let (tree, _) = writer.write_tree(self.tree, changes)?;
+        let (kind, label) = match reason {
+            CheckpointReason::UserChanges => (Kind::UserChanges, "user changes"),
+            CheckpointReason::Unseen | CheckpointReason::Requested(_) => {
+                (Kind::Checkpoint, "checkpoint")
+            }
+        };
+        let read = |oid| writer.blob_content(oid);
+        let changed = writer.repo().with_renames(writer.tree_diff(self.tree, tree)?, read)?;
+        let subject = match (reason, changed.as_slice()) {
+            (CheckpointReason::Requested(Some(text)), _) => text.to_owned(),
+            (_, [ChangedPath { path, from: Some(from), .. }]) => {
+                format!("{label}: {what} changes of {} => {path}", from.path)
+            }
+            (_, [one]) => format!("{label}: {what} changes of {}", one.path),
+            (_, many) => format!("{label}: {what} changes of {} files", many.len()),
+        };
+        let message = message::compose(&subject, &Trailers::plain(&session.name, kind, edit));
+        let commit =
+            writer.write_commit(&NewCommit { tree, parent: Some(self.tip), message: &message })?;
+        self.commits.push(commit);
+        (self.tip, self.tree) = (commit, tree);
+        Ok(())
+    }
+}

@@ -1,0 +1,15 @@
+//! Changes that were not made through `edt apply`: of programs, of agents' own tools, and of the
+//! user. A snapshot is taken before, and the difference is recorded or rolled back after.
+
+pub(crate) mod call_text;
+pub(crate) mod candidates;
+pub mod checkpoint;
+pub(crate) mod file_copy;
+pub mod kept;
+pub mod known_states;
+pub(crate) mod program_change;
+pub(crate) mod put_back;
+pub mod record;
+pub mod review;
+pub mod snapshot;
+pub mod tool_call;

@@ -1,0 +1,236 @@
+//! What a program or an agent's tool changed in one file, separated from the user's changes.
+
+use super::checkpoint::UserVersion;
+use super::known_states::ToolCall;
+use super::snapshot::Snapshot;
+use super::tool_call::{self, CallChange};
+use crate::session::back::unwind;
+use crate::session::user::ownership::{self, Before, MergedFile, SeparatedEdit, Version, merge3};
+use crate::session::user::path_state::PathState;
+use edt_git::{FileMode, ObjectWriter, Oid, Repo, Tracked};
+use edt_journal::PrivateBytes;
+use edt_types::{Result, UserChanges, Warning};
+
+/// One file that a program changed.
+pub(crate) struct ProgramChange {
+    /// The file now.
+    pub(crate) state: PathState,
+    /// The exact file before, for undo.
+    pub(crate) before: Option<PrivateBytes>,
+    /// The exact file after, for undo.
+    pub(crate) exact_after: Option<PrivateBytes>,
+    /// The file before, as Git would record it.
+    pub(crate) version: Option<Version>,
+    pub(crate) after: Option<Version>,
+    pub(crate) separated: SeparatedEdit,
+    /// Whether nobody knows the file before: then all of it counts as the user's.
+    pub(crate) unknown: bool,
+    /// Whether more changed than an agent's tool says.
+    has_more: bool,
+}
+
+impl ProgramChange {
+    /// `None` if the file is as it was.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `IO_ERROR`.
+    pub(crate) fn of(
+        writer: &ObjectWriter<'_>,
+        snapshot: &Snapshot,
+        tree: Oid,
+        state: PathState,
+    ) -> Result<Option<ProgramChange>> {
+        if let Some(call) = &snapshot.tool {
+            return ProgramChange::of_call(writer, snapshot, call, tree, state);
+        }
+        let repo = writer.repo();
+        let stat = state.disk.as_ref().map(|disk| disk.stat);
+        if snapshot.is_unchanged(&state.path, stat.as_ref()) {
+            return Ok(None);
+        }
+        let (before, version) = match snapshot.before(&state.path)? {
+            Some(before) => {
+                let version = before
+                    .clone()
+                    .map(|bytes| unwind::version_of(repo, tree, &state.path, bytes))
+                    .transpose()?;
+                let recorded = recorded_meanwhile(writer, snapshot, &state, version.as_ref())?;
+                recorded.unwrap_or((before, version))
+            }
+            // The file was the one of the session.
+            None => (None, state.tip.map(Version::recorded)),
+        };
+        let after = Version::on_disk(&state);
+        let id = |version: &Option<Version>| version.as_ref().map(|version| version.file);
+        let same_bytes = before
+            .as_ref()
+            .zip(state.disk.as_ref())
+            .is_none_or(|(before, disk)| before.bytes == disk.exact());
+        if id(&version) == id(&after) && same_bytes {
+            return Ok(None);
+        }
+        let exact = (before, ownership::exact(&state));
+        ProgramChange::separate(writer, state, (version, after), exact).map(Some)
+    }
+
+    /// What a call of an agent's tool changed. Of several possible changes, one that can be
+    /// separated from the user's.
+    fn of_call(
+        writer: &ObjectWriter<'_>,
+        snapshot: &Snapshot,
+        call: &ToolCall,
+        tree: Oid,
+        state: PathState,
+    ) -> Result<Option<ProgramChange>> {
+        let changes = match snapshot.change_of(call, writer, tree, &state)? {
+            CallChange::Known(changes) => changes,
+            CallChange::Unknown if !state.ignored => {
+                return Ok(Some(ProgramChange::unknown(state)));
+            }
+            // An ignored file is never committed.
+            CallChange::None | CallChange::NotMade | CallChange::Unknown => return Ok(None),
+        };
+        let mut first = None;
+        for change in changes {
+            let sides = (change.before, change.after);
+            let mut one = ProgramChange::separate(writer, state.clone(), sides, change.exact)?;
+            let branch = one.separated.branch.as_ref().map(|version| version.file);
+            if change.may_be_recorded && branch == state.tip && !state.ignored {
+                return Ok(None);
+            }
+            one.has_more = change.has_more && branch != state.disk_file();
+            let users = one.separated.user_changes;
+            let after = one.after.as_ref().map(|version| version.file);
+            if users == UserChanges::None && after != state.disk_file() {
+                one.separated.user_changes = UserChanges::Separate;
+            }
+            if users != UserChanges::Mixed {
+                return Ok(Some(one));
+            }
+            first.get_or_insert(one);
+        }
+        Ok(first)
+    }
+
+    fn separate(
+        writer: &ObjectWriter<'_>,
+        state: PathState,
+        (version, after): (Option<Version>, Option<Version>),
+        (before, exact_after): (Option<PrivateBytes>, Option<PrivateBytes>),
+    ) -> Result<ProgramChange> {
+        let separated = if state.ignored {
+            SeparatedEdit { branch: None, entry: None, user_changes: UserChanges::None }
+        } else {
+            let old = Before { tip: state.tip, disk: version.clone() };
+            ownership::separate(writer, &state, &old, after.as_ref())?
+        };
+        Ok(ProgramChange {
+            state,
+            before,
+            exact_after,
+            version,
+            after,
+            separated,
+            unknown: false,
+            has_more: false,
+        })
+    }
+
+    /// The replacement or removal of the ignored file of `state`, which had these bytes.
+    ///
+    /// # Errors
+    /// Errors of a filter; `INTERNAL`.
+    pub(crate) fn replaced(
+        repo: &Repo,
+        tree: Oid,
+        state: PathState,
+        exact: PrivateBytes,
+    ) -> Result<ProgramChange> {
+        let version = unwind::version_of(repo, tree, &state.path, exact.clone())?;
+        Ok(ProgramChange {
+            before: Some(exact),
+            exact_after: ownership::exact(&state),
+            version: Some(version),
+            after: Version::on_disk(&state),
+            state,
+            separated: SeparatedEdit { branch: None, entry: None, user_changes: UserChanges::None },
+            unknown: false,
+            has_more: false,
+        })
+    }
+
+    fn unknown(state: PathState) -> ProgramChange {
+        let (exact, after) = (ownership::exact(&state), Version::on_disk(&state));
+        ProgramChange {
+            before: exact.clone(),
+            exact_after: exact,
+            version: state.tip.map(Version::recorded),
+            separated: SeparatedEdit::mixed(after.as_ref()),
+            after,
+            state,
+            unknown: true,
+            has_more: false,
+        }
+    }
+
+    /// What the agent should know of the change.
+    pub(crate) fn warning(&self) -> Option<Warning> {
+        let path = &self.state.path;
+        if self.unknown {
+            return Some(tool_call::unknown(path));
+        }
+        self.has_more.then(|| tool_call::has_more(path))
+    }
+
+    /// Whether the private store keeps the bytes, because the commit does not have them, or not the
+    /// permissions of a file that is new or gone.
+    pub(crate) fn is_private(&self) -> bool {
+        let permissions = match (&self.before, &self.state.disk) {
+            _ if self.unknown => None,
+            (Some(before), None) => before.permissions,
+            (None, Some(disk)) if self.version.is_none() => Some(disk.stat.mode),
+            _ => None,
+        };
+        self.state.ignored
+            || self.separated.user_changes == UserChanges::Separate
+            || permissions.is_some_and(ownership::is_restricted)
+    }
+
+    /// The user's version of the file.
+    pub(crate) fn users(&self) -> UserVersion {
+        let now = UserVersion::of(&self.state);
+        if self.unknown {
+            return now;
+        }
+        UserVersion { disk: self.version.clone(), ..now }
+    }
+}
+
+/// The file before, with the edits that another call recorded while the program ran. `None` if
+/// there are none.
+fn recorded_meanwhile(
+    writer: &ObjectWriter<'_>,
+    snapshot: &Snapshot,
+    state: &PathState,
+    before: Option<&Version>,
+) -> Result<Option<(Option<PrivateBytes>, Option<Version>)>> {
+    let Some(tree) = snapshot.tree else { return Ok(None) };
+    let earlier = match writer.repo().tracked(tree, &state.path)? {
+        Tracked::File(file) => Some(file),
+        _ => None,
+    };
+    if earlier == state.tip {
+        return Ok(None);
+    }
+    let (base, theirs) = (earlier.map(Version::recorded), state.tip.map(Version::recorded));
+    match merge3(writer, base.as_ref(), before, theirs.as_ref())? {
+        MergedFile::Conflict(_) => Ok(None),
+        MergedFile::Clean(None) => Ok(Some((None, None))),
+        MergedFile::Clean(Some(merged)) => {
+            let executable = merged.file.mode == FileMode::Executable;
+            let bytes =
+                PrivateBytes { executable, permissions: None, bytes: merged.bytes(writer)? };
+            Ok(Some((Some(bytes), Some(merged))))
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! A commit, with the trailers of edt.
+
+use super::message::{self, Kind, Trailers};
+use edt_git::read::ObjectKind;
+use edt_git::{Oid, Repo};
+use edt_types::{Code, Finding, Result};
+
+/// A commit with edt's trailers parsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Its id.
+    pub oid: Oid,
+    /// Its tree.
+    pub tree: Oid,
+    /// Its first parent.
+    pub parent: Option<Oid>,
+    /// Its other parents.
+    pub other_parents: Vec<Oid>,
+    /// Its message.
+    pub message: String,
+    /// The author's name.
+    pub author: String,
+    /// The author's time, in seconds since 1970.
+    pub authored_at: i64,
+    /// The committer's time, in seconds since 1970.
+    pub committed_at: i64,
+    /// edt's trailers; `None` for a commit that edt did not make.
+    pub trailers: Option<Trailers>,
+}
+
+impl Commit {
+    /// The tree of the first parent; the empty tree without one.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn parent_tree(&self, repo: &Repo) -> Result<Oid> {
+        self.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))
+    }
+
+    /// Reads the commit `oid`.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING` if it is missing or damaged.
+    pub fn read(repo: &Repo, oid: Oid) -> Result<Commit> {
+        let data = repo.object(oid, ObjectKind::Commit)?;
+        let text = String::from_utf8_lossy(&data);
+        let (head, message) = text.split_once("\n\n").unwrap_or((&text, ""));
+        let field = |key: &str| head.lines().find_map(|line| line.strip_prefix(key));
+        let id = |hex: &str| Oid::from_hex(hex.trim().as_bytes()).ok();
+        let damaged = || {
+            Finding::new(
+                Code::ObjectMissing,
+                format!("The commit {oid} is damaged."),
+                "`git fsck` shows details.",
+            )
+        };
+        let author = field("author ").unwrap_or_default();
+        let (name, rest) = author.split_once(" <").unwrap_or((author, ""));
+        let seconds = |line: &str| {
+            line.rsplit(' ').nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(0)
+        };
+        Ok(Commit {
+            oid,
+            tree: field("tree ").and_then(id).ok_or_else(damaged)?,
+            parent: field("parent ").and_then(id),
+            other_parents: head
+                .lines()
+                .filter_map(|line| line.strip_prefix("parent "))
+                .skip(1)
+                .filter_map(id)
+                .collect(),
+            message: message.to_owned(),
+            author: name.to_owned(),
+            authored_at: seconds(rest),
+            committed_at: seconds(field("committer ").unwrap_or_default()),
+            trailers: message::parse(message),
+        })
+    }
+
+    /// Whether it counts as an edit of a session.
+    #[must_use]
+    pub fn is_edit(&self) -> bool {
+        self.trailers.as_ref().is_some_and(|trailers| trailers.kind.is_edit())
+    }
+
+    /// Whether it records the user's uncommitted changes. A commit that the user made does not.
+    #[must_use]
+    pub fn is_users_changes(&self) -> bool {
+        self.trailers.as_ref().is_some_and(|trailers| trailers.kind.is_users())
+    }
+
+    /// Whether it is a checkpoint, which the user or an agent requested.
+    #[must_use]
+    pub fn is_checkpoint(&self) -> bool {
+        self.trailers.as_ref().is_some_and(|trailers| trailers.kind == Kind::Checkpoint)
+    }
+
+    /// Whether its content is the user's.
+    #[must_use]
+    pub fn is_users(&self) -> bool {
+        self.trailers.is_none() || self.is_users_changes()
+    }
+
+    /// The first line of the message.
+    #[must_use]
+    pub fn subject(&self) -> &str {
+        self.message.lines().next().unwrap_or_default()
+    }
+}

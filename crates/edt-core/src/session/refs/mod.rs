@@ -1,0 +1,13 @@
+//! The refs of sessions, their commits, and their collection.
+
+pub mod commit;
+pub mod current;
+pub mod gc;
+pub(crate) mod gc_lock;
+pub mod history;
+pub mod leftovers;
+pub mod list;
+pub mod message;
+pub mod names;
+pub mod renamed;
+pub mod revision;

@@ -1,0 +1,7 @@
+//! Whose bytes are whose: the user's uncommitted changes and commits, and those of edits.
+
+pub mod edit_change;
+pub mod ownership;
+pub mod path_state;
+pub mod user_changes;
+pub mod user_commits;

@@ -1,0 +1,7 @@
+//! What a reader sees of a session.
+
+pub mod diff_report;
+pub mod file_diff;
+pub mod log;
+pub mod stats;
+pub mod status;

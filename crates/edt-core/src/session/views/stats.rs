@@ -1,0 +1,362 @@
+//! Statistics on sessions, from refs, commits and trailers alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::session::refs::commit::Commit;
+use crate::session::refs::list::{self, SessionSummary};
+use crate::session::refs::message::Kind;
+use crate::session::refs::names::REFS;
+use edt_git::{Oid, Repo};
+use edt_types::Result;
+
+/// Which commits to count.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatsFilter {
+    /// Only commits of this session.
+    pub session: Option<String>,
+    /// Only commits of this agent.
+    pub agent: Option<String>,
+    /// Only commits made at this time or later, in seconds since 1970.
+    pub since: Option<i64>,
+}
+
+/// Numbers of commits by kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EditCounts {
+    /// Edits that were not undone.
+    pub edits: u64,
+    /// Files set to an earlier state and not undone.
+    pub restores: u64,
+    /// Program runs whose changes were not undone.
+    pub runs: u64,
+    /// Edits, restores and runs that were undone and not redone.
+    pub undone: u64,
+    /// Checkpoints that somebody asked for.
+    pub checkpoints: u64,
+    /// Commits of the user's changes from which an edit could not be separated.
+    pub user_changes: u64,
+    /// User commits on the session's branch.
+    pub user_commits: u64,
+    /// Edits, restores and runs that used each override, including undone ones.
+    pub overrides: BTreeMap<String, u64>,
+}
+
+impl EditCounts {
+    /// All edits, restores and runs, including undone ones.
+    #[must_use]
+    pub fn made(&self) -> u64 {
+        self.edits + self.restores + self.runs + self.undone
+    }
+
+    pub fn add(&mut self, other: &EditCounts) {
+        self.edits += other.edits;
+        self.restores += other.restores;
+        self.runs += other.runs;
+        self.undone += other.undone;
+        self.checkpoints += other.checkpoints;
+        self.user_changes += other.user_changes;
+        self.user_commits += other.user_commits;
+        for (word, count) in &other.overrides {
+            *self.overrides.entry(word.clone()).or_default() += count;
+        }
+    }
+
+    fn count(&mut self, commit: &Commit, state: CommitState) {
+        let Some(trailers) = &commit.trailers else {
+            self.user_commits += u64::from(state == CommitState::Current);
+            return;
+        };
+        match (trailers.kind, state) {
+            (kind, CommitState::Undone) => self.undone += u64::from(kind.is_edit()),
+            (Kind::Edit, CommitState::Current) => self.edits += 1,
+            (Kind::Restore, CommitState::Current) => self.restores += 1,
+            (Kind::Run, CommitState::Current) => self.runs += 1,
+            (Kind::UserChanges, CommitState::Current) => self.user_changes += 1,
+            (Kind::Checkpoint, CommitState::Current) => self.checkpoints += 1,
+            (
+                Kind::Begin
+                | Kind::Land
+                | Kind::Unland
+                | Kind::Proposal
+                | Kind::Decision
+                | Kind::Resolution,
+                CommitState::Current,
+            ) => {}
+        }
+        for word in &trailers.allowed {
+            *self.overrides.entry(word.clone()).or_default() += 1;
+        }
+    }
+}
+
+/// Whether a commit is in the session or was undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CommitState {
+    Current,
+    Undone,
+}
+
+/// Statistics of one session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionStats {
+    /// The session.
+    pub session: SessionSummary,
+    /// Counts by agent; `None` for commits without an agent.
+    pub agents: BTreeMap<Option<String>, EditCounts>,
+    /// How often it landed.
+    pub landed: u64,
+    /// How often a program's changes were reverted.
+    pub rolled_back: u64,
+}
+
+impl SessionStats {
+    /// The counts of all agents together.
+    #[must_use]
+    pub fn all(&self) -> EditCounts {
+        let mut all = EditCounts::default();
+        self.agents.values().for_each(|tally| all.add(tally));
+        all
+    }
+}
+
+/// Statistics of every session that matches `filter`, ordered by name. Undone commits are counted
+/// as long as their ref exists (`edt gc` may remove it). The cost grows with the number of commits.
+///
+/// # Errors
+/// `IO_ERROR`, `OBJECT_MISSING`.
+pub fn stats(repo: &Repo, filter: &StatsFilter) -> Result<Vec<SessionStats>> {
+    let matches =
+        |session: &SessionSummary| filter.session.as_ref().is_none_or(|name| *name == session.name);
+    let refs = repo.refs_below(REFS)?;
+    let sessions = list::sessions(repo)?.into_iter().filter(matches);
+    let counted = sessions
+        .map(|session| counted(repo, &refs, session, filter))
+        .collect::<Result<Vec<SessionStats>>>()?;
+    let narrow = filter.agent.is_some() || filter.since.is_some();
+    Ok(counted.into_iter().filter(|counted| !narrow || !counted.agents.is_empty()).collect())
+}
+
+fn counted(
+    repo: &Repo,
+    refs: &[(String, Oid)],
+    session: SessionSummary,
+    filter: &StatsFilter,
+) -> Result<SessionStats> {
+    let tips = |what: &str| {
+        let prefix = format!("{REFS}{}/{what}/", session.name);
+        refs.iter()
+            .filter(move |(name, _)| name.starts_with(&prefix))
+            .map(|(_, oid)| *oid)
+            .collect::<Vec<Oid>>()
+    };
+    let (landed, undone, refused) = (tips("landed"), tips("undone"), tips("refused"));
+    let mut counted = SessionStats {
+        agents: BTreeMap::new(),
+        landed: landed.len() as u64,
+        rolled_back: refused.len() as u64,
+        session,
+    };
+    let mut seen = BTreeSet::new();
+    // Landed commits count as current, even if the branch is gone or was reset since.
+    let current =
+        std::iter::once(counted.session.tip).chain(landed).map(|tip| (tip, CommitState::Current));
+    for (tip, state) in
+        current.chain(undone.into_iter().map(|tip| (tip, CommitState::Undone))).collect::<Vec<_>>()
+    {
+        walk(repo, tip, counted.session.base, &mut seen, &mut |commit| {
+            let agent = commit.trailers.as_ref().and_then(|trailers| trailers.agent.clone());
+            let matches_agent =
+                filter.agent.as_ref().is_none_or(|name| agent.as_ref() == Some(name));
+            // The session may have begun on another session's commit. That commit belongs to the
+            // other one.
+            let in_session = commit
+                .trailers
+                .as_ref()
+                .is_none_or(|trailers| trailers.session == counted.session.name);
+            if matches_agent
+                && in_session
+                && filter.since.is_none_or(|since| commit.committed_at >= since)
+            {
+                counted.agents.entry(agent).or_default().count(commit, state);
+            }
+        })?;
+    }
+    Ok(counted)
+}
+
+/// Calls `show` for each commit from `tip` down to `base`, or to a commit in `seen`.
+fn walk(
+    repo: &Repo,
+    tip: Oid,
+    base: Oid,
+    seen: &mut BTreeSet<Oid>,
+    show: &mut dyn FnMut(&Commit),
+) -> Result<()> {
+    let mut next = Some(tip).filter(|tip| *tip != repo.empty_tree());
+    while let Some(oid) = next.filter(|oid| *oid != base && seen.insert(*oid)) {
+        let commit = Commit::read(repo, oid)?;
+        show(&commit);
+        next = commit.parent;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proposal::landing::land;
+    use crate::session::landing::options::LandOptions;
+    use crate::session::recording::record::checkpoint;
+    use crate::tests::{Scratch, path};
+    use crate::txn::{self, Request};
+
+    fn one_edit() -> Scratch {
+        let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", "b\n")]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "one", "two");
+        scratch
+    }
+
+    fn counts(scratch: &Scratch) -> EditCounts {
+        stats(&scratch.repo(), &StatsFilter::default()).unwrap()[0].all()
+    }
+
+    fn one() -> EditCounts {
+        EditCounts { edits: 1, ..EditCounts::default() }
+    }
+
+    #[test]
+    fn an_edit_counts_once() {
+        assert_eq!(counts(&one_edit()), one());
+    }
+
+    #[test]
+    fn an_undone_edit_counts_as_undone() {
+        let scratch = one_edit();
+        scratch.undo(1).unwrap();
+        assert_eq!(counts(&scratch), EditCounts { undone: 1, ..EditCounts::default() });
+    }
+
+    #[test]
+    fn a_redone_edit_counts_as_an_edit_again() {
+        let scratch = one_edit();
+        scratch.undo(1).unwrap();
+        scratch.redo().unwrap();
+        assert_eq!(counts(&scratch), one());
+    }
+
+    #[test]
+    fn a_landed_edit_still_counts() {
+        let scratch = one_edit();
+        let session = scratch.session();
+        land(&mut scratch.open(), &session, &LandOptions::default()).unwrap();
+        let counted = stats(&scratch.repo(), &StatsFilter::default()).unwrap().remove(0);
+        assert_eq!((counted.all(), counted.landed, counted.rolled_back), (one(), 1, 0));
+    }
+
+    #[test]
+    fn a_restored_file_counts_as_a_restore() {
+        let scratch = one_edit();
+        let options = crate::session::back::undo::MoveOptions::default();
+        let target = txn::RestoreTarget::Latest;
+        txn::restore(&mut scratch.open(), &path("a.txt"), &target, options).unwrap();
+        assert_eq!(counts(&scratch), EditCounts { restores: 1, ..one() });
+    }
+
+    #[test]
+    fn requested_and_user_changes_checkpoints_are_counted_apart() {
+        let scratch = one_edit();
+        scratch.write("b.txt", "by hand\n");
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        scratch.write("a.txt", "two by hand\n");
+        scratch.edit("second", "a.txt", "two by", "three by");
+        let expected =
+            EditCounts { edits: 2, checkpoints: 1, user_changes: 1, ..EditCounts::default() };
+        assert_eq!(counts(&scratch), expected);
+    }
+
+    #[test]
+    fn a_users_commit_has_a_count_of_its_own() {
+        let scratch = one_edit();
+        scratch.user_commit("edt/fix", &[("c.txt", Some("c\n"))], "by hand\n");
+        assert_eq!(counts(&scratch), EditCounts { user_commits: 1, ..one() });
+    }
+
+    #[test]
+    fn an_override_counts_even_if_its_edit_was_undone() {
+        let scratch = one_edit();
+        let request = Request::new("x").append("b.txt", b"\xff".to_vec()).allow("encoding");
+        scratch.apply(&request).unwrap();
+        scratch.undo(1).unwrap();
+        let overrides = BTreeMap::from([("encoding".to_owned(), 1)]);
+        assert_eq!(counts(&scratch), EditCounts { undone: 1, overrides, ..one() });
+    }
+
+    #[test]
+    fn edits_are_counted_by_agent() {
+        let scratch = one_edit();
+        scratch.apply(&Request::new("x").append("b.txt", "c\n").agent("robot")).unwrap();
+        let agents = stats(&scratch.repo(), &StatsFilter::default()).unwrap().remove(0).agents;
+        assert_eq!(agents, BTreeMap::from([(None, one()), (Some("robot".to_owned()), one())]));
+    }
+
+    #[test]
+    fn a_filter_of_an_agent_leaves_out_the_others() {
+        let scratch = one_edit();
+        let agent = |name: &str| {
+            let filter = StatsFilter { agent: Some(name.into()), ..StatsFilter::default() };
+            stats(&scratch.repo(), &filter).unwrap().len()
+        };
+        assert_eq!(agent("robot"), 0);
+        scratch.apply(&Request::new("x").append("b.txt", "c\n").agent("robot")).unwrap();
+        assert_eq!(agent("robot"), 1);
+    }
+
+    #[test]
+    fn a_filter_of_time_leaves_out_older_commits() {
+        let scratch = one_edit();
+        let now = Commit::read(&scratch.repo(), scratch.head()).unwrap().committed_at;
+        let since = |time: i64| {
+            let filter = StatsFilter { since: Some(time), ..StatsFilter::default() };
+            stats(&scratch.repo(), &filter).unwrap().len()
+        };
+        assert_eq!((since(now), since(now + 1)), (1, 0));
+    }
+
+    #[test]
+    fn a_filter_of_a_session_leaves_out_the_others() {
+        let scratch = one_edit();
+        scratch.begin("other");
+        let filter = StatsFilter { session: Some("other".into()), ..StatsFilter::default() };
+        let found = stats(&scratch.repo(), &filter).unwrap();
+        let names: Vec<&str> = found.iter().map(|one| one.session.name.as_str()).collect();
+        assert_eq!((names, found[0].all()), (vec!["other"], EditCounts::default()));
+    }
+
+    #[test]
+    fn sums_have_every_count() {
+        let counts = EditCounts {
+            edits: 1,
+            restores: 2,
+            runs: 3,
+            undone: 4,
+            checkpoints: 5,
+            user_changes: 6,
+            user_commits: 7,
+            overrides: BTreeMap::from([("encoding".to_owned(), 8)]),
+        };
+        let mut sum = counts.clone();
+        sum.add(&counts);
+        let twice = EditCounts {
+            edits: 2,
+            restores: 4,
+            runs: 6,
+            undone: 8,
+            checkpoints: 10,
+            user_changes: 12,
+            user_commits: 14,
+            overrides: BTreeMap::from([("encoding".to_owned(), 16)]),
+        };
+        assert_eq!((sum, counts.made()), (twice, 10));
+    }
+}
