@@ -19,6 +19,7 @@ mod environment;
 mod eol;
 pub mod files;
 pub mod identity;
+mod ignore_rules;
 pub mod index;
 mod index_extensions;
 mod index_foreign;
@@ -50,6 +51,7 @@ pub mod worktrees;
 
 pub use convert::{Attributes, Forms};
 pub use diff::TreeItem;
+pub use ignore_rules::IgnoreRules;
 pub use merge::Merged;
 pub use object_writer::{NewCommit, ObjectWriter, TouchedTrees, TreeChange};
 pub use objects::{Loose, SpareObjects};
