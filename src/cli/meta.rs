@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::{
-    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, memory, policy, proposals, read, run,
-    search, setup, status, trust,
+    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, man, memory, policy, proposals, read,
+    run, search, setup, status, trust,
 };
 use edt_core::txn::wire::RequestWire;
 use edt_types::{Code, Finding, Outcome, Result, Status};
@@ -246,14 +246,6 @@ impl ManArgs {
                 )
             })?,
         };
-        let mut out = Vec::new();
-        clap_mangen::Man::new(page).render(&mut out).map_err(|error| {
-            Finding::new(
-                Code::Internal,
-                format!("The page could not be written: {error}."),
-                "Report this message.",
-            )
-        })?;
-        Ok(context.text(&String::from_utf8_lossy(&out)))
+        Ok(context.text(&man::page(&page)))
     }
 }

@@ -18,6 +18,7 @@ mod interrupt;
 mod land;
 mod log;
 mod ls;
+mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "mcp")]

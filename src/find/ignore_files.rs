@@ -2,13 +2,8 @@
 //! test data).
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 
-use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
-
+use edt_git::IgnoreRules;
 use edt_io::disk::{Dir, FoundEntry, Parent};
 use edt_types::RepoPath;
 
@@ -18,7 +13,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 /// The rules of every directory, read on first use.
 pub(super) struct IgnoreFiles<'d> {
     root: &'d Dir,
-    rules: HashMap<Vec<u8>, Option<Gitignore>>,
+    rules: HashMap<Vec<u8>, Option<IgnoreRules>>,
 }
 
 impl IgnoreFiles<'_> {
@@ -39,25 +34,18 @@ impl IgnoreFiles<'_> {
             }
             let Some(Some(rules)) = self.rules.get(directory) else { continue };
             let inside = if directory.is_empty() { bytes } else { &bytes[directory.len() + 1..] };
-            match rules.matched_path_or_any_parents(Path::new(OsStr::from_bytes(inside)), false) {
-                Match::None => {}
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
+            if let Some(excludes) = rules.excludes(inside) {
+                return excludes;
             }
         }
         false
     }
 }
 
-fn rules(root: &Dir, directory: &[u8]) -> Option<Gitignore> {
+fn rules(root: &Dir, directory: &[u8]) -> Option<IgnoreRules> {
     let Ok(Parent::Open(dir)) = root.beneath(directory) else { return None };
     let Ok(FoundEntry::File(_, text)) = dir.read_at_most(b".ignore", MAX_BYTES) else {
         return None;
     };
-    let mut rules = GitignoreBuilder::new("");
-    for line in String::from_utf8_lossy(&text).lines() {
-        // A malformed line is ignored, as in ripgrep.
-        let _ = rules.add_line(None, line);
-    }
-    rules.build().ok()
+    Some(IgnoreRules::parse(&text))
 }
