@@ -156,11 +156,15 @@ pub(crate) fn traced(
 }
 
 /// Every write-like call of the undisturbed run, as its name and its number among those of that
-/// name.
+/// name. `strace` counts the calls of each thread alone, so the syncs of other threads are left out.
 pub(crate) fn points(trace: &str) -> Vec<(String, usize)> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut found = Vec::new();
+    let first = trace.split(' ').next().unwrap_or_default();
     for line in trace.lines() {
+        if line.contains("sync(") && line.split(' ').next() != Some(first) {
+            continue;
+        }
         let call = line.split_once(' ').map_or(line, |(_, call)| call.trim_start());
         let Some((name, rest)) = call.split_once('(') else { continue };
         if !CALLS.split(',').any(|known| known == name) {

@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::Decompress;
 use gix::objs::Kind;
@@ -12,9 +12,9 @@ use super::deflate::Loose;
 use super::loose::inflated;
 use super::{Oid, Repo, causes};
 use edt_io::clock::seconds;
-use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode, Sync};
-use edt_io::failed;
+use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode};
 use edt_io::process::process_id;
+use edt_io::{failed, file};
 use edt_types::{Code, Finding, Result};
 
 pub(super) fn id_of(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<Oid> {
@@ -35,16 +35,34 @@ pub(super) fn id_of(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<Oi
 /// # Errors
 /// `IO_ERROR` or `GIT_DIR_READ_ONLY`; objects already written stay and are unreferenced.
 pub fn write(repo: &Repo, objects: &[Loose]) -> Result<()> {
-    if objects.is_empty() {
+    write_with(repo, objects, &[])
+}
+
+/// As [`write`], and syncs the files `others` together with the objects.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_with(repo: &Repo, objects: &[Loose], others: &[PathBuf]) -> Result<()> {
+    if objects.is_empty() && others.is_empty() {
         return Ok(());
     }
     let objects_dir = repo.objects_dir();
     let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
-    for object in objects {
-        write_one(repo, &open, object)
-            .map_err(|error| failed("write an object to", objects_dir, &error))?;
+    let mut unnamed = Vec::with_capacity(objects.len());
+    let named = objects
+        .iter()
+        .try_for_each(|object| Ok(unnamed.push((object, write_unnamed(repo, &open, object)?))))
+        .and_then(|()| {
+            let path = |(_, tmp): &(&Loose, Vec<u8>)| objects_dir.join(OsStr::from_bytes(tmp));
+            let paths: Vec<PathBuf> =
+                unnamed.iter().map(path).chain(others.iter().cloned()).collect();
+            if repo.is_durable() { file::sync_together(&paths) } else { Ok(()) }
+        })
+        .and_then(|()| unnamed.iter().try_for_each(|(object, tmp)| name(repo, &open, tmp, object)));
+    if named.is_err() {
+        unnamed.iter().for_each(|(_, tmp)| drop(open.unlink(tmp)));
     }
-    Ok(())
+    Ok(named.map_err(|error| failed("write an object to", objects_dir, &error))?)
 }
 
 /// Creates the directory `name` of loose objects.
@@ -64,14 +82,12 @@ pub fn write_missing(repo: &Repo, objects: &[Loose]) -> Result<()> {
     }
     let objects_dir = repo.objects_dir();
     let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
-    for object in objects {
+    let is_missing = |object: &&Loose| {
         let there = open.stat(&name_of(object.oid));
-        if !matches!(there, Ok(Some(stat)) if stat.size == object.bytes.len() as u64) {
-            write_one(repo, &open, object)
-                .map_err(|error| failed("write an object to", objects_dir, &error))?;
-        }
-    }
-    Ok(())
+        !matches!(there, Ok(Some(stat)) if stat.size == object.bytes.len() as u64)
+    };
+    let missing: Vec<Loose> = objects.iter().filter(is_missing).cloned().collect();
+    write(repo, &missing)
 }
 
 /// `ab/cdef…`: the path of a loose object below the objects directory.
@@ -81,41 +97,38 @@ fn name_of(oid: Oid) -> Vec<u8> {
     name
 }
 
-fn write_one(repo: &Repo, objects: &Dir, object: &Loose) -> std::io::Result<()> {
+/// Writes the object under a temporary name, which is returned.
+fn write_unnamed(repo: &Repo, objects: &Dir, object: &Loose) -> std::io::Result<Vec<u8>> {
     let name = name_of(object.oid);
+    let (directory, rest) = (&name[..2], String::from_utf8_lossy(&name[3..11]));
     // `git gc` removes empty directories at any time: create the directory and retry, a bounded
     // number of times.
-    for attempt in 0.. {
+    for attempt in 0..8 {
         // Named as Git's temporary files, so that `git gc` deletes what a crash leaves.
-        let tmp = [&name[..3], format!("tmp_obj_{:x}_{attempt}", process_id()).as_bytes()].concat();
-        let sync = if repo.is_durable() { Sync::Data } else { Sync::Nothing };
+        let tmp = format!("/tmp_obj_{rest}{:x}_{attempt}", process_id());
+        let tmp = [directory, tmp.as_bytes()].concat();
         let written = objects
-            .write_new(&tmp, &object.bytes, Perms::Exactly(0o444), sync)
+            .write_new(&tmp, &object.bytes, Perms::Exactly(0o444))
             .and_then(|()| repo.sharing().apply(&repo.objects_dir().join(OsStr::from_bytes(&tmp))));
-        match written.and_then(|()| give_name(repo, objects, &tmp, &name, object)) {
-            Ok(()) => return Ok(()),
-            Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::NotFound => {
-                make_directory(repo, objects, &name[..2])?;
+        match written {
+            Ok(()) => return Ok(tmp),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                make_directory(repo, objects, directory)?;
             }
-            Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let _ = objects.unlink(&tmp);
                 return Err(error);
             }
         }
     }
-    Ok(())
+    Err(std::io::ErrorKind::AlreadyExists.into())
 }
 
 /// Names the object. If it is not synced, a complete one that exists stays, which may be on stable
 /// storage.
-fn give_name(
-    repo: &Repo,
-    objects: &Dir,
-    tmp: &[u8],
-    name: &[u8],
-    object: &Loose,
-) -> std::io::Result<()> {
+fn name(repo: &Repo, objects: &Dir, tmp: &[u8], object: &Loose) -> std::io::Result<()> {
+    let name = &*name_of(object.oid);
     if repo.is_durable() {
         return objects.rename(tmp, objects, name, RenameMode::Replace);
     }

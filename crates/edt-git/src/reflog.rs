@@ -175,11 +175,7 @@ impl Repo {
                 }
             }
         }
-        let written = file.write_all(&line).and_then(|()| {
-            // Git appends to a torn line.
-            if self.is_durable() { file.sync_data() } else { Ok(()) }
-        });
-        written.map_err(|error| failed("write the log", &path, &error).into())
+        file.write_all(&line).map_err(|error| failed("write the log", &path, &error).into())
     }
 
     /// The last complete line of the log of `name`.
@@ -221,7 +217,9 @@ impl Repo {
         }
     }
 
-    fn log_path(&self, name: &str) -> PathBuf {
+    /// The file of the log of `name`.
+    #[must_use]
+    pub fn log_path(&self, name: &str) -> PathBuf {
         let dir = if name == "HEAD" { self.git_dir() } else { self.common_dir() };
         dir.join("logs").join(name)
     }

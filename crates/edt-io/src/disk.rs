@@ -222,31 +222,25 @@ impl Dir {
     ///
     /// # Errors
     /// Any error of the operating system; a half-written file is removed.
-    pub fn write_new(&self, name: &[u8], bytes: &[u8], perms: Perms, sync: Sync) -> io::Result<()> {
-        self.create(name, bytes, perms, sync)
+    pub fn write_new(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<()> {
+        self.create(name, bytes, perms)
     }
 
     /// As [`write_new`](Dir::write_new), after removing what a crash may have left at `name`.
     ///
     /// # Errors
     /// As [`write_new`](Dir::write_new).
-    pub fn write_staged(
-        &self,
-        name: &[u8],
-        bytes: &[u8],
-        perms: Perms,
-        sync: Sync,
-    ) -> io::Result<()> {
-        match self.create(name, bytes, perms, sync) {
+    pub fn write_staged(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<()> {
+        match self.create(name, bytes, perms) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 self.unlink(name)?;
-                self.create(name, bytes, perms, sync)
+                self.create(name, bytes, perms)
             }
             created => created,
         }
     }
 
-    fn create(&self, name: &[u8], bytes: &[u8], perms: Perms, sync: Sync) -> io::Result<()> {
+    fn create(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<()> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = match perms {
@@ -264,13 +258,7 @@ impl Dir {
         let fd = sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::from_raw_mode(mode))?;
         let mut file = File::from(fd);
         let written = effect::write_bytes(as_path(name), bytes, |bytes| file.write_all(bytes));
-        let written = written.and_then(|()| finish(&file, name, perms)).and_then(|()| {
-            if sync == Sync::Nothing {
-                return Ok(());
-            }
-            step(SideEffect::Sync, name)?;
-            file.sync_data()
-        });
+        let written = written.and_then(|()| finish(&file, name, perms));
         if written.is_err() {
             let _ = self.unlink(name);
         }
@@ -420,14 +408,6 @@ pub enum Perms {
     Of(Stat, bool),
     /// Exactly these bits, less the umask.
     Exactly(u32),
-}
-
-/// What is on stable storage when a new file has its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sync {
-    Nothing,
-    /// Its content.
-    Data,
 }
 
 /// How a rename treats an existing target.

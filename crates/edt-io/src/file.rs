@@ -160,6 +160,37 @@ impl AsFd for File {
     }
 }
 
+/// How many syncs wait at a time.
+const MOST_SYNCS: usize = 8;
+
+/// Syncs the files and directories at `paths` to disk, several at a time: the file system joins what
+/// waits together.
+///
+/// # Errors
+/// The first error of the operating system. Others may be synced all the same.
+pub fn sync_together(paths: &[PathBuf]) -> io::Result<()> {
+    if let [path] = paths {
+        return sync(path);
+    }
+    paths.iter().try_for_each(|path| effect::step(SideEffect::Sync, path))?;
+    let one = |path: &PathBuf| std::fs::File::open(path)?.sync_all();
+    let chunk = paths.len().div_ceil(MOST_SYNCS).max(1);
+    std::thread::scope(|scope| {
+        let mut running = Vec::new();
+        for part in paths.chunks(chunk) {
+            let all = move || part.iter().try_for_each(one);
+            match std::thread::Builder::new().spawn_scoped(scope, all) {
+                Ok(thread) => running.push(thread),
+                // There may be no further thread.
+                Err(_) => part.iter().try_for_each(one)?,
+            }
+        }
+        running.into_iter().try_for_each(|thread| {
+            thread.join().unwrap_or_else(|_| Err(io::Error::other("a sync panicked")))
+        })
+    })
+}
+
 /// Syncs the file or directory at `path` to disk.
 ///
 /// # Errors

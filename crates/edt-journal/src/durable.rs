@@ -15,20 +15,42 @@ use edt_git::{Repo, is_per_worktree};
 use edt_io::{failed, file};
 use edt_types::Result;
 
-/// Syncs the move that commits a transaction.
+/// Syncs the move that commits a transaction, if it needs more than any later sync.
 ///
 /// # Errors
 /// `IO_ERROR`.
 pub(super) fn sync_decision(repo: &Repo, branch: &BranchUpdate) -> Result<()> {
-    if branch.stays() {
-        sync_moved(repo, ["HEAD"].into_iter())
-    } else if branch.old() == Some(branch.new) {
-        Ok(())
-    } else if matches!(branch.from, BranchOrigin::Created(_)) {
+    if repo.has_tables() || matches!(branch.from, BranchOrigin::Created(_)) {
         sync_created(repo, [branch.name.as_str()].into_iter())
     } else {
-        sync_moved(repo, [branch.name.as_str()].into_iter())
+        Ok(())
     }
+}
+
+/// Syncs the logs, and with them the branch and the index: their content is on the disk already, and
+/// their names follow with any sync of a file that grew.
+///
+/// # Errors
+/// `IO_ERROR`.
+pub(super) fn sync_end(repo: &Repo, change: &ChangeSet, has_index: bool) -> Result<()> {
+    if !repo.is_durable() {
+        return Ok(());
+    }
+    let branch = &change.branch;
+    let mut paths: Vec<PathBuf> = Vec::new();
+    if !repo.has_tables() {
+        let logged = branch.logged(repo, change.head_to.as_deref());
+        paths.extend(logged.iter().map(|name| repo.log_path(name)).filter(|log| log.exists()));
+        if paths.is_empty() {
+            let moved = if branch.stays() { "HEAD" } else { &branch.name };
+            paths.push(repo.ref_path(moved));
+        }
+    }
+    if has_index && let Some(directory) = repo.index_path().parent() {
+        paths.push(directory.to_owned());
+    }
+    let synced = file::sync_together(&paths);
+    synced.map_err(|error| failed("sync", repo.git_dir(), &error).into())
 }
 
 /// Syncs the refs that follow the branch.

@@ -3,11 +3,12 @@
 //! that is not the expected one is put back.
 
 use std::io;
+use std::path::PathBuf;
 
 use super::record::{FileRecord, Id};
 use edt_git::convert::StoredForms;
 use edt_git::{FileId, FileMode, Forms, ObjectWriter, Repo};
-use edt_io::disk::{Dir, FoundEntry, Parent, Perms, RenameMode, Stat, Sync};
+use edt_io::disk::{Dir, FoundEntry, Parent, Perms, RenameMode, Stat};
 use edt_io::failed;
 use edt_io::fs::make_private_dir;
 use edt_io::mount::Mount;
@@ -158,8 +159,7 @@ impl<'r> StagingArea<'r> {
         })
     }
 
-    /// Stages the new bytes of `change`, on stable storage if the repository is durable: a file gets
-    /// its name complete.
+    /// Stages the new bytes of `change`.
     ///
     /// # Errors
     /// `IO_ERROR` and others of the disk.
@@ -175,8 +175,16 @@ impl<'r> StagingArea<'r> {
         self.stage_bytes(record, &new.bytes, perms)
     }
 
-    /// Syncs the names that an exchange changed, if the repository is durable. On btrfs each file
-    /// needs its own call.
+    /// Syncs the removal of a file, if the repository is durable. A file that was exchanged is synced
+    /// already, and its names follow with any later sync.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub(super) fn sync_removal(&self, record: &FileRecord) -> Result<()> {
+        if record.new.is_some() { Ok(()) } else { self.sync_target(record) }
+    }
+
+    /// Syncs the name at the target of `record`, if the repository is durable.
     ///
     /// # Errors
     /// `IO_ERROR`.
@@ -192,19 +200,11 @@ impl<'r> StagingArea<'r> {
         let mut above = directory;
         loop {
             if let Parent::Open(dir) = self.repo.root().beneath(above).map_err(wrap)? {
-                let synced = if above == directory { dir.sync(name) } else { dir.sync_entries() };
-                // It was removed, or its owner may not read it.
-                let is_no_file = |error: &io::Error| {
-                    matches!(
-                        error.kind(),
-                        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
-                    )
-                };
-                return Ok(match synced {
-                    Err(error) if is_no_file(&error) => dir.sync_entries(),
-                    synced => synced,
+                if above == directory && dir.stat(name).map_err(wrap)?.is_some() {
+                    // Its owner may not be able to read it.
+                    let _ = dir.sync(name);
                 }
-                .map_err(wrap)?);
+                return Ok(dir.sync_entries().map_err(wrap)?);
             }
             if above.is_empty() {
                 return Ok(());
@@ -243,8 +243,27 @@ impl<'r> StagingArea<'r> {
             self.repo.root().make_beneath(path.split().0).map_err(wrap)?;
         }
         let staging = self.staging_dir(record).map_err(wrap)?;
-        let sync = if self.repo.is_durable() { Sync::Data } else { Sync::Nothing };
-        Ok(staging.write_staged(record.stage.as_bytes(), bytes, perms, sync).map_err(wrap)?)
+        Ok(staging.write_staged(record.stage.as_bytes(), bytes, perms).map_err(wrap)?)
+    }
+
+    /// The files that are staged for `records` in edt's directory and must be synced before they get
+    /// their names. Those on another mount are synced now.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub(super) fn unsynced(&self, records: &[FileRecord]) -> Result<Vec<PathBuf>> {
+        let wrap =
+            |error: io::Error| failed("sync what is staged in", self.repo.state_path(), &error);
+        let mut own = Vec::new();
+        for record in records.iter().filter(|one| one.new.is_some() && self.repo.is_durable()) {
+            if record.on_mount {
+                let dir = self.staging_dir(record).map_err(wrap)?;
+                dir.sync(record.stage.as_bytes()).map_err(wrap)?;
+            } else {
+                own.push(self.repo.state_path().join("stage").join(&record.stage));
+            }
+        }
+        Ok(own)
     }
 
     /// As [`stage_bytes`](StagingArea::stage_bytes), in one step where files of edt are staged: a

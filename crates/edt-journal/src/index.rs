@@ -18,7 +18,7 @@ use super::record::FileRecord;
 use edt_git::index::{EntryChange, Index, IndexState, UnsupportedIndex};
 use edt_git::{Oid, Repo, TouchedTrees, Tracked};
 use edt_io::clock::Countdown;
-use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode, Stat, Sync};
+use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode, Stat};
 use edt_io::{failed, file, fs, spawn};
 use edt_types::{Finding, RepoPath, Result};
 
@@ -138,7 +138,7 @@ impl IndexView {
 /// Writes the staged index, with the permissions of the one that it replaces.
 fn put_staged(stage: &StagingArea<'_>, bytes: &[u8], like: Option<Stat>) -> Result<()> {
     let perms = like.map_or(Perms::Exactly(0o666), |like| Perms::Of(like, false));
-    let staged = stage.dir().write_staged(STAGED, bytes, perms, Sync::Nothing);
+    let staged = stage.dir().write_staged(STAGED, bytes, perms);
     staged.map_err(|error| failed("stage the index in", stage.repo.state_path(), &error))?;
     stage.repo.share(&stage.repo.state_path().join("stage/index"))
 }

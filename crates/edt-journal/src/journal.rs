@@ -142,9 +142,18 @@ impl Journal {
     /// # Errors
     /// `IO_ERROR`: the next call recovers the transaction again, to the same state.
     pub fn close(&mut self) -> Result<()> {
+        self.close_later()?;
+        Ok(self.sync().map_err(|error| failed("write the journal", &self.path, &error))?)
+    }
+
+    /// As [`close`](Journal::close), without waiting: a power failure may open the record again.
+    ///
+    /// # Errors
+    /// As [`close`](Journal::close).
+    pub fn close_later(&mut self) -> Result<()> {
         let fail = |error: std::io::Error| failed("write the journal", &self.path, &error);
         let head = header_bytes(self.next, self.program_announced);
-        self.file.write_all_at(&head, 0).and_then(|()| self.sync()).map_err(fail)?;
+        self.file.write_all_at(&head, 0).map_err(fail)?;
         self.open = false;
         if self.file.len().map_err(fail)? > LARGE {
             self.file.truncate(SIZE as u64).map_err(fail)?;

@@ -1,6 +1,7 @@
 //! The refs of a transaction: the branch whose move commits it, and what follows the branch.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use edt_git::reflog::{LoggedMove, ReflogWrite, Reflogs};
 use edt_git::{
@@ -175,6 +176,11 @@ impl BranchUpdate {
         self.log_lines(repo, head_to).try_for_each(|(name, (from, to, log))| {
             repo.log_ref(&held.logs, name, (from, to, &log), write)
         })
+    }
+
+    /// The refs whose logs get a line.
+    pub(super) fn logged(&self, repo: &Repo, head_to: Option<&str>) -> BTreeSet<String> {
+        self.log_lines(repo, head_to).map(|(name, _)| name.to_owned()).collect()
     }
 
     /// The message in HEAD's log if HEAD moves.

@@ -1,9 +1,9 @@
 //! Installs a change, in an order that allows recovery from a crash at any step:
 //!
 //! 1. the record;
-//! 2. objects and private bytes;
+//! 2. private bytes, staged files and objects;
 //! 3. refs that must exist;
-//! 4. the staged files and index;
+//! 4. the staged index and its lock;
 //! 5. the exchange of the files;
 //! 6. the move of the branch, which is the decision;
 //! 7. what follows the branch.
@@ -15,7 +15,7 @@ use super::entry::EntryMove;
 use super::files::{FileChange, StagingArea};
 use super::index::{self, IndexView, LockOutcome, PreparedIndex};
 use super::journal::Journal;
-use super::pointers::{BranchUpdate, HeldPointers};
+use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
 use super::private::{self, PrivateRecord};
 use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
 use super::recover;
@@ -69,6 +69,17 @@ impl ChangeSet {
     }
 }
 
+impl ChangeSet {
+    /// Whether nothing is left to do for an open record of this change, once it is on stable storage:
+    /// the line of its log says so, wherever the user goes.
+    fn is_plain(&self, repo: &Repo) -> bool {
+        let BranchUpdate { name, from, new, head_from, .. } = &self.branch;
+        let moves = matches!(from, BranchOrigin::Existing(old) if old != new);
+        let has_refs = !(self.create.is_empty() && self.replace.is_empty() && self.drop.is_empty());
+        moves && head_from.is_none() && !has_refs && repo.log_path(name).exists()
+    }
+}
+
 /// Installs `change`.
 ///
 /// # Errors
@@ -116,7 +127,7 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
     let mut warnings = Vec::new();
     let closed = done.and_then(|()| {
         warnings.extend(files.iter().filter_map(|file| stage.discard_unless_written(file)));
-        journal.close()
+        if change.is_plain(repo) { journal.close_later() } else { journal.close() }
     });
     drop(signals);
     warnings.extend(closed.err().map(|error| unfinished(&error)));
@@ -140,12 +151,12 @@ impl Install<'_> {
     ) -> Result<(Option<PreparedIndex>, HeldPointers)> {
         let Install { repo, stage, change, files, moves } = *self;
         change.private.iter().try_for_each(|record| private::write(repo, record))?;
-        objects::write(repo, &change.objects)?;
-        repo.create_refs(&change.create)?;
-        durable::sync_created(repo, change.create.iter().map(|(name, _)| name.as_str()))?;
         for (file, new) in files.iter().zip(&change.files) {
             stage.put(file, new)?;
         }
+        objects::write_with(repo, &change.objects, &stage.unsynced(files)?)?;
+        repo.create_refs(&change.create)?;
+        durable::sync_created(repo, change.create.iter().map(|(name, _)| name.as_str()))?;
         let prepare = |view: IndexView| view.prepare(stage, moves, &change.touched_trees);
         let mut prepared = view.map(prepare).transpose()?;
         self.lock_index(&mut prepared)?;
@@ -156,7 +167,7 @@ impl Install<'_> {
             .chain(change.drop.iter().map(|(name, _)| name))
             .try_for_each(|name| repo.check_unlocked(name))?;
         files.iter().try_for_each(|file| stage.swap(file))?;
-        files.iter().try_for_each(|file| stage.sync_target(file))?;
+        files.iter().try_for_each(|file| stage.sync_removal(file))?;
         if let Some(prepared) = &mut prepared {
             let stats = index::stats(stage, moves, files);
             prepared.refresh(repo, stage, &stats)?;
@@ -214,7 +225,7 @@ impl Install<'_> {
             repo.delete_ref(name, *from)?;
         }
         durable::sync_followers(repo, change)?;
-        if prepared.is_some() && repo.is_durable() { index::sync(repo) } else { Ok(()) }
+        durable::sync_end(repo, change, prepared.is_some())
     }
 }
 
@@ -324,14 +335,17 @@ mod tests {
         let synced_to =
             |to: usize| effects[..to].iter().filter(|(one, _)| *one == SideEffect::Sync);
         assert!(synced_to(exchanged).any(|(_, path)| path.ends_with("-0")), "{effects:?}");
-        assert!(synced_to(moved).any(|(_, path)| path == "a.txt"), "{effects:?}");
         assert!(synced_to(moved).any(|(_, path)| path == "index"), "{effects:?}");
         assert!(synced_to(moved).any(|(_, path)| path == "ref"), "{effects:?}");
-        // The index follows, and the journal is closed last.
+        // The index follows, then the logs, whose sync brings the names, and the end of the journal.
         let indexed = at(SideEffect::Rename, "index");
-        assert!(effects[moved..indexed].contains(&(SideEffect::Sync, "main".to_owned())));
-        assert!(effects[indexed..].contains(&(SideEffect::Sync, ".".to_owned())));
-        assert_eq!(effects.last(), Some(&(SideEffect::Sync, "journal".to_owned())));
+        assert!(moved < indexed);
+        let synced: Vec<&str> = effects[indexed..]
+            .iter()
+            .filter(|(effect, _)| *effect == SideEffect::Sync)
+            .map(|(_, path)| &**path)
+            .collect();
+        assert_eq!(synced, ["HEAD", "main", ".git"]);
     }
 
     /// Every step fails once, by an error.

@@ -12,7 +12,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode, Sync};
+use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode};
 use edt_io::{clock, failed, lock};
 use edt_types::Result;
 
@@ -105,7 +105,7 @@ impl TrustStore {
         let write = || {
             let dir = Dir::open(&self.dir)?;
             dir.unlink(b"trust.new")?;
-            dir.write_new(b"trust.new", &text, Perms::Exactly(0o600), Sync::Nothing)?;
+            dir.write_new(b"trust.new", &text, Perms::Exactly(0o600))?;
             dir.rename(b"trust.new", &dir, NAME, RenameMode::Replace)
         };
         write().map_err(|error| not_written(error).into())
