@@ -7,7 +7,7 @@
 //! of the call before it arrives. `EDT_TESTS=all` takes every point; the tier `ci` takes a sample
 //! of each scenario.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Mutex;
@@ -156,15 +156,16 @@ pub(crate) fn traced(
 }
 
 /// Every write-like call of the undisturbed run, as its name and its number among those of that
-/// name. `strace` counts the calls of each thread alone, so the syncs of other threads are left out.
+/// name. `strace` counts the calls of each thread alone, so those of the threads that only sync
+/// are left out.
 pub(crate) fn points(trace: &str) -> Vec<(String, usize)> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut found = Vec::new();
-    let first = trace.split(' ').next().unwrap_or_default();
-    for line in trace.lines() {
-        if line.contains("sync(") && line.split(' ').next() != Some(first) {
-            continue;
-        }
+    let process = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
+    let first = process(trace);
+    let synced = trace.lines().filter(|line| line.contains("sync(")).map(process);
+    let threads: BTreeSet<String> = synced.filter(|one| *one != first).collect();
+    for line in trace.lines().filter(|line| !threads.contains(&process(line))) {
         let call = line.split_once(' ').map_or(line, |(_, call)| call.trim_start());
         let Some((name, rest)) = call.split_once('(') else { continue };
         if !CALLS.split(',').any(|known| known == name) {

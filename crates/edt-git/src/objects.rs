@@ -51,7 +51,10 @@ pub fn write_with(repo: &Repo, objects: &[Loose], others: &[PathBuf]) -> Result<
     let mut unnamed = Vec::with_capacity(objects.len());
     let named = objects
         .iter()
-        .try_for_each(|object| Ok(unnamed.push((object, write_unnamed(repo, &open, object)?))))
+        .try_for_each(|object| {
+            unnamed.push((object, write_unnamed(repo, &open, object)?));
+            Ok(())
+        })
         .and_then(|()| {
             let path = |(_, tmp): &(&Loose, Vec<u8>)| objects_dir.join(OsStr::from_bytes(tmp));
             let paths: Vec<PathBuf> =

@@ -3,7 +3,6 @@
 
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::record::ChangeRecord;
-use edt_git::reflog::LoggedMove;
 use edt_git::{InHead, Oid, Repo};
 use edt_types::Result;
 
@@ -28,19 +27,30 @@ enum Place {
 #[derive(Debug, Clone, Copy)]
 struct Found {
     place: Place,
-    /// Whether the log has the move.
-    is_logged: bool,
+    log: Log,
     /// Whether the branch or HEAD contains the commit that the transaction made.
     is_contained: bool,
+}
+
+/// What the log has of the move since the record was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Log {
+    Nothing,
+    /// The move. A power failure may have kept the line and lost the move.
+    Came,
+    /// A later move, which began where the transaction ended.
+    Left,
 }
 
 impl Found {
     const fn decision(self) -> Decision {
         match self {
             Found { place: Place::New, .. }
-            | Found { is_logged: true, .. }
-            | Found { is_contained: true, .. } => Decision::Finish,
-            Found { place: Place::Old | Place::Elsewhere, .. } => Decision::RollBack,
+            | Found { log: Log::Left, .. }
+            | Found { is_contained: true, .. }
+            | Found { place: Place::Elsewhere, log: Log::Came, .. } => Decision::Finish,
+            Found { place: Place::Old, log: Log::Nothing | Log::Came, .. }
+            | Found { place: Place::Elsewhere, log: Log::Nothing, .. } => Decision::RollBack,
         }
     }
 }
@@ -54,7 +64,7 @@ pub(super) fn of(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> R
         head_found(repo, record, branch)?
     } else if branch.old() == Some(branch.new) {
         // No ref moves: it ends when the journal is closed.
-        Found { place: Place::Old, is_logged: false, is_contained: false }
+        Found { place: Place::Old, log: Log::Nothing, is_contained: false }
     } else {
         branch_found(repo, record, branch)?
     };
@@ -77,8 +87,13 @@ fn head_found(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Resu
     let [_, last] = record.branch.last_moves();
     let lines = repo.moves_since("HEAD", last, record.time);
     let head_to = record.head_to.as_deref();
-    let is_logged = lines.iter().any(|(line, text)| branch.is_own_checkout(line, text, head_to));
-    Ok(Found { place, is_logged, is_contained: false })
+    let own = lines.iter().position(|(line, text)| branch.is_own_checkout(line, text, head_to));
+    let log = match own {
+        None => Log::Nothing,
+        Some(0) => Log::Came,
+        Some(_) => Log::Left,
+    };
+    Ok(Found { place, log, is_contained: false })
 }
 
 fn branch_found(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Result<Found> {
@@ -91,21 +106,27 @@ fn branch_found(repo: &Repo, record: &ChangeRecord, branch: &BranchUpdate) -> Re
     let (start, new) = (branch.start(), branch.new);
     // An undo moves back to a commit that the branch contains in any case.
     let is_made = !matches!(branch.from, BranchOrigin::Rewound(_)) && start != new;
-    let is_move = |line: &LoggedMove| {
-        (line.from, line.to) == (start, new) && line.by_edt
-            || is_made && [line.from, line.to].contains(&new)
-    };
     let [last, last_of_head] = record.branch.last_moves();
     // A branch that the user renamed took its log along, so that HEAD's is asked, too.
     let mut logs = vec![(&*branch.name, last)];
     logs.extend((branch.head == InHead::Yes).then_some(("HEAD", last_of_head)));
-    let is_logged = logs.into_iter().any(|(name, last)| {
-        repo.moves_since(name, last, record.time).iter().any(|(line, _)| is_move(line))
-    });
+    let mut log = Log::Nothing;
+    for (name, last) in logs {
+        for (line, _) in repo.moves_since(name, last, record.time) {
+            let came = line.to == new && (is_made || line.by_edt && line.from == start);
+            // HEAD may have been at the target of an undo on another branch.
+            let left = line.from == new && line.to != new && (is_made || name != "HEAD");
+            if left {
+                log = Log::Left;
+            } else if came && log == Log::Nothing {
+                log = Log::Came;
+            }
+        }
+    }
     let is_contained = is_made
         && (contains(repo, now, new) || contains(repo, repo.head()?.commit, new))
         && !contains(repo, branch.old(), new);
-    Ok(Found { place, is_logged, is_contained })
+    Ok(Found { place, log, is_contained })
 }
 
 /// Whether `tip` is `commit` or a descendant of it.
@@ -120,22 +141,25 @@ mod tests {
     #[test]
     fn each_state_of_the_ref_and_its_log_has_one_decision() {
         use Decision::{Finish, RollBack};
+        use Log::{Came, Left, Nothing};
         let table = [
             // The ref has the new value.
-            (Place::New, false, false, Finish),
-            (Place::New, true, true, Finish),
-            // The ref has the old value: it never moved.
-            (Place::Old, false, false, RollBack),
+            (Place::New, Nothing, false, Finish),
+            (Place::New, Came, true, Finish),
+            // The ref has the old value: it never moved, or its move was lost and the line was not.
+            (Place::Old, Nothing, false, RollBack),
+            (Place::Old, Came, false, RollBack),
             // The user moved it back, or renamed it.
-            (Place::Old, true, false, Finish),
-            (Place::Old, false, true, Finish),
+            (Place::Old, Left, false, Finish),
+            (Place::Old, Nothing, true, Finish),
             // The user moved the ref on, or deleted it.
-            (Place::Elsewhere, false, true, Finish),
-            (Place::Elsewhere, true, false, Finish),
-            (Place::Elsewhere, false, false, RollBack),
+            (Place::Elsewhere, Nothing, true, Finish),
+            (Place::Elsewhere, Came, false, Finish),
+            (Place::Elsewhere, Left, false, Finish),
+            (Place::Elsewhere, Nothing, false, RollBack),
         ];
-        for (place, is_logged, is_contained, decision) in table {
-            let found = Found { place, is_logged, is_contained };
+        for (place, log, is_contained, decision) in table {
+            let found = Found { place, log, is_contained };
             assert_eq!(found.decision(), decision, "{found:?}");
         }
     }

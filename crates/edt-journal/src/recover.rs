@@ -516,6 +516,7 @@ mod tests {
     use crate::publish::publish;
     use crate::tests::{MAIN, POINTER, Scratch, State};
     use edt_git::index::IndexState;
+    use edt_git::reflog::Reflogs;
     use edt_git::{FileId, FileMode};
 
     const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
@@ -839,8 +840,10 @@ mod tests {
         let branch = &change.branch;
         let held = HeldPointers::default();
         branch.write_logs(&repo, &held, None, ReflogWrite::Append).unwrap();
-        let swap = RefSwap { name: MAIN, from: branch.new, to: branch.start() };
-        repo.swap_ref(&swap).unwrap();
+        let (from, to) = (branch.new, branch.start());
+        repo.swap_ref(&RefSwap { name: MAIN, from, to }).unwrap();
+        let line = (from, to, "reset: moving to HEAD~1");
+        repo.log_ref(&Reflogs::default(), MAIN, line, ReflogWrite::Append).unwrap();
         // As after `git reset --soft`.
         assert_eq!(recovered(&scratch).unwrap().action, "finished");
         assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));

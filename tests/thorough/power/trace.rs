@@ -71,8 +71,9 @@ impl Reader {
             None => rest.to_owned(),
         };
         let (name, rest) = whole.split_once('(')?;
-        let (args, answer) =
-            rest.rsplit_once(") = ").map(|(args, answer)| (arguments(args), answer))?;
+        // The answer of a call that another thread interrupted stands in a column of its own.
+        let (args, answer) = rest.rsplit_once(" = ")?;
+        let args = arguments(args.trim_end().strip_suffix(')')?);
         let returned: i64 = answer.split([' ', '<']).next()?.parse().ok()?;
         if returned < 0 { None } else { self.call(pid, name, &args, returned) }
     }
