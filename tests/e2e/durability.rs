@@ -186,22 +186,6 @@ fn a_log_that_fails_once_leaves_no_lock_and_no_staged_reversal() {
     }
 }
 
-/// `git gc --prune=now` beside an edit reads the refs before the edit, and deletes its objects after
-/// the answer.
-#[test]
-fn objects_that_git_pruned_are_written_again() {
-    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
-    workspace.edt(&APPEND).landed();
-    for object in ["HEAD", "HEAD^{tree}", "HEAD:a.txt"].map(|name| workspace.rev(name)) {
-        let file = workspace.root.join(".git/objects").join(&object[..2]).join(&object[2..]);
-        std::fs::remove_file(file).unwrap();
-    }
-    workspace.edt(&APPEND).landed();
-    workspace.is_clean();
-    workspace.edt(&["undo", "-n", "2"]).landed();
-    assert_eq!(workspace.text("a.txt"), "one\n");
-}
-
 #[test]
 fn packs_of_a_precious_repository_stay() {
     let workspace = TestRepo::with(&[("a.txt", b"one\n")]);

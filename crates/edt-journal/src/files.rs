@@ -3,7 +3,6 @@
 //! that is not the expected one is put back.
 
 use std::io;
-use std::path::PathBuf;
 
 use super::record::{FileRecord, Id};
 use edt_git::convert::StoredForms;
@@ -175,44 +174,6 @@ impl<'r> StagingArea<'r> {
         self.stage_bytes(record, &new.bytes, perms)
     }
 
-    /// Syncs the removal of a file, if the repository is durable. A file that was exchanged is synced
-    /// already, and its names follow with any later sync.
-    ///
-    /// # Errors
-    /// `IO_ERROR`.
-    pub(super) fn sync_removal(&self, record: &FileRecord) -> Result<()> {
-        if record.new.is_some() { Ok(()) } else { self.sync_target(record) }
-    }
-
-    /// Syncs the name at the target of `record`, if the repository is durable.
-    ///
-    /// # Errors
-    /// `IO_ERROR`.
-    pub(super) fn sync_target(&self, record: &FileRecord) -> Result<()> {
-        if !self.repo.is_durable() {
-            return Ok(());
-        }
-        let path = RepoPath::from_tree(&record.path);
-        let (directory, name) = path.split();
-        let wrap =
-            |error: io::Error| failed("sync", &self.repo.root_path().join(path.text()), &error);
-        // The directory may be gone with its last file.
-        let mut above = directory;
-        loop {
-            if let Parent::Open(dir) = self.repo.root().beneath(above).map_err(wrap)? {
-                if above == directory && dir.stat(name).map_err(wrap)?.is_some() {
-                    // Its owner may not be able to read it.
-                    let _ = dir.sync(name);
-                }
-                return Ok(dir.sync_entries().map_err(wrap)?);
-            }
-            if above.is_empty() {
-                return Ok(());
-            }
-            above = &above[..above.iter().rposition(|&b| b == b'/').unwrap_or(0)];
-        }
-    }
-
     /// The mount that has the directory of `path`. A directory that does not exist yet will be on
     /// the mount of its parent.
     fn mount_above(&self, path: &RepoPath) -> Result<Option<Mount>> {
@@ -244,26 +205,6 @@ impl<'r> StagingArea<'r> {
         }
         let staging = self.staging_dir(record).map_err(wrap)?;
         Ok(staging.write_staged(record.stage.as_bytes(), bytes, perms).map_err(wrap)?)
-    }
-
-    /// The files that are staged for `records` in edt's directory and must be synced before they get
-    /// their names. Those on another mount are synced now.
-    ///
-    /// # Errors
-    /// `IO_ERROR`.
-    pub(super) fn unsynced(&self, records: &[FileRecord]) -> Result<Vec<PathBuf>> {
-        let wrap =
-            |error: io::Error| failed("sync what is staged in", self.repo.state_path(), &error);
-        let mut own = Vec::new();
-        for record in records.iter().filter(|one| one.new.is_some() && self.repo.is_durable()) {
-            if record.on_mount {
-                let dir = self.staging_dir(record).map_err(wrap)?;
-                dir.sync(record.stage.as_bytes()).map_err(wrap)?;
-            } else {
-                own.push(self.repo.state_path().join("stage").join(&record.stage));
-            }
-        }
-        Ok(own)
     }
 
     /// As [`stage_bytes`](StagingArea::stage_bytes), in one step where files of edt are staged: a

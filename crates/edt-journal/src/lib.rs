@@ -6,7 +6,9 @@
 //! record on stable storage describes the change. The next call rolls back a crash before that
 //! instant and finishes a crash after it ([`recover`]).
 
+mod change_set;
 mod decision;
+mod deletion;
 mod durable;
 mod entries;
 pub mod entry;
@@ -23,12 +25,14 @@ pub mod record;
 pub mod recover;
 pub mod rollback;
 
+pub use change_set::ChangeSet;
+pub use deletion::delete_refs;
 pub use files::{FileChange, NewFile, OldFile};
 pub use index::IndexView;
 pub use journal::Journal;
 pub use pointers::{BranchOrigin, BranchUpdate};
 pub use private::{PrivateBytes, PrivateFile, PrivateRecord};
-pub use publish::{ChangeSet, publish};
+pub use publish::publish;
 pub use recover::open_recovered;
 
 #[cfg(test)]

@@ -207,7 +207,8 @@ fn path_of(repo: &Repo, session: &str, name: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::publish::{ChangeSet, publish};
+    use crate::change_set::ChangeSet;
+    use crate::publish::publish;
     use crate::recover::open_recovered;
     use crate::tests::{MAIN, POINTER, Scratch, path};
     use edt_git::RefSwap;

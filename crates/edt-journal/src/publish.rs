@@ -10,75 +10,22 @@
 //!
 //! Each step is on stable storage before the next one begins, if durability asks for that.
 
+use super::change_set::ChangeSet;
 use super::durable;
 use super::entry::EntryMove;
-use super::files::{FileChange, StagingArea};
+use super::files::StagingArea;
 use super::index::{self, IndexView, LockOutcome, PreparedIndex};
 use super::journal::Journal;
-use super::pointers::{BranchOrigin, BranchUpdate, HeldPointers};
-use super::private::{self, PrivateRecord};
-use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
+use super::pointers::{BranchUpdate, HeldPointers};
+use super::private;
+use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, HeadRecord, Id, Record};
 use super::recover;
 use edt_git::reflog::ReflogWrite;
-use edt_git::{InHead, Loose, Oid, RefSwap, Repo, TouchedTrees, objects};
+use edt_git::{InHead, Oid, RefSwap, Repo, objects};
 use edt_io::clock::seconds;
 use edt_io::process::process_id;
 use edt_io::signals::HeldSignals;
 use edt_types::{Code, Durability, Finding, Refusal, Result, Warning};
-
-/// Everything that a transaction changes.
-#[derive(Debug)]
-#[must_use = "pass it to `publish`, or nothing is changed"]
-pub struct ChangeSet {
-    /// The branch whose move commits the transaction.
-    pub branch: BranchUpdate,
-    /// New objects, in an order in which each follows the objects that it names.
-    pub objects: Vec<Loose>,
-    /// Refs to create before the branch moves, with their values.
-    pub create: Vec<(String, Oid)>,
-    /// What HEAD must name afterwards, if not the branch: another full branch name, or a commit.
-    pub head_to: Option<String>,
-    /// Refs to move after the branch has moved, each with its old and its new value.
-    pub replace: Vec<(String, Oid, Oid)>,
-    /// Refs to delete after the branch has moved, each with its old value.
-    pub drop: Vec<(String, Oid)>,
-    pub files: Vec<FileChange>,
-    /// The index as it was read and the entries to change; `None` if HEAD is on another branch.
-    pub index: Option<(IndexView, Vec<EntryMove>)>,
-    /// The trees of the touched directories before and after.
-    pub touched_trees: TouchedTrees,
-    /// What the private store keeps of this transaction.
-    pub private: Option<PrivateRecord>,
-}
-
-impl ChangeSet {
-    /// A change that moves `branch` and nothing else.
-    pub fn of(branch: BranchUpdate) -> ChangeSet {
-        ChangeSet {
-            branch,
-            objects: Vec::new(),
-            create: Vec::new(),
-            head_to: None,
-            replace: Vec::new(),
-            drop: Vec::new(),
-            files: Vec::new(),
-            index: None,
-            touched_trees: TouchedTrees::new(),
-            private: None,
-        }
-    }
-}
-
-impl ChangeSet {
-    /// Whether nothing is left to do for an open record of this change, once it is on stable storage:
-    /// the line of its log says so, wherever the user goes.
-    fn is_plain(&self, repo: &Repo) -> bool {
-        let BranchUpdate { name, from, new, head_from, .. } = &self.branch;
-        let moves = matches!(from, BranchOrigin::Existing(old) if old != new);
-        let has_refs = !(self.create.is_empty() && self.replace.is_empty() && self.drop.is_empty());
-        moves && head_from.is_none() && !has_refs && repo.log_path(name).exists()
-    }
-}
 
 /// Installs `change`.
 ///
@@ -257,7 +204,7 @@ fn record_of(
     let replace = change.replace.iter();
     let private = change.private.as_ref();
     Ok(ChangeRecord {
-        branch: BranchRecord::of(repo, change)?,
+        branch: branch_record(repo, change)?,
         create: ids(&change.create),
         time: seconds(),
         journal: journal.inode()?,
@@ -270,6 +217,45 @@ fn record_of(
         entries: moves.iter().filter_map(EntryRecord::of).collect(),
         private: private.map(|record| (record.session.clone(), record.name.clone())),
     })
+}
+
+/// The record of `change`, before it.
+///
+/// # Errors
+/// `IO_ERROR` if HEAD or its branch cannot be read.
+pub(super) fn branch_record(repo: &Repo, change: &ChangeSet) -> Result<BranchRecord> {
+    let branch = &change.branch;
+    let last =
+        |name: &str| repo.last_move(name).map(|line| (line.from.into(), line.to.into(), line.time));
+    let reads_head = branch.head == InHead::Yes || branch.head_from.is_some();
+    Ok(BranchRecord {
+        name: branch.name.clone(),
+        from: branch.from.into(),
+        new: branch.new.into(),
+        log: branch.log.clone(),
+        logged: [last(&branch.name), if reads_head { last("HEAD") } else { None }],
+        in_head: branch.head == InHead::Yes,
+        head: head_record(repo, change)?,
+        point: branch.point.clone(),
+    })
+}
+
+/// What HEAD names before `change`; `None` if it is on the branch, or if nothing depends on it.
+///
+/// # Errors
+/// `IO_ERROR` if HEAD or its branch cannot be read.
+fn head_record(repo: &Repo, change: &ChangeSet) -> Result<Option<HeadRecord>> {
+    let branch = &change.branch;
+    let is_left = branch.head_from.is_some();
+    let name = match &branch.head_from {
+        None if branch.head == InHead::No && !change.files.is_empty() => repo.head_target()?,
+        from => from.clone(),
+    };
+    let record = name.map(|name| -> Result<HeadRecord> {
+        let tip = repo.commit_at(&name)?.map(Id::from);
+        Ok(HeadRecord { is_left, name, tip })
+    });
+    record.transpose()
 }
 
 fn unfinished(error: &Refusal) -> Warning {

@@ -5,12 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{DiskState, EntryMove};
 use super::pointers::{BranchOrigin, BranchUpdate};
-use super::publish::ChangeSet;
 use edt_git::index::IndexState;
 use edt_git::reflog::MoveId;
-use edt_git::{FileId, FileMode, InHead, Oid, Repo};
+use edt_git::{FileId, FileMode, InHead, Oid};
 use edt_io::disk::Stat;
-use edt_types::{RepoPath, Result};
+use edt_types::RepoPath;
 
 /// Version of this format. A journal with another version is quarantined.
 pub const VERSION: u32 = 8;
@@ -82,26 +81,6 @@ pub struct HeadRecord {
     pub tip: Option<Id>,
 }
 
-impl HeadRecord {
-    /// What HEAD names before `change`; `None` if it is on the branch, or if nothing depends on it.
-    ///
-    /// # Errors
-    /// `IO_ERROR` if HEAD or its branch cannot be read.
-    pub fn of(repo: &Repo, change: &ChangeSet) -> Result<Option<HeadRecord>> {
-        let branch = &change.branch;
-        let is_left = branch.head_from.is_some();
-        let name = match &branch.head_from {
-            None if branch.head == InHead::No && !change.files.is_empty() => repo.head_target()?,
-            from => from.clone(),
-        };
-        let record = name.map(|name| -> Result<HeadRecord> {
-            let tip = repo.commit_at(&name)?.map(Id::from);
-            Ok(HeadRecord { is_left, name, tip })
-        });
-        record.transpose()
-    }
-}
-
 /// See [`BranchOrigin`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OriginRecord {
@@ -121,28 +100,6 @@ impl std::convert::From<BranchOrigin> for OriginRecord {
 }
 
 impl BranchRecord {
-    /// The record of `change`, before it.
-    ///
-    /// # Errors
-    /// `IO_ERROR` if HEAD or its branch cannot be read.
-    pub fn of(repo: &Repo, change: &ChangeSet) -> Result<BranchRecord> {
-        let branch = &change.branch;
-        let last = |name: &str| {
-            repo.last_move(name).map(|line| (line.from.into(), line.to.into(), line.time))
-        };
-        let reads_head = branch.head == InHead::Yes || branch.head_from.is_some();
-        Ok(BranchRecord {
-            name: branch.name.clone(),
-            from: branch.from.into(),
-            new: branch.new.into(),
-            log: branch.log.clone(),
-            logged: [last(&branch.name), if reads_head { last("HEAD") } else { None }],
-            in_head: branch.head == InHead::Yes,
-            head: HeadRecord::of(repo, change)?,
-            point: branch.point.clone(),
-        })
-    }
-
     /// The last lines of the logs of the branch and of HEAD before the transaction.
     #[must_use]
     pub fn last_moves(&self) -> [Option<MoveId>; 2] {

@@ -13,13 +13,14 @@ use edt_io::disk::{Parent, Stat};
 use edt_testkit::ScratchRepo;
 use edt_types::{Finding, RepoPath, Result};
 
+use super::change_set::ChangeSet;
 use super::entry::{DiskState, EntryMove};
 use super::files::{FileChange, NewFile, OldFile, StagingArea};
 use super::index::{IndexView, LockOutcome};
 use super::journal::Journal;
 use super::pointers::{BranchOrigin, BranchUpdate};
-use super::publish::ChangeSet;
-use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
+use super::publish::branch_record;
+use super::record::{ChangeRecord, EntryRecord, FileRecord, Id, Record};
 use super::recover::open_recovered;
 
 pub(crate) const POINTER: &str = "refs/worktree/edt-session";
@@ -195,7 +196,7 @@ impl Scratch {
         };
         let moves = change.index.iter().flat_map(|(_, moves)| moves);
         let record = ChangeRecord {
-            branch: BranchRecord::of(repo, change).unwrap(),
+            branch: branch_record(repo, change).unwrap(),
             create: ids(&change.create),
             time: edt_io::clock::seconds(),
             journal: self.journal(repo).inode().unwrap(),

@@ -11,7 +11,7 @@ use crate::session::worktree::elsewhere::is_gone;
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{Oid, Repo, Worktree};
 use edt_io::{fs, lock, spawn};
-use edt_journal::recover::delete_refs;
+use edt_journal::delete_refs;
 use edt_journal::{lost, private};
 use edt_types::{Code, Finding, Result};
 

@@ -16,7 +16,7 @@ use crate::session::refs::names::{BRANCHES, POINTER, REFS, base_ref};
 use crate::session::user::user_commits::UserCommits;
 use edt_git::read::ObjectKind;
 use edt_git::{Head, InHead, NewCommit, ObjectWriter, Oid, Repo, worktrees};
-use edt_journal::recover::delete_refs;
+use edt_journal::delete_refs;
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
 use edt_types::{Code, FileReport, Finding, RepoPath, Result, Warning};
 
