@@ -160,8 +160,8 @@ impl AsFd for File {
     }
 }
 
-/// How many syncs wait at a time.
-const MOST_SYNCS: usize = 8;
+/// How many syncs wait at a time. A thread costs some twenty system calls.
+const MOST_SYNCS: usize = 4;
 
 /// Syncs the files and directories at `paths` to disk, several at a time: the file system joins what
 /// waits together.
@@ -175,9 +175,11 @@ pub fn sync_together(paths: &[PathBuf]) -> io::Result<()> {
     paths.iter().try_for_each(|path| effect::step(SideEffect::Sync, path))?;
     let one = |path: &PathBuf| std::fs::File::open(path)?.sync_all();
     let chunk = paths.len().div_ceil(MOST_SYNCS).max(1);
+    let mut parts = paths.chunks(chunk);
+    let own = parts.next().unwrap_or_default();
     std::thread::scope(|scope| {
         let mut running = Vec::new();
-        for part in paths.chunks(chunk) {
+        for part in parts {
             let all = move || part.iter().try_for_each(one);
             match std::thread::Builder::new().spawn_scoped(scope, all) {
                 Ok(thread) => running.push(thread),
@@ -185,6 +187,7 @@ pub fn sync_together(paths: &[PathBuf]) -> io::Result<()> {
                 Err(_) => part.iter().try_for_each(one)?,
             }
         }
+        own.iter().try_for_each(one)?;
         running.into_iter().try_for_each(|thread| {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a sync panicked")))
         })
