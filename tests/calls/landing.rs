@@ -640,3 +640,36 @@ fn a_hook_that_stages_everything_lands_around_a_users_commit() {
     assert_eq!(workspace.text("a.txt"), "one\nTWO\nthree\nmine\nfive\n");
     workspace.is_clean();
 }
+
+#[test]
+fn nothing_moves_head_while_git_commits() {
+    let workspace = workspace();
+    edit(&workspace, "a.txt", "two", "TWO");
+    let lock = workspace.git_dir("--git-dir").join("index.lock");
+    // As `git commit --all` has it while the user writes the message.
+    std::fs::write(&lock, "").unwrap();
+    for command in [&["land"][..], &["switch", "--leave"], &["abandon"], &["begin", "t"]] {
+        workspace.refuses(&["REPOSITORY_BUSY"], 3, command);
+    }
+    std::fs::remove_file(&lock).unwrap();
+    workspace.edt(&["land"]).landed();
+    workspace.is_clean();
+    workspace.is_sound();
+}
+
+#[test]
+fn a_commit_of_the_user_succeeds_although_its_hook_calls_edt() {
+    let workspace = workspace();
+    edit(&workspace, "a.txt", "two", "TWO");
+    workspace.write("b.txt", "mine\n");
+    let answer = workspace.home.join("answer");
+    let call = format!("{} land --json > {}; true", crate::test_repo::EDT, answer.display());
+    hook(&workspace, "pre-commit", &call);
+    workspace.git(&["commit", "--quiet", "--all", "-m", "mine"]);
+    let answer = std::fs::read_to_string(answer).unwrap();
+    assert!(answer.contains("REPOSITORY_BUSY"), "{answer}");
+    assert_eq!(subjects(&workspace, "HEAD~2..HEAD"), ["mine", "edit a.txt (+1 -1)"]);
+    hook(&workspace, "pre-commit", "true");
+    workspace.edt(&["land"]).landed();
+    workspace.is_clean();
+}
