@@ -23,10 +23,10 @@ const HOOKS_BEFORE_COMMIT: [&str; 3] = ["pre-commit", "prepare-commit-msg", "com
 const SUBMODULE: u32 = 0o160_000;
 
 /// Whether there is the hook that may read or change the files of a commit. The others judge its
-/// message.
+/// message, and edt's own reads the index.
 #[must_use]
 pub fn read_files(repo: &Repo) -> bool {
-    repo.has_hooks(&["pre-commit"])
+    repo.has_others_hooks(&["pre-commit"])
 }
 
 /// Runs Git's commit hooks on `candidate`; they may change its tree and message. The hooks see the
