@@ -124,6 +124,10 @@ pub fn compose(text: &str, trailers: &Trailers) -> String {
     }
     trailers.allowed.iter().for_each(|word| line("Edt-Allowed", word));
     trailers.private.iter().for_each(|name| line("Edt-Private", name));
+    // Nobody but edt reads those, and it takes all of the text back.
+    if matches!(trailers.kind, Kind::Proposal | Kind::Decision) {
+        return format!("{}\n\n{out}", text.trim());
+    }
     add_trailers(text, &out)
 }
 
