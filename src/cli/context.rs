@@ -16,6 +16,7 @@ use edt_core::Environment;
 use edt_core::observe::Observer;
 use edt_core::proposal::decisions::{self, NewDecisions};
 use edt_core::session::worktree::options::{Cache, Options};
+use edt_core::session::worktree::user_switch;
 use edt_core::session::worktree::workspace;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_git::{Oid, Repo};
@@ -62,6 +63,8 @@ pub(super) struct Context {
     new_decisions: RefCell<NewDecisions>,
     /// Warnings of programs that were interrupted together with edt.
     interrupted: RefCell<Vec<Warning>>,
+    /// The warning that names the session that the user switched away from.
+    user_switch: RefCell<Option<Warning>>,
 }
 
 /// The destination of answers.
@@ -106,6 +109,7 @@ impl CallDefaults {
             recovered: RefCell::default(),
             new_decisions: RefCell::default(),
             interrupted: RefCell::default(),
+            user_switch: RefCell::default(),
         }
     }
 }
@@ -143,6 +147,7 @@ impl Context {
             recovered: RefCell::default(),
             new_decisions: RefCell::default(),
             interrupted: RefCell::default(),
+            user_switch: RefCell::default(),
         }
     }
 
@@ -215,14 +220,26 @@ impl Context {
     }
 
     /// Takes the warnings that opening the repository found, for the answer that is printed now:
-    /// interrupted programs, and the user's new decisions on proposals of this worktree.
+    /// interrupted programs, the session that the user switched away from, and the user's new
+    /// decisions on proposals of this worktree.
     pub(super) fn new_decisions(&self) -> Vec<Warning> {
         let new_decisions = self.new_decisions.take();
         // An answer to the user does not reach the agent, so the decisions stay unreported.
         if !new_decisions.is_empty() && self.who() != Who::User {
             new_decisions.mark_reported();
         }
-        self.interrupted.take().into_iter().chain(new_decisions.warnings).collect()
+        let interrupted = self.interrupted.take().into_iter();
+        interrupted.chain(self.user_switch.take()).chain(new_decisions.warnings).collect()
+    }
+
+    /// Reads which session the user switched away from, before the command moves HEAD.
+    fn load_user_switch(&self, repo: &Repo) {
+        self.user_switch.replace(user_switch::warning(repo));
+    }
+
+    /// For a command that is asked for another session: its answer names it.
+    pub(super) fn forget_user_switch(&self) {
+        self.user_switch.take();
     }
 
     /// Reads the user's new decisions on proposals.
@@ -250,6 +267,7 @@ impl Context {
         let workspace = LockedWorkspace::open(&self.start, self.options()?)?;
         self.recovered.replace(workspace.recovered.clone());
         self.load_decisions(&workspace.repo);
+        self.load_user_switch(&workspace.repo);
         Ok(workspace)
     }
 
@@ -257,6 +275,7 @@ impl Context {
     pub(super) fn repo(&self) -> Result<(Repo, Option<Recovered>)> {
         let (repo, recovered) = LockedWorkspace::read(&self.start, &self.options()?)?;
         self.recovered.replace(recovered.clone());
+        self.load_user_switch(&repo);
         Ok((repo, recovered))
     }
 

@@ -32,12 +32,16 @@ use edt_types::{Code, Finding, Outcome, Result, Status};
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
-    after_help = "Example:\n  edt land -m 'Fix the parser'\n  edt land --into main\n  edt land --undo"
+    after_help = "Example:\n  edt land -m 'Fix the parser'\n  edt land --signoff\n  edt land --into main\n  edt land --undo"
 )]
 pub(super) struct Args {
     /// The commit's message; generated from the session's edits if omitted.
     #[arg(short, long, value_name = "MESSAGE")]
     message: Option<String>,
+    /// Add a `Signed-off-by` trailer with the committer's name, as `git commit --signoff` does.
+    #[arg(short, long)]
+    #[serde(default)]
+    signoff: bool,
     /// Override a guard's finding about the landing as a whole.
     #[arg(long, value_name = "CODE")]
     #[serde(default)]
@@ -52,7 +56,7 @@ pub(super) struct Args {
     include_user_changes: bool,
     /// Undo the last landing of the session instead: that of the worktree, else the one that landed
     /// last on HEAD's branch.
-    #[arg(long, conflicts_with_all = ["message", "allow", "into", "include_user_changes"])]
+    #[arg(long, conflicts_with_all = ["message", "signoff", "allow", "into", "include_user_changes"])]
     #[serde(default)]
     undo: bool,
     /// With --undo: the session whose last landing is undone.
@@ -79,6 +83,7 @@ impl Args {
         let mut options = LandOptions {
             into: self.into.clone(),
             message: self.message.clone(),
+            signoff: self.signoff,
             allow: self.allow.clone(),
             include_user_changes: false,
             by_user: context.who() == Who::User,
@@ -145,6 +150,7 @@ impl Args {
     /// The arguments of a tool are not checked by the command line.
     fn check(&self) -> Result<()> {
         let lands = self.message.is_some()
+            || self.signoff
             || self.into.is_some()
             || !self.allow.is_empty()
             || self.include_user_changes;

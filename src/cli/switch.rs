@@ -33,6 +33,7 @@ impl Args {
             let running = Session::required(&workspace.repo, &workspace.repo.head()?)?;
             (None, Some(switch::leave(&mut workspace, &running)?))
         };
+        context.forget_user_switch();
         let unchanged = switched.is_none();
         let Switched { left, onto, files, warnings } = switched.unwrap_or_default();
         let status = if unchanged { Status::Unchanged } else { Status::Applied };

@@ -388,7 +388,9 @@ fn a_formatter_does_not_revert_the_branchs_changes() {
     main_moves(&workspace, "a.txt", "one\ntwo\nthree\nfour\nFIVE\n");
     let main = workspace.rev("main");
     let hint = workspace.edt(&["land"]);
-    assert_eq!((hint.codes(), workspace.rev("main")), (vec!["GIT_OPERATION_BLOCKED"], main));
+    assert_eq!((hint.codes(), workspace.rev("main")), (vec!["HOOKS_READ_DISK"], main.clone()));
+    let allowed = workspace.edt(&["land", "--allow", "hooks_read_disk"]);
+    assert_eq!((allowed.codes(), workspace.rev("main")), (vec!["GIT_OPERATION_BLOCKED"], main));
     assert!(hint.hint().contains("`git merge main`"), "{}", hint.hint());
     workspace.git(&["merge", "--quiet", "--no-edit", "main"]);
     workspace.edt(&["land"]);
@@ -638,5 +640,211 @@ fn a_hook_that_stages_everything_lands_around_a_users_commit() {
     workspace.git(&["commit", "--quiet", "-am", "mine"]);
     workspace.edt(&["land"]).landed();
     assert_eq!(workspace.text("a.txt"), "one\nTWO\nthree\nmine\nfive\n");
+    workspace.is_clean();
+}
+
+/// Formats staged files as the program pre-commit lets formatters do it: from the index onto the
+/// disk, without staging. Fails if it changed one.
+const FORMATS_AND_FAILS: &str = "rc=0
+for f in $(git diff --cached --name-only --diff-filter=AM); do
+  git show \":$f\" > .fmt.in; sed 's/ *= */ = /' .fmt.in > .fmt.out
+  cmp -s .fmt.in .fmt.out || { cat .fmt.out > \"$f\"; rc=1; }
+  rm -f .fmt.in .fmt.out
+done
+exit $rc";
+
+/// The same, but it reads the disk.
+const FORMATS_DISK_AND_FAILS: &str = "rc=0
+for f in $(git diff --cached --name-only --diff-filter=AM); do
+  sed 's/ *= */ = /' \"$f\" > .f.out; cmp -s \"$f\" .f.out || { cat .f.out > \"$f\"; rc=1; }
+  rm -f .f.out
+done
+exit $rc";
+
+/// A session that added `b=2` to `a.py`, with this hook.
+fn unformatted(script: &str) -> TestRepo {
+    let workspace = TestRepo::with(&[("a.py", b"a = 1\n"), ("b.txt", b"b\n")]);
+    workspace.programs_as_user();
+    hook(&workspace, "pre-commit", script);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.edt(&["apply", "a.py", "--mode", "append", "--content", "b=2", "-m", "b"]).landed();
+    workspace
+}
+
+#[test]
+fn what_a_failing_formatter_changed_is_recorded_and_the_next_landing_has_it() {
+    for script in [FORMATS_AND_FAILS, FORMATS_DISK_AND_FAILS] {
+        let workspace = unformatted(script);
+        let refused = workspace.edt(&["land"]);
+        assert_eq!(refused.codes(), ["GIT_OPERATION_BLOCKED"], "{:#}", refused.json);
+        assert_eq!(refused.errors()[0]["evidence"]["recorded"], json!(["a.py"]));
+        assert!(refused.hint().contains("`edt diff 2`"), "{}", refused.hint());
+        assert!(refused.hint().contains("repeat `edt land`"), "{}", refused.hint());
+        workspace.is_clean();
+        workspace.edt(&["land"]).landed();
+        assert_eq!(workspace.blob("main:a.py"), b"a = 1\nb = 2\n");
+        workspace.is_clean();
+        workspace.is_sound();
+    }
+}
+
+#[test]
+fn what_a_formatter_changed_can_be_undone() {
+    let workspace = unformatted(FORMATS_AND_FAILS);
+    assert_eq!(workspace.edt(&["land"]).codes(), ["GIT_OPERATION_BLOCKED"]);
+    workspace.edt(&["undo"]).landed();
+    assert_eq!(workspace.text("a.py"), "a = 1\nb=2\n");
+    workspace.is_clean();
+}
+
+#[test]
+fn a_hook_that_passes_and_formats_without_staging_lands_nothing() {
+    let workspace = unformatted("sed -i 's/ *= */ = /' a.py");
+    let main = workspace.rev("main");
+    let refused = workspace.edt(&["land"]);
+    assert_eq!(refused.codes(), ["GIT_OPERATION_BLOCKED"], "{:#}", refused.json);
+    assert_eq!(workspace.rev("main"), main);
+    workspace.edt(&["land"]).landed();
+    assert_eq!(workspace.blob("main:a.py"), b"a = 1\nb = 2\n");
+    assert_eq!(workspace.status(), "");
+}
+
+#[test]
+fn what_a_hook_changes_outside_the_landing_and_in_the_users_files_stays_uncommitted() {
+    let workspace = unformatted("echo hook >> b.txt; echo hook >> new.txt");
+    workspace.edt(&["land"]).landed();
+    assert_eq!(workspace.status(), " M b.txt\n?? new.txt\n");
+    let workspace = unformatted("echo hook >> b.txt; echo hook >> new.txt; exit 1");
+    workspace.write("b.txt", "mine\n");
+    let refused = workspace.edt(&["land"]);
+    assert_eq!(refused.codes(), ["GIT_OPERATION_BLOCKED"]);
+    assert_eq!(refused.errors()[0]["evidence"].get("recorded"), None);
+    assert_eq!(workspace.status(), " M b.txt\n?? new.txt\n");
+    assert_eq!(workspace.text("b.txt"), "mine\nhook\n");
+}
+
+#[test]
+fn a_hook_does_not_judge_other_text_than_what_lands() {
+    let workspace = unformatted("true");
+    let main = workspace.rev("main");
+    workspace.write("a.py", "a = 1\nb=2\nmine\n");
+    let refused = workspace.edt(&["land"]);
+    assert_eq!((refused.codes(), workspace.rev("main")), (vec!["HOOKS_READ_DISK"], main));
+    assert_eq!(refused.errors()[0]["evidence"]["paths"], json!(["a.py"]));
+    assert!(refused.hint().contains("`git stash push -- a.py`"), "{}", refused.hint());
+    assert!(refused.hint().contains("`edt land --allow hooks_read_disk`"), "{}", refused.hint());
+    workspace.edt(&["land", "--allow", "hooks_read_disk"]).landed();
+    assert_eq!(workspace.blob("main:a.py"), b"a = 1\nb=2\n");
+    assert_eq!(workspace.text("a.py"), "a = 1\nb=2\nmine\n");
+}
+
+#[test]
+fn a_landing_of_users_commits_alone_runs_no_hook_and_needs_no_equal_files() {
+    let workspace = workspace();
+    hook(&workspace, "pre-commit", "exit 1");
+    workspace.write("a.txt", "mine\n");
+    workspace.git(&["commit", "--quiet", "--no-verify", "-am", "mine"]);
+    workspace.write("a.txt", "mine\nmore\n");
+    workspace.edt(&["land"]).landed();
+    assert_eq!(workspace.blob("main:a.txt"), b"mine\n");
+}
+
+/// Refuses a message without `Signed-off-by` among its trailers.
+const NEEDS_SIGN_OFF: &str = "git interpret-trailers --parse \"$1\" | grep -q '^Signed-off-by: '";
+
+#[test]
+fn the_trailers_of_a_message_stay_trailers() {
+    let workspace = workspace();
+    hook(&workspace, "commit-msg", NEEDS_SIGN_OFF);
+    edit(&workspace, "a.txt", "two", "TWO");
+    let message = "feat: change\n\nText.\n\nChange-Id: I1\nSigned-off-by: Tess <t@example.org>";
+    workspace.edt(&["land", "-m", message]).landed();
+    assert_eq!(
+        workspace.git(&["log", "-1", "--format=%(trailers:keyonly)"]),
+        "Change-Id\nSigned-off-by\nEdt-Session\nEdt-Kind\nEdt-Edit\n\n"
+    );
+    workspace.edt(&["land", "--undo"]).landed();
+}
+
+#[test]
+fn a_signed_off_landing_has_the_committers_trailer_once() {
+    let workspace = workspace();
+    hook(&workspace, "commit-msg", NEEDS_SIGN_OFF);
+    edit(&workspace, "a.txt", "two", "TWO");
+    let hint = workspace.edt(&["land", "-m", "feat: change"]).hint().to_owned();
+    assert!(hint.contains("`edt land -m MESSAGE`") && hint.contains("`--signoff`"), "{hint}");
+    let identity = workspace.git(&["var", "GIT_COMMITTER_IDENT"]);
+    let identity = &identity[..=identity.rfind('>').unwrap()];
+    let message = format!("feat: change\n\nSigned-off-by: {identity}");
+    workspace.edt(&["land", "--signoff", "-m", &message]).landed();
+    let format = "--format=%(trailers:key=Signed-off-by,valueonly)";
+    assert_eq!(workspace.git(&["log", "-1", format]).trim(), identity);
+    edit_after_landing(&workspace);
+    workspace.edt(&["land", "--signoff"]).landed();
+    assert_eq!(workspace.git(&["log", "-1", format]).trim(), identity);
+}
+
+fn edit_after_landing(workspace: &TestRepo) {
+    workspace.edt(&["begin", "t"]).landed();
+    edit(workspace, "a.txt", "three", "THREE");
+}
+
+#[test]
+fn the_hint_of_a_refused_message_works() {
+    let workspace = workspace();
+    hook(&workspace, "commit-msg", "grep -q '^feat: ' \"$1\"");
+    edit(&workspace, "a.txt", "two", "TWO");
+    let refused = workspace.edt(&["land"]);
+    assert_eq!(refused.codes(), ["GIT_OPERATION_BLOCKED"]);
+    assert!(refused.hint().contains("`edt land -m MESSAGE`"), "{}", refused.hint());
+    workspace.edt(&["land", "-m", "feat: two"]).landed();
+}
+
+#[test]
+fn the_hint_of_an_earlier_refused_message_works() {
+    let workspace = workspace();
+    hook(&workspace, "commit-msg", "grep -q '^feat: ' \"$1\"");
+    edit(&workspace, "a.txt", "two", "TWO");
+    workspace.write("b.txt", "mine\n");
+    workspace.git(&["commit", "--quiet", "-am", "feat: mine"]);
+    edit(&workspace, "a.txt", "three", "THREE");
+    let hint = workspace.edt(&["land", "-m", "feat: three"]).hint().to_owned();
+    assert!(hint.contains("`git switch main`, `git merge --squash edt/s`"), "{hint}");
+    workspace.git(&["switch", "--quiet", "main"]);
+    workspace.git(&["merge", "--quiet", "--squash", "edt/s"]);
+    workspace.git(&["commit", "--quiet", "-m", "feat: all"]);
+    assert_eq!(workspace.text("a.txt"), "one\nTWO\nTHREE\nfour\nfive\n");
+}
+
+#[test]
+fn nothing_moves_head_while_git_commits() {
+    let workspace = workspace();
+    edit(&workspace, "a.txt", "two", "TWO");
+    let lock = workspace.git_dir("--git-dir").join("index.lock");
+    // As `git commit --all` has it while the user writes the message.
+    std::fs::write(&lock, "").unwrap();
+    for command in [&["land"][..], &["switch", "--leave"], &["abandon"], &["begin", "t"]] {
+        workspace.refuses(&["REPOSITORY_BUSY"], 3, command);
+    }
+    std::fs::remove_file(&lock).unwrap();
+    workspace.edt(&["land"]).landed();
+    workspace.is_clean();
+    workspace.is_sound();
+}
+
+#[test]
+fn a_commit_of_the_user_succeeds_although_its_hook_calls_edt() {
+    let workspace = workspace();
+    edit(&workspace, "a.txt", "two", "TWO");
+    workspace.write("b.txt", "mine\n");
+    let answer = workspace.home.join("answer");
+    let call = format!("{} land --json > {}; true", crate::test_repo::EDT, answer.display());
+    hook(&workspace, "pre-commit", &call);
+    workspace.git(&["commit", "--quiet", "--all", "-m", "mine"]);
+    let answer = std::fs::read_to_string(answer).unwrap();
+    assert!(answer.contains("REPOSITORY_BUSY"), "{answer}");
+    assert_eq!(subjects(&workspace, "HEAD~2..HEAD"), ["mine", "edit a.txt (+1 -1)"]);
+    hook(&workspace, "pre-commit", "true");
+    workspace.edt(&["land"]).landed();
     workspace.is_clean();
 }

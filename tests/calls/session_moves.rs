@@ -407,3 +407,39 @@ fn six_landings_of_disjoint_files_at_once_all_land() {
     workspace.is_clean();
     workspace.is_sound();
 }
+
+#[test]
+fn the_first_answer_after_the_user_switched_names_the_session_that_was_left() {
+    let workspace = workspace();
+    workspace.git(&["branch", "feature"]);
+    workspace.edt(&["begin", "one"]).landed();
+    edit(&workspace, "a.txt", "one", "ONE");
+    workspace.git(&["switch", "--quiet", "feature"]);
+    let message = "HEAD was switched from the session one to feature. 1 edit of one is not here: \
+                   `edt switch one` returns to it.";
+    let left = json!([{"code": "session_left", "path": null, "message": message}]);
+    assert_eq!(workspace.edt(&["status"]).json["warnings"], left);
+    let refused = workspace.edt(&["land"]);
+    assert_eq!((refused.codes(), &refused.json["warnings"]), (vec!["NO_SESSION"], &left));
+    let edit = ["apply", "a.txt", "--mode", "edit", "--old-text", "five", "--content", "FIVE"];
+    assert_eq!(workspace.edt(&edit).json["warnings"], left);
+    assert_eq!(workspace.edt(&["status"]).json["warnings"], json!([]), "it was said");
+    let returned = workspace.edt(&["switch", "one"]).landed();
+    assert_eq!(returned.json["warnings"], json!([]));
+    assert_eq!(workspace.text("a.txt"), "ONE\ntwo\nthree\nfour\nfive\n");
+}
+
+#[test]
+fn a_session_that_edt_left_or_the_user_returned_to_is_not_named() {
+    let workspace = workspace();
+    workspace.edt(&["begin", "one"]).landed();
+    edit(&workspace, "a.txt", "one", "ONE");
+    workspace.git(&["switch", "--quiet", "main"]);
+    workspace.git(&["switch", "--quiet", "edt/one"]);
+    assert_eq!(workspace.edt(&["status"]).json["warnings"], json!([]));
+    workspace.edt(&["switch", "--leave"]).landed();
+    assert_eq!(workspace.edt(&["status"]).json["warnings"], json!([]));
+    workspace.edt(&["switch", "one"]).landed();
+    workspace.git(&["switch", "--quiet", "main"]);
+    assert_eq!(workspace.edt(&["switch", "one"]).json["warnings"], json!([]));
+}

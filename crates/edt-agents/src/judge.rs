@@ -23,6 +23,7 @@ use edt_core::session::recording::snapshot::Snapshot;
 use edt_core::session::refs::message::Kind;
 use edt_core::session::user::path_state::PathState;
 use edt_core::session::worktree::options::Options;
+use edt_core::session::worktree::user_switch;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::Request;
 use edt_edit::{Edit, Op};
@@ -148,6 +149,8 @@ fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Res
         if paths.is_empty() {
             continue;
         }
+        // Before the edit is recorded in another session.
+        infos.extend(user_switch::warning(&workspace.repo).as_ref().map(messages::warning));
         let policy = workspace.current_policy()?;
         let commit_info = CommitInfo {
             message: subject(&event.tool, &paths),

@@ -31,10 +31,16 @@ pub(super) fn blocked(what: &str, ran: &spawn::CommandOutput) -> Finding {
     } else {
         String::new()
     };
+    let remedy = if what == "commit-msg" {
+        "Send a message that the hook accepts: `edt land -m MESSAGE`. `--signoff` adds the trailer \
+         `Signed-off-by`."
+    } else {
+        "Fix what the output names with `edt apply` on the session, then repeat `edt land`."
+    };
     Finding::new(
         Code::GitOperationBlocked,
         format!("Git's {what} refused the commit. Its output{cut}:\n{}\n", &output[start..]),
-        "Fix what the output names with `edt apply` on the session, then repeat `edt land`.",
+        remedy,
     )
     .with_effect(edt_types::Effect::NothingLanded)
     .with("hook", what)

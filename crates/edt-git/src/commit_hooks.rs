@@ -22,6 +22,13 @@ const HOOKS_BEFORE_COMMIT: [&str; 3] = ["pre-commit", "prepare-commit-msg", "com
 /// The mode of a submodule in a tree.
 const SUBMODULE: u32 = 0o160_000;
 
+/// Whether there is the hook that may read or change the files of a commit. The others judge its
+/// message, and edt's own reads the index.
+#[must_use]
+pub fn read_files(repo: &Repo) -> bool {
+    repo.has_others_hooks(&["pre-commit"])
+}
+
 /// Runs Git's commit hooks on `candidate`; they may change its tree and message. The hooks see the
 /// files of this worktree. `moved` has the tree of these files and the tree after the merge with
 /// the branch; they differ if the branch moved.

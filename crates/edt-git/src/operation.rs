@@ -43,11 +43,23 @@ impl Repo {
         })
     }
 
-    /// Checks that no merge, rebase or similar operation is in progress.
+    /// Checks that no merge, rebase or similar operation is in progress, and that no commit of Git
+    /// waits for this call: its editor or one of its hooks.
     ///
     /// # Errors
     /// `REPOSITORY_BUSY`.
     pub fn check_idle(&self) -> Result<()> {
+        // Git names its locked index to them. The commit fails if HEAD moves meanwhile.
+        let index = self.index_path();
+        if index.extension().is_some_and(|extension| extension == "lock") && index.exists() {
+            let message =
+                "A `git commit` is in progress in this worktree, and called this program.";
+            let remedy = "Repeat the call when the commit is done.";
+            return Err(Finding::new(Code::RepositoryBusy, message, remedy)
+                .nothing_changed()
+                .with("operation", "commit")
+                .into());
+        }
         let Some(what) = self.operation() else { return Ok(()) };
         let finish = match what {
             "bisect" => "`git bisect reset`".to_owned(),

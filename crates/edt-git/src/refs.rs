@@ -203,6 +203,34 @@ impl Repo {
         at
     }
 
+    /// The branch `edt/…` that the user switched HEAD away from, if edt moved HEAD no more since. The
+    /// name is without `refs/heads/`.
+    #[must_use]
+    pub fn switched_from(&self) -> Option<String> {
+        let log = self.log_text("HEAD")?;
+        for line in String::from_utf8_lossy(&log).lines().rev() {
+            let Some((head, message)) = line.split_once('\t') else { continue };
+            if message.starts_with("edt ") {
+                return None;
+            }
+            let Some((from, to)) = message
+                .strip_prefix("checkout: moving from ")
+                .and_then(|branches| branches.split_once(" to "))
+            else {
+                continue;
+            };
+            let mut ids = head.split(' ');
+            let is_edts = ids.next() == ids.next();
+            if from.starts_with("edt/") && !is_edts {
+                return Some(from.to_owned());
+            }
+            if is_edts && (from.starts_with("edt/") || to.starts_with("edt/")) {
+                return None;
+            }
+        }
+        None
+    }
+
     /// The target of HEAD: a full branch name, or a commit id if it is detached.
     ///
     /// # Errors
@@ -380,6 +408,27 @@ mod tests {
         let repo = Repo::open(scratch.path()).unwrap();
         assert_eq!(repo.log_messages("refs/heads/x"), ["two\tthree", "one"]);
         assert_eq!(repo.log_messages("refs/heads/y"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_branch_that_the_user_switched_from_is_known_until_edt_moves_head() {
+        let (scratch, head) = with_head();
+        let null = "0".repeat(40);
+        let users = |what: &str| format!("{null} {head} A <a@b> 1 +0000\t{what}\n");
+        let edts = |what: &str| format!("{head} {head} A <a@b> 1 +0000\t{what}\n");
+        let from = |log: &str| {
+            set(&scratch, "logs/HEAD", log);
+            Repo::open(scratch.path()).unwrap().switched_from()
+        };
+        let away = users("checkout: moving from edt/fix to main");
+        let fix = || Some("edt/fix".to_owned());
+        assert_eq!(from(&away), fix());
+        assert_eq!(from(&(away.clone() + &users("commit: mine"))), fix());
+        assert_eq!(from(&(away.clone() + &edts("checkout: moving from main to other"))), fix());
+        assert_eq!(from(&(away.clone() + &edts("checkout: moving from main to edt/fix"))), None);
+        assert_eq!(from(&(away + &users("edt apply: x"))), None);
+        assert_eq!(from(&edts("checkout: moving from edt/fix to main")), None);
+        assert_eq!(from(""), None);
     }
 
     #[test]

@@ -284,6 +284,19 @@ impl Repo {
     /// configuration.
     #[must_use]
     pub fn has_hooks(&self, names: &[&str]) -> bool {
+        self.has_hooks_that(names, Path::exists)
+    }
+
+    /// Whether there is one of these hooks that is not edt's own.
+    #[must_use]
+    pub fn has_others_hooks(&self, names: &[&str]) -> bool {
+        self.has_hooks_that(names, |hook| {
+            std::fs::read(hook)
+                .is_ok_and(|text| memchr::memmem::find(&text, b"\n# edt-hook ").is_none())
+        })
+    }
+
+    fn has_hooks_that(&self, names: &[&str], is: impl Fn(&Path) -> bool) -> bool {
         let config = self.inner.config_snapshot();
         let configured = config.trusted_path("core.hooksPath").ok().flatten();
         // A relative path starts where hooks run: at the worktree's root.
@@ -291,7 +304,7 @@ impl Repo {
             .map_or_else(|| self.common_dir().join("hooks"), |path| self.root_path().join(path));
         let in_config =
             config.plumbing().sections_by_name("hook").into_iter().flatten().next().is_some();
-        in_config || names.iter().any(|name| directory.join(name).exists())
+        in_config || names.iter().any(|name| is(&directory.join(name)))
     }
 
     #[must_use]

@@ -269,6 +269,11 @@ codes! {
     CustomGuard "CUSTOM_GUARD" Refused None,
         "A guard of the program that embeds edt refuses the change. The message says why. `allow` \
          has the word that overrides it, if an override exists.";
+    HooksReadDisk "HOOKS_READ_DISK" Refused Some("hooks_read_disk"),
+        "Git's commit hooks may read files from disk, and there a file that lands has another text: \
+         uncommitted changes, or it is not merged with the branch. The user commits or stashes the \
+         changes, or the branch is merged into the session. If the hooks read the index alone, allow \
+         hooks_read_disk.";
     GitOperationBlocked "GIT_OPERATION_BLOCKED" Refused None,
         "One of edt's Git hooks refused to delete or rewind a protected branch or a session's ref, \
          or to push shadow branches. The message names the ref and both commits. Undo edits with \

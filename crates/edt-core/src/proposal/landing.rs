@@ -21,9 +21,10 @@ use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result};
 ///
 /// # Errors
 /// `NOTHING_TO_LAND`, `MERGE_CONFLICT` (with the conflicts), `USER_CHANGES_INCLUDED`, the codes of
-/// the guards about the landing as a whole, `APPROVAL_REQUIRED`, `GIT_OPERATION_BLOCKED` (a commit
-/// hook), `BAD_REQUEST` (no such branch), `SESSION_BUSY` (the queue), errors of publishing, and as
-/// [`ApprovalKey::verifies`]. Nothing is changed on an error, except by the hooks themselves.
+/// the guards about the landing as a whole, `APPROVAL_REQUIRED`, `HOOKS_READ_DISK` and
+/// `GIT_OPERATION_BLOCKED` (commit hooks), `BAD_REQUEST` (no such branch), `SESSION_BUSY` (the
+/// queue), errors of publishing, and as [`ApprovalKey::verifies`]. Nothing is changed on an error,
+/// except by the hooks themselves; the session records their changes of tracked files.
 pub fn land(
     workspace: &mut LockedWorkspace,
     session: &Session,

@@ -27,6 +27,8 @@ pub struct LandCommits<'a> {
     pub plan: &'a LandPlan,
     /// What judges the landing.
     pub(crate) review: &'a LandReview<'a>,
+    /// Whose `Signed-off-by` the messages get: a name and a mail address.
+    pub sign_off: Option<String>,
 }
 
 impl LandCommits<'_> {
@@ -94,7 +96,14 @@ impl LandCommits<'_> {
             writer,
             CommitCandidate { head, tree, parent, message, allowed },
             moved,
-        )?;
+        )
+        .map_err(|found| {
+            if self.is_newest(commits) {
+                found
+            } else {
+                found.map(|finding| self.of_earlier_message(finding))
+            }
+        })?;
         if let Some(signed) = commit_hooks::sign(self.repo, writer, &proposed)? {
             return Ok(signed);
         }
@@ -105,19 +114,34 @@ impl LandCommits<'_> {
         })
     }
 
-    /// The message that the caller gave. Only the newest squashed commit gets it.
-    fn text_for(&self, commits: &[Commit]) -> Option<&str> {
+    /// Whether these are the newest squashed commits, which get the caller's message.
+    fn is_newest(&self, commits: &[Commit]) -> bool {
         let squashed = self.plan.planned.iter().rev().find_map(|planned| match planned {
             PlannedCommit::Squash { commits, .. } => Some(commits),
             PlannedCommit::UserCommit { .. } => None,
         });
-        let newest = squashed.is_some_and(|last| last.last() == commits.last());
-        self.review
-            .options
-            .message
-            .as_deref()
-            .map(str::trim)
-            .filter(|text| newest && !text.is_empty())
+        squashed.is_some_and(|last| last.last() == commits.last())
+    }
+
+    /// A finding about the message of an earlier commit, which the caller cannot choose.
+    fn of_earlier_message(&self, finding: Finding) -> Finding {
+        if finding.evidence.get("hook").is_none_or(|hook| hook != "commit-msg") {
+            return finding;
+        }
+        let remedy = format!(
+            "The message is that of an earlier commit of the landing, which `-m` does not set. Ask \
+             the user to land it with Git: `git switch {}`, `git merge --squash {}`, then `git \
+             commit`.",
+            self.target.short(),
+            self.session.short_branch()
+        );
+        Finding { remedy, ..finding }
+    }
+
+    /// The message that the caller gave, for the newest squashed commits.
+    fn text_for(&self, commits: &[Commit]) -> Option<&str> {
+        let text = self.review.options.message.as_deref().map(str::trim);
+        text.filter(|text| !text.is_empty() && self.is_newest(commits))
     }
 
     /// The caller's message, else that of the only edit, else a list of the edits; with trailers.
@@ -125,7 +149,7 @@ impl LandCommits<'_> {
         let edits: Vec<&Commit> = commits.iter().filter(|commit| commit.is_edit()).collect();
         let text = match (self.text_for(commits), edits.as_slice()) {
             (Some(text), _) => text.to_owned(),
-            (None, [one]) if is_of_kind_edit(one) => message::text(&one.message).to_owned(),
+            (None, [one]) if is_of_kind_edit(one) => message::text(&one.message),
             (None, [one]) => one.subject().to_owned(),
             (None, many) => {
                 let list: Vec<String> =
@@ -142,13 +166,18 @@ impl LandCommits<'_> {
             commits.iter().filter_map(|commit| commit.trailers.as_ref()?.agent.clone()).collect();
         agents.sort();
         agents.dedup();
-        let folded = self.plan.folded.iter().map(|commit| {
-            format!("\nIncludes {} ({}, by {})", commit.oid, commit.subject(), commit.author)
-        });
-        let text = text
-            + &folded.fold(String::new(), |all, one| {
-                if all.is_empty() { format!("\n{one}") } else { all + &one }
-            });
+        let folded: Vec<String> = self.plan.folded.iter().map(included).collect();
+        let text = if folded.is_empty() {
+            text
+        } else {
+            message::add_paragraph(&text, &folded.join("\n"))
+        };
+        let text = match &self.sign_off {
+            Some(line) if message::values(&text, "Signed-off-by").last() != Some(line) => {
+                message::add_trailers(&text, &format!("Signed-off-by: {line}\n"))
+            }
+            _ => text,
+        };
         message::compose(
             &text,
             &Trailers {
@@ -158,6 +187,11 @@ impl LandCommits<'_> {
             },
         )
     }
+}
+
+/// The line that names a user's commit that could not stay separate.
+fn included(commit: &Commit) -> String {
+    format!("Includes {} ({}, by {})", commit.oid, commit.subject(), commit.author)
 }
 
 /// Whether an agent or the user wrote the complete message. edt writes the body for a program.

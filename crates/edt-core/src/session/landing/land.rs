@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::commits::LandCommits;
+use super::hook_files::HookFiles;
 use super::left_by_user;
 use super::options::LandOptions;
 use super::plan::{LandPlan, LandTarget, PlannedCommit};
@@ -66,6 +67,9 @@ impl Landed {
         Ok(outcome)
     }
 }
+
+/// Overrides the refusal of hooks that may read another text from disk.
+const READ_DISK: &str = "hooks_read_disk";
 
 /// How often a landing starts again because its target moved.
 const MAX_ATTEMPTS: usize = 5;
@@ -140,21 +144,22 @@ fn land_once(
     let review = LandReview { policies: &policies, guards: &guards, options, approved };
     // Git's hooks may take long and may call edt. The worktree's lock is released meanwhile, so
     // everything is checked again afterwards.
-    let (prepared, _queue) = workspace.unlocked(|repo| {
+    let files = HookFiles::of(&workspace.repo, session)?;
+    let prepared = workspace.unlocked(|repo| {
         let queue = lock::acquire(&state, "edt land", LANDING_QUEUE_WAIT)?;
-        Ok((PreparedLanding::of(repo, session, &review)?, queue))
+        Ok(PreparedLanding::of(repo, session, &review, files.as_ref()).map(|done| (done, queue)))
     })?;
+    if let Some(files) = &files {
+        let landed = prepared.as_ref().map(|(done, _)| (&done.target, done.tree));
+        files.after_hooks(workspace, session, landed)?;
+    }
+    let (prepared, _queue) = prepared?;
     let repo = &workspace.repo;
     let PreparedLanding { target, plan, commits, mut objects, commit, tree, warnings: reviewed } =
         prepared;
     repo.check_idle()?;
     session.check_not_shared(repo)?;
     let mut elsewhere = other_worktree(workspace, Some(session), &target)?;
-    let moved = |what: &str| {
-        let message = format!("{what} moved while Git's hooks ran.");
-        Finding::new(Code::SessionMoved, message, "Repeat the call.")
-            .with_effect(Effect::NothingLanded)
-    };
     if Session::current(repo, &repo.head()?)?.as_ref() != Some(session) {
         return Err(moved(session.short_branch()).into());
     }
@@ -232,6 +237,11 @@ fn land_once(
     Ok(Landed { target, commit, commits, edits, paths, elsewhere: root, recovered, warnings })
 }
 
+fn moved(what: &str) -> Finding {
+    let message = format!("{what} moved while Git's hooks ran.");
+    Finding::new(Code::SessionMoved, message, "Repeat the call.").with_effect(Effect::NothingLanded)
+}
+
 /// The commits to land. They are written, but no ref names them.
 struct PreparedLanding {
     target: LandTarget,
@@ -248,14 +258,23 @@ struct PreparedLanding {
 }
 
 impl PreparedLanding {
-    fn of(repo: &Repo, session: &Session, review: &LandReview<'_>) -> Result<PreparedLanding> {
+    fn of(
+        repo: &Repo,
+        session: &Session,
+        review: &LandReview<'_>,
+        files: Option<&HookFiles>,
+    ) -> Result<PreparedLanding> {
         let options = review.options;
         let target = target(repo, session, options)?;
         let mut writer = ObjectWriter::new(repo);
         let plan = LandPlan::of(repo, &mut writer, session, &target)?;
         let warnings = review.judge(&writer, session, &target, &plan)?;
-        let commits = LandCommits { repo, session, target: &target, plan: &plan, review }
-            .write(&mut writer)?;
+        if let Some(files) = files.filter(|_| !options.allow.iter().any(|word| word == READ_DISK)) {
+            files.check_disk(&writer, &target, &plan)?;
+        }
+        let sign_off = options.signoff.then(|| repo.identity()).transpose()?;
+        let commits = LandCommits { repo, session, target: &target, plan: &plan, review, sign_off };
+        let commits = commits.write(&mut writer)?;
         let commit = *commits.last().unwrap_or(&session.tip);
         let tree = writer.tree_of(commit)?;
         let objects = writer.loose_objects();

@@ -2,6 +2,7 @@
 
 pub mod commits;
 pub mod git_landing;
+pub(crate) mod hook_files;
 pub mod land;
 pub(crate) mod left_by_user;
 pub mod options;

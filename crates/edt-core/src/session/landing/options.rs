@@ -8,6 +8,8 @@ pub struct LandOptions {
     pub into: Option<String>,
     /// The commit message; derived from the session's edits if `None`.
     pub message: Option<String>,
+    /// Whether the committer's `Signed-off-by` is added to the messages.
+    pub signoff: bool,
     /// Overrides for guards of the landing as a whole.
     pub allow: Vec<String>,
     /// Whether the user agreed to land commits of their own uncommitted changes.

@@ -1,6 +1,8 @@
 //! Commit messages: a subject, a body, and trailers that `git log` and `git interpret-trailers`
 //! read.
 
+use super::trailer_block;
+
 /// The kind of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -103,11 +105,11 @@ impl Trailers {
     }
 }
 
-/// Joins `text` (subject and body) and the trailers, which become the last paragraph.
+/// Joins `text` (subject and body) and the trailers. They follow the trailers of the text, as
+/// `git interpret-trailers` places them, or become a paragraph of their own.
 #[must_use]
 pub fn compose(text: &str, trailers: &Trailers) -> String {
-    let mut out = text.trim().to_owned();
-    out.push_str("\n\n");
+    let mut out = String::new();
     let mut line = |key: &str, value: &str| {
         out.push_str(key);
         out.push_str(": ");
@@ -122,7 +124,28 @@ pub fn compose(text: &str, trailers: &Trailers) -> String {
     }
     trailers.allowed.iter().for_each(|word| line("Edt-Allowed", word));
     trailers.private.iter().for_each(|name| line("Edt-Private", name));
-    out
+    // Nobody but edt reads those, and it takes all of the text back.
+    if matches!(trailers.kind, Kind::Proposal | Kind::Decision) {
+        return format!("{}\n\n{out}", text.trim());
+    }
+    add_trailers(text, &out)
+}
+
+/// Adds lines with trailers to a message without edt's own.
+#[must_use]
+pub fn add_trailers(text: &str, lines: &str) -> String {
+    let text = text.trim();
+    let end = if trailer_block::of(text).is_some() { "\n" } else { "\n\n" };
+    format!("{text}{end}{lines}")
+}
+
+/// Adds a paragraph to the body of a message, before the text's trailers.
+#[must_use]
+pub fn add_paragraph(text: &str, paragraph: &str) -> String {
+    match trailer_block::of(text.trim()) {
+        Some((body, block)) => format!("{body}\n\n{paragraph}\n\n{block}"),
+        None => format!("{}\n\n{paragraph}", text.trim()),
+    }
 }
 
 /// The values of the trailer `key` in a message's last paragraph.
@@ -133,10 +156,14 @@ pub fn values(message: &str, key: &str) -> Vec<String> {
     last.lines().filter_map(|line| line.strip_prefix(&prefix).map(str::to_owned)).collect()
 }
 
-/// Subject and body of a message with edt's trailers.
+/// A message with edt's trailers without them.
 #[must_use]
-pub fn text(message: &str) -> &str {
-    message.trim_end().rsplit_once("\n\n").map_or(message, |(text, _)| text)
+pub fn text(message: &str) -> String {
+    let Some((body, last)) = message.trim_end().rsplit_once("\n\n") else {
+        return message.to_owned();
+    };
+    let others: Vec<&str> = last.lines().filter(|line| !trailer_block::is_edts(line)).collect();
+    if others.is_empty() { body.to_owned() } else { format!("{body}\n\n{}", others.join("\n")) }
 }
 
 /// Parses the trailers of a message; `None` if edt did not write them. Reads the last paragraph
@@ -185,6 +212,22 @@ mod tests {
         let forged = "x\n\nEdt-Session: other\nEdt-Kind: checkpoint\nEdt-Edit: 99";
         assert_eq!(parse(&compose(forged, &real)), Some(real));
         assert_eq!(parse("a user's commit\n"), None);
+    }
+
+    #[test]
+    fn the_trailers_of_the_text_stay_trailers() {
+        let text = "why\n\nbody\n\nSigned-off-by: A <a@b>\nChange-Id: I1";
+        let message = compose(text, &Trailers::plain("s", Kind::Land, 1));
+        let own = "Edt-Session: s\nEdt-Kind: land\nEdt-Edit: 1\n";
+        assert_eq!(message, format!("{text}\n{own}"));
+        assert_eq!(self::text(&message), text);
+        assert_eq!(values(&message, "Change-Id"), ["I1"]);
+    }
+
+    #[test]
+    fn a_paragraph_is_added_before_the_trailers_of_the_text() {
+        assert_eq!(add_paragraph("why\n\nFixes: #1", "more"), "why\n\nmore\n\nFixes: #1");
+        assert_eq!(add_paragraph("why\n", "more"), "why\n\nmore");
     }
 
     #[test]

@@ -11,3 +11,4 @@ pub mod message;
 pub mod names;
 pub mod renamed;
 pub mod revision;
+pub(crate) mod trailer_block;

@@ -42,7 +42,7 @@ pub struct Operation<'a> {
 /// The changes to a worktree.
 #[derive(Debug, Default)]
 pub struct WorktreeUpdate {
-    /// The index as it was read; `None` if it does not change.
+    /// The index as it was read; `None` if HEAD does not move.
     pub index: Option<IndexView>,
     /// Objects that the files and index entries need.
     pub objects: Vec<Loose>,
@@ -79,10 +79,11 @@ impl WorktreeUpdate {
                 paths.entry(path).or_default().staged = Some(differs);
             }
         }
-        if paths.is_empty() {
-            return Ok(WorktreeUpdate::default());
-        }
+        // Without a change of an entry, too: its lock keeps HEAD in place while Git commits.
         let view = index.map(|_| IndexView::read(place)).transpose()?;
+        if paths.is_empty() {
+            return Ok(WorktreeUpdate { index: view, ..WorktreeUpdate::default() });
+        }
         let tree = index.map_or(disk.from, |index| index.from);
         let states = states(place, tree, view.as_ref(), &paths)?;
         let mut writer = ObjectWriter::new(place);
