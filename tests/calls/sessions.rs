@@ -598,6 +598,14 @@ fn gc_removes_what_has_ended_and_is_old_and_nothing_else() {
 }
 
 #[test]
+fn gc_packs_where_git_writes_bitmaps() {
+    let workspace = workspace();
+    workspace.git(&["config", "repack.writeBitmaps", "true"]);
+    workspace.overwrite("a.txt", "agent\n");
+    assert_eq!(workspace.edt(&["gc"]).json["after"]["loose"], json!(0));
+}
+
+#[test]
 fn status_and_stats_list_ended_sessions_on_request() {
     let workspace = workspace();
     for (name, end) in [("first", "land"), ("second", "abandon")] {

@@ -81,7 +81,8 @@ pub fn gc(mut workspace: LockedWorkspace, options: GcOptions) -> Result<GcReport
     workspace.release();
     let repo = &workspace.repo;
     if !repo.has_precious_objects() {
-        git(repo, &["repack", "-d", "-l", "-q"])?;
+        // `repack.writeBitmaps` is for repacking everything.
+        git(repo, &["repack", "-d", "-l", "-q", "--no-write-bitmap-index"])?;
         git(repo, &["prune-packed", "-q"])?;
     }
     report.after = object_stats(repo)?;
