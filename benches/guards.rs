@@ -18,7 +18,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use edt_guard::guard::{GUARDS, GuardContext, GuardOutput, Reference, Subject, TransactionFile};
+use edt_guard::guard::{
+    GUARDS, GuardContext, GuardOutput, Reference, Subject, Transaction, TransactionFile,
+};
 use edt_guard::policy::{GuardMode, Policy};
 use edt_types::RepoPath;
 use serde::Deserialize;
@@ -234,8 +236,9 @@ fn examine_row(row: Row, policy: &Policy) -> Option<Examined> {
         .collect();
     let texts =
         others.iter().map(|(path, other)| (path, other.before.as_bytes(), other.after.as_bytes()));
-    let transaction: Vec<TransactionFile<'_>> =
-        texts.map(|(path, before, after)| TransactionFile { path, before, after }).collect();
+    let transaction = Transaction::new(
+        texts.map(|(path, before, after)| TransactionFile { path, before, after }).collect(),
+    );
     let before = row.before.as_deref().map(str::as_bytes);
     let references: Vec<_> =
         before.map(|text| Reference { origin: "HEAD", text }).into_iter().collect();

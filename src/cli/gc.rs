@@ -10,6 +10,7 @@ use super::render::{GOOD, NAME, paint, short};
 use edt_core::session::recording::snapshot::Snapshot;
 use edt_core::session::refs::gc::{
     GcOptions, GcReport, ObjectStats, gc, has_many_loose_objects, object_stats, pack_loose_objects,
+    remove_ended,
 };
 use edt_git::Repo;
 use edt_io::{background, clock, fs};
@@ -21,9 +22,8 @@ const USUAL_DAYS: u32 = 30;
 
 /// Remove old sessions that have ended and pack loose objects.
 ///
-/// edt removes nothing by itself. It packs loose objects in the background (`--auto`) if there are
-/// about 2,000 of them. It looks after a landing and after each 128th edit. `gc.auto = 0` and
-/// `maintenance.auto = false` prevent it.
+/// edt does `--auto` in the background if there are about 2,000 loose objects. It looks after a
+/// landing and after each 128th edit. `gc.auto = 0` and `maintenance.auto = false` prevent it.
 ///
 /// A session has ended when it landed, was abandoned, or lost its branch. A session that some
 /// worktree uses is kept. Git keeps the objects of removed refs for two more weeks
@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// Show what would be removed; remove nothing. As in every call, an interrupted one is recovered.
     #[arg(long)]
     dry_run: bool,
-    /// Remove nothing; pack loose objects if there are many.
+    /// Remove only sessions that ended 30 days ago; pack loose objects if there are many.
     #[arg(long, conflicts_with_all = ["dry_run", "older_than"])]
     auto: bool,
 }
@@ -116,13 +116,14 @@ impl Args {
 
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         if self.auto {
-            let (repo, _) = context.repo()?;
-            let before = object_stats(&repo)?;
-            if has_many_loose_objects(&repo) {
-                pack_loose_objects(&repo)?;
+            let mut workspace = context.quiet_workspace()?;
+            let mut report = remove_ended(&mut workspace, clock::seconds())?;
+            workspace.release();
+            let repo = &workspace.repo;
+            if has_many_loose_objects(repo) {
+                pack_loose_objects(repo)?;
             }
-            let after = object_stats(&repo)?;
-            let report = GcReport { sessions: Vec::new(), refs: Vec::new(), before, after };
+            report.after = object_stats(repo)?;
             return Ok(context.answer(&self.answer(report), render_human));
         }
         let age = i64::from(self.older_than) * 24 * 60 * 60;

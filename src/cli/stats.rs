@@ -37,6 +37,9 @@ pub(super) struct Args {
     /// days, weeks).
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
+    /// List the sessions that have ended, too. The totals always count them.
+    #[arg(long)]
+    ended: bool,
     /// For the estimate: the time that the user needs to undo one edit by hand.
     #[arg(long, value_name = "MINUTES", default_value_t = 5.0)]
     minutes_per_undo: f64,
@@ -54,8 +57,11 @@ pub(super) struct Answer {
     since: Option<i64>,
     /// All sessions together.
     total: Numbers,
-    /// Each session, ordered by name.
+    /// Each session that is open or that a worktree uses, ordered by name; with `--ended` every
+    /// session, with `--session` that one.
     sessions: Vec<SessionNumbers>,
+    /// How many ended sessions are counted and not in `sessions`.
+    ended: u64,
     /// Each agent, ordered by name. Edits without an agent come first.
     agents: Vec<AgentNumbers>,
     /// The refusals that the memory has. Null with `--session`, `--agent` or `--since`, because the
@@ -226,6 +232,10 @@ impl Args {
         for one in &counted {
             total.add(&one.all());
         }
+        let listed: Vec<&SessionStats> = counted
+            .iter()
+            .filter(|one| self.ended || self.session.is_some() || !one.session.has_ended())
+            .collect();
         let refusals = if filter == StatsFilter::default() { Some(refusals(&repo)?) } else { None };
         let answer = Answer {
             schema: "edt.stats/1",
@@ -233,8 +243,9 @@ impl Args {
             time_saved: self.saved(&total, refusals.as_ref().map(|refusals| refusals.fixed)),
             total: Numbers::from(&total),
             agents: agent_numbers(&counted),
-            sessions: counted
-                .iter()
+            ended: (counted.len() - listed.len()) as u64,
+            sessions: listed
+                .into_iter()
                 .map(|one| session_numbers(&repo, one))
                 .collect::<Result<_>>()?,
             refusals_unknown: if refusals.is_none() { Some(UNKNOWN) } else { None },
@@ -352,6 +363,10 @@ impl Answer {
             );
             let _ = writeln!(out, "  {}", paint(DIM, &net));
         }
+        if self.ended > 0 {
+            let ended = counted(self.ended, "ended session");
+            let _ = writeln!(out, "\n{}", paint(DIM, &format!("… {ended}: --ended lists them")));
+        }
         for agent in &self.agents {
             let name = agent.agent.as_deref().unwrap_or("(no name)");
             let _ = write!(
@@ -463,6 +478,7 @@ mod tests {
             session: None,
             agent: None,
             since: None,
+            ended: false,
             minutes_per_undo: per_undo,
             minutes_per_mistake: per_mistake,
         }

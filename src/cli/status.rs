@@ -10,7 +10,7 @@ use super::context::Context;
 use super::render::{self, DIM, NAME, NOTE, paint, short};
 use edt_core::proposal::{self, ProposalState};
 use edt_core::session::recording::kept;
-use edt_core::session::refs::list::{self, LandedBy, SessionSummary};
+use edt_core::session::refs::list::{self, LandedBy, SessionChoice, SessionList, SessionSummary};
 use edt_core::session::views::log::LogFile;
 use edt_core::session::views::status::{UncommittedFile, WorktreeStatus, status};
 use edt_git::Repo;
@@ -18,10 +18,15 @@ use edt_types::text::{counted, escape_controls};
 use edt_types::{Recovered, Result, SessionReport, Status, Warning};
 
 /// Show the session, what it changed, and the user's uncommitted changes.
-#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[derive(Debug, Default, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt status --json")]
-pub(super) struct Args {}
+pub(super) struct Args {
+    /// List the sessions that have ended, too.
+    #[arg(long)]
+    #[serde(default)]
+    ended: bool,
+}
 
 /// The answer of `edt status`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -57,8 +62,11 @@ pub(super) struct Answer {
     /// The operation of Git in progress: `merge`, `rebase`, `cherry-pick`, `revert`, `bisect` or
     /// `am`.
     operation: Option<&'static str>,
-    /// Every session of this repository, ordered by name.
+    /// The sessions of this repository that are open or that a worktree uses, ordered by name; with
+    /// `--ended` every session.
     sessions: Vec<SessionLine>,
+    /// How many ended sessions are not in `sessions`.
+    ended: u64,
     /// The proposals that wait for the user, such as `p7`.
     proposals: Vec<String>,
     /// The user's decisions on proposals that no earlier answer reported.
@@ -122,62 +130,64 @@ impl SessionLine {
 }
 
 impl Args {
-    #[expect(clippy::unused_self, reason = "every command runs by its arguments")]
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, recovered) = context.repo()?;
         context.load_decisions(&repo);
         let interrupted = kept::interrupted(&repo);
         let reminder = kept::reminder(&repo).filter(|_| interrupted.is_empty());
         let warnings = context.new_decisions().into_iter().chain(interrupted).chain(reminder);
-        let answer = Answer { warnings: warnings.collect(), ..answer(&repo, recovered)? };
+        let answer = Answer { warnings: warnings.collect(), ..self.answer(&repo, recovered)? };
         Ok(context.answer(&answer, render_human))
     }
-}
 
-fn answer(repo: &Repo, recovered: Option<Recovered>) -> Result<Answer> {
-    let WorktreeStatus {
-        session,
-        tip,
-        switched,
-        edits,
-        changed,
-        user_changes,
-        staged,
-        untracked,
-        private,
-        conflicted,
-        operation,
-        recovered,
-    } = status(repo, recovered)?;
-    let mut paths: Vec<String> = changed
-        .iter()
-        .flat_map(|LogFile { path, from, .. }| from.iter().chain([path]).cloned())
-        .collect();
-    paths.sort();
-    let renamed = |LogFile { path, from, .. }: LogFile| Some(Renamed { from: from?, path });
-    Ok(Answer {
-        schema: "edt.status/1",
-        session,
-        tip,
-        switched,
-        edits,
-        changed: paths,
-        renamed: changed.into_iter().filter_map(renamed).collect(),
-        user_changes,
-        staged,
-        untracked,
-        private,
-        conflicted,
-        operation,
-        sessions: list::sessions(repo)?.into_iter().map(SessionLine::of).collect(),
-        proposals: proposal::store::all(repo)?
-            .into_iter()
-            .filter(|one| one.state == ProposalState::Open)
-            .map(|one| format!("p{}", one.id))
-            .collect(),
-        warnings: Vec::new(),
-        recovered,
-    })
+    fn answer(&self, repo: &Repo, recovered: Option<Recovered>) -> Result<Answer> {
+        let WorktreeStatus {
+            session,
+            tip,
+            switched,
+            edits,
+            changed,
+            user_changes,
+            staged,
+            untracked,
+            private,
+            conflicted,
+            operation,
+            recovered,
+        } = status(repo, recovered)?;
+        let mut paths: Vec<String> = changed
+            .iter()
+            .flat_map(|LogFile { path, from, .. }| from.iter().chain([path]).cloned())
+            .collect();
+        paths.sort();
+        let renamed = |LogFile { path, from, .. }: LogFile| Some(Renamed { from: from?, path });
+        let choice = if self.ended { SessionChoice::All } else { SessionChoice::Open };
+        let SessionList { sessions, ended } = list::chosen(repo, &choice)?;
+        Ok(Answer {
+            schema: "edt.status/1",
+            session,
+            tip,
+            switched,
+            edits,
+            changed: paths,
+            renamed: changed.into_iter().filter_map(renamed).collect(),
+            user_changes,
+            staged,
+            untracked,
+            private,
+            conflicted,
+            operation,
+            sessions: sessions.into_iter().map(SessionLine::of).collect(),
+            ended,
+            proposals: proposal::store::all(repo)?
+                .into_iter()
+                .filter(|one| one.state == ProposalState::Open)
+                .map(|one| format!("p{}", one.id))
+                .collect(),
+            warnings: Vec::new(),
+            recovered,
+        })
+    }
 }
 
 fn render_human(answer: &Answer) -> String {
@@ -227,10 +237,9 @@ fn others(out: &mut String, answer: &Answer) {
     let own = answer.session.as_ref().map(|session| session.name.as_str());
     let others: Vec<&SessionLine> =
         answer.sessions.iter().filter(|one| Some(one.name.as_str()) != own).collect();
-    if others.is_empty() {
-        return;
+    if !others.is_empty() {
+        let _ = writeln!(out, "{}", paint(NOTE, &format!("other sessions ({}):", others.len())));
     }
-    let _ = writeln!(out, "{}", paint(NOTE, &format!("other sessions ({}):", others.len())));
     for one in others {
         let _ = write!(
             out,
@@ -244,6 +253,10 @@ fn others(out: &mut String, answer: &Answer) {
             let _ = write!(out, ", in {}", root.shown());
         }
         out.push('\n');
+    }
+    if answer.ended > 0 {
+        let ended = counted(answer.ended, "ended session");
+        let _ = writeln!(out, "{}", paint(DIM, &format!("… {ended}: --ended lists them")));
     }
 }
 
@@ -319,7 +332,7 @@ mod tests {
 
     /// The status for a terminal, with `ID` in place of the commits.
     fn rendered(repo: &Repo) -> String {
-        let answer = answer(repo, None).unwrap();
+        let answer = Args::default().answer(repo, None).unwrap();
         let mut text = plain(&render_human(&answer));
         let ids = answer.sessions.iter().map(|one| &one.tip).chain(&answer.tip);
         for id in ids.chain(answer.session.iter().map(|session| &session.base)) {
@@ -370,20 +383,24 @@ mod tests {
         let scratch = Scratch::new();
         scratch.apply(&Request::new("x").rename("a.txt", "b.txt"));
         assert!(rendered(&scratch.repo()).ends_with("(1):\n  a.txt -> b.txt\n"));
-        let answer = answer(&scratch.repo(), None).unwrap();
+        let answer = Args::default().answer(&scratch.repo(), None).unwrap();
         assert_eq!(answer.changed, ["a.txt", "b.txt"]);
     }
 
     #[test]
-    fn a_landed_session_is_one_of_the_others() {
+    fn a_landed_session_is_listed_on_request() {
         let scratch = Scratch::new();
         scratch.apply(&Request::new("x").edit("a.txt", "one", "two"));
         scratch.workspace().land(edt_core::Land::default()).unwrap();
+        let none = "No session here. `edt begin` or the first `edt apply` starts one.\n";
         assert_eq!(
             rendered(&scratch.repo()),
-            "No session here. `edt begin` or the first `edt apply` starts one.\nother sessions (1):\n  fix \
-         landed ID, edits 1\n"
+            format!("{none}… 1 ended session: --ended lists them\n")
         );
+        let all = Args { ended: true }.answer(&scratch.repo(), None).unwrap();
+        let line =
+            format!("other sessions (1):\n  fix landed {}, edits 1\n", short(&all.sessions[0].tip));
+        assert_eq!(plain(&render_human(&all)), format!("{none}{line}"));
     }
 
     #[test]
@@ -395,7 +412,7 @@ mod tests {
                 path: None,
                 message: "It was rejected.".to_owned(),
             }],
-            ..answer(&Scratch::new().repo(), None).unwrap()
+            ..Args::default().answer(&Scratch::new().repo(), None).unwrap()
         };
         let text = plain(&render_human(&answer));
         assert!(

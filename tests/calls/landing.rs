@@ -284,7 +284,7 @@ fn a_session_without_switching_lands_and_ends() {
     workspace.edt(&["land"]).landed();
     workspace.is_clean();
     assert_eq!(workspace.edt(&["status"]).json["session"], json!(null));
-    assert_eq!(workspace.edt(&["status"]).json["sessions"][0]["state"], json!("landed"));
+    assert_eq!(workspace.edt(&["status", "--ended"]).json["sessions"][0]["state"], json!("landed"));
 }
 
 #[test]

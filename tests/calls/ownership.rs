@@ -1155,7 +1155,7 @@ fn git_merge_squash_lands_the_agents_work_alone() {
 #[ignore = "sessions that plain Git landed are not recognised yet"]
 fn a_session_that_plain_git_landed_is_recognised() {
     let state = |workspace: &TestRepo| {
-        let status = workspace.edt(&["status"]);
+        let status = workspace.edt(&["status", "--ended"]);
         status.json["sessions"][0]["state"].as_str().unwrap().to_owned()
     };
     for how in ["squash", "cherry-pick"] {

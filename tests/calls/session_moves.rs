@@ -22,7 +22,7 @@ fn head(workspace: &TestRepo) -> String {
 }
 
 fn session(workspace: &TestRepo, name: &str) -> Value {
-    let status = workspace.edt(&["status"]).json;
+    let status = workspace.edt(&["status", "--ended"]).json;
     let all = status["sessions"].as_array().unwrap();
     all.iter().find(|one| one["name"] == json!(name)).unwrap().clone()
 }

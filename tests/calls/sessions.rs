@@ -277,7 +277,7 @@ fn abandon_restores_the_files_and_keeps_the_commits() {
     );
     assert_eq!(workspace.rev("refs/edt/s/abandoned"), tip);
     assert!(!workspace.try_git(&["rev-parse", "--verify", "refs/heads/edt/s"]).status.success());
-    assert_eq!(session(&workspace.edt(&["status"]), "s")["state"], json!("abandoned"));
+    assert_eq!(session(&workspace.edt(&["status", "--ended"]), "s")["state"], json!("abandoned"));
     workspace.is_sound();
     // The command that --help names restores it.
     workspace.git(&["checkout", "--quiet", "a.txt"]);
@@ -597,6 +597,60 @@ fn gc_removes_what_has_ended_and_is_old_and_nothing_else() {
     workspace.is_sound();
 }
 
+#[test]
+fn gc_packs_where_git_writes_bitmaps() {
+    let workspace = workspace();
+    workspace.git(&["config", "repack.writeBitmaps", "true"]);
+    workspace.overwrite("a.txt", "agent\n");
+    assert_eq!(workspace.edt(&["gc"]).json["after"]["loose"], json!(0));
+}
+
+#[test]
+fn status_and_stats_list_ended_sessions_on_request() {
+    let workspace = workspace();
+    for (name, end) in [("first", "land"), ("second", "abandon")] {
+        workspace.edt(&["begin", name]).landed();
+        workspace.overwrite("a.txt", &format!("{name}\n"));
+        workspace.edt(&[end]).landed();
+    }
+    workspace.edt(&["begin", "open"]).landed();
+    for command in ["status", "stats"] {
+        let names = |args: &[&str]| {
+            let answer = workspace.edt(args).json;
+            let all = answer["sessions"].as_array().unwrap().clone();
+            let names: Vec<Value> = all.into_iter().map(|one| one["name"].clone()).collect();
+            (json!(names), answer["ended"].clone())
+        };
+        assert_eq!(names(&[command]), (json!(["open"]), json!(2)));
+        let all = json!(["first", "open", "second"]);
+        assert_eq!(names(&[command, "--ended"]), (all, json!(0)));
+    }
+    let total = workspace.edt(&["stats"]).json["total"].clone();
+    assert_eq!(total, workspace.edt(&["stats", "--ended"]).json["total"]);
+}
+
+#[test]
+fn automatic_gc_removes_sessions_that_ended_long_ago() {
+    let workspace = workspace();
+    workspace.edt(&["begin", "new"]).landed();
+    workspace.overwrite("a.txt", "new\n");
+    workspace.edt(&["land"]).landed();
+    let landed = workspace.rev("HEAD");
+    let tree = workspace.rev("HEAD^{tree}");
+    let mut command = workspace.command("git");
+    command.env("GIT_COMMITTER_DATE", "2001-01-01T00:00:00Z");
+    command.args(["commit-tree", "-m", "old", &tree]);
+    let old = String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned();
+    for name in ["refs/edt/old/base", "refs/edt/old/abandoned", "refs/heads/edt/old"] {
+        workspace.git(&["update-ref", name, &old]);
+    }
+    let done = workspace.edt(&["gc", "--auto"]);
+    assert_eq!(done.json["sessions"], json!([{"name": "old", "state": "abandoned"}]));
+    assert!(refs(&workspace, "refs/edt/old/").is_empty());
+    assert!(!refs(&workspace, "refs/edt/new/").is_empty());
+    assert_eq!(workspace.rev("HEAD"), landed);
+}
+
 /// The names of the refs that begin with `prefix`.
 fn refs(workspace: &TestRepo, prefix: &str) -> Vec<String> {
     workspace
@@ -693,7 +747,7 @@ fn gc_keeps_the_session_of_a_missing_worktree() {
     workspace.git(&["worktree", "lock", place.to_str().unwrap()]);
     std::fs::rename(&place, workspace.home.join("away")).unwrap();
     assert_eq!(gc_of_everything(&workspace).json["sessions"], json!([]));
-    assert_eq!(session(&workspace.edt(&["status"]), "s")["worktree"], json!(place));
+    assert_eq!(session(&workspace.edt(&["status", "--ended"]), "s")["worktree"], json!(place));
     std::fs::rename(workspace.home.join("away"), &place).unwrap();
     workspace.at(&place).is_clean();
     workspace.git(&["worktree", "unlock", place.to_str().unwrap()]);

@@ -62,7 +62,7 @@ fn busy() -> TestRepo {
 #[test]
 fn the_numbers_are_those_of_git() {
     let workspace = busy();
-    let all = stats(&workspace, &[]);
+    let all = stats(&workspace, &["--ended"]);
     let first = one(&all["sessions"], "name", &json!("first"));
     let range = "refs/edt/first/base..refs/edt/first/landed/1";
     for (key, trailers) in [

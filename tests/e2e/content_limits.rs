@@ -482,3 +482,27 @@ fn a_request_with_very_many_lines_or_edits_is_refused_in_bounded_memory() {
         assert_eq!(cost.codes, [code], "{args:?}");
     }
 }
+
+#[test]
+fn a_landing_of_thousands_of_files_takes_time_in_proportion_to_them() {
+    let long = |n: usize| (0..100).map(|row| format!("line {row} of {n}\n")).collect::<String>();
+    let cut: Vec<(String, String)> = (0..600).map(|n| (format!("cut/{n}.txt"), long(n))).collect();
+    let files: Vec<(&str, &[u8])> =
+        cut.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    let workspace = TestRepo::with(&files);
+    workspace.edt(&["begin", "big"]);
+    workspace.git(&["switch", "-q", "edt/big"]);
+    // Each is measured against what the others gain.
+    for (n, (path, _)) in cut.iter().enumerate() {
+        workspace.write(path, format!("line 0 of {n}\n"));
+    }
+    for n in 0..10_000 {
+        workspace.write(&format!("new/{}/{n}.txt", n % 100), format!("{n}\n"));
+    }
+    workspace.git(&["add", "-A"]);
+    workspace.git(&["commit", "-q", "-m", "many"]);
+    let land = ["land", "--allow", "size_reduction", "--allow", "mass_deletion"];
+    let cost = measured(&workspace, b"", &land, 4000).answered("land");
+    assert_eq!(cost.json["status"], "applied", "{:?}", cost.codes);
+    assert_eq!(cost.json["files"].as_array().map(Vec::len), Some(10_600));
+}

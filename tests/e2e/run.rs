@@ -1296,3 +1296,29 @@ fn directories_too_deep_for_a_path_disturb_no_later_call() {
     let removed = workspace.command("rm").args(["-rf", "ddddd"]).status().unwrap();
     assert!(removed.success());
 }
+
+/// Containers and other kernels refuse system calls. Nothing runs that could not be recorded.
+#[test]
+fn a_missing_system_call_is_refused_before_anything_changes() {
+    if !crate::test_repo::has_strace() {
+        return;
+    }
+    let workspace = TestRepo::with(&[("a.txt", b"a\n")]);
+    for (call, error) in [("renameat2", "ENOSYS"), ("link,linkat", "EPERM")] {
+        let inject = format!("inject={call}:error={error}");
+        let trace = format!("trace={call}");
+        for args in [
+            &["run", "--", "touch", "n.txt"][..],
+            &["apply", "a.txt", "--mode", "append", "--content", "x\n"],
+        ] {
+            let before = workspace.files();
+            let mut command = workspace.command("strace");
+            command.args(["-f", "-o", "/dev/null", "-e", &trace, "-e", &inject, EDT]);
+            command.args([args[0], "--json"]).args(&args[1..]);
+            let refused = crate::test_repo::run(command, b"", args);
+            assert_eq!(refused.codes(), ["UNSUPPORTED_REPOSITORY"], "{call} {args:?}");
+            assert_eq!(workspace.files(), before, "{call} {args:?}");
+        }
+    }
+    assert!(workspace.git(&["branch", "--list", "edt/*"]).is_empty());
+}

@@ -11,7 +11,7 @@
 //! | [`FileChangeKind`], [`MatchedBy`] | [`FileReport`](crate::FileReport) |
 //! | [`Repo`], [`Oid`], [`Journal`], [`Policy`], [`Landing`] | [`Observer`](crate::Observer) |
 //! | [`TrustStore`], [`TrustEntry`], [`Cache`] | [`Options`](crate::Options) |
-//! | [`Reference`], [`TransactionFile`], [`LineChange`], [`LineDiff`] | [`Subject`](crate::Subject): texts and lines |
+//! | [`Reference`], [`Transaction`], [`TransactionFile`], [`LineChange`], [`LineDiff`] | [`Subject`](crate::Subject): texts and lines |
 //! | [`Language`], [`Parsed`], [`Unparsed`], [`TreeCache`] | [`Subject`](crate::Subject): syntax trees |
 //! | [`Site`] | [`GuardContext`](crate::GuardContext) |
 
@@ -24,7 +24,8 @@ pub use crate::session::worktree::options::Cache;
 pub use edt_edit::diff::LineDiff;
 pub use edt_git::{Oid, Repo};
 pub use edt_guard::guard::Site;
-pub use edt_guard::guard::subject::{LineChange, Reference, TransactionFile};
+pub use edt_guard::guard::subject::{LineChange, Reference};
+pub use edt_guard::guard::transaction::{Transaction, TransactionFile};
 pub use edt_guard::policy::trust::{TrustEntry, TrustStore};
 pub use edt_guard::policy::{GuardMode, Policy};
 pub use edt_journal::Journal;

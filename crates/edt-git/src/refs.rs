@@ -184,6 +184,19 @@ impl Repo {
         log.lines().rev().filter_map(message).collect()
     }
 
+    /// The newest commit in the reflog of `name`; `None` if there is none.
+    #[must_use]
+    pub fn last_logged(&self, name: &str) -> Option<Oid> {
+        let log = self.log_text(name)?;
+        let log = String::from_utf8_lossy(&log);
+        let ids = log.lines().rev().flat_map(|line| {
+            let mut ids = line.split(' ').take(2).map(|id| Oid::from_hex(id.as_bytes()).ok());
+            let old = ids.next().flatten();
+            [ids.next().flatten(), old]
+        });
+        ids.flatten().find(|id| !id.is_null())
+    }
+
     /// The commit from which the newest lines of the reflog of the branch `name` led to `tip`, as long
     /// as `counts` holds for their messages: `tip` itself if the newest line does not count.
     #[must_use]

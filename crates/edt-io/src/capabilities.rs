@@ -7,7 +7,7 @@ use rustix::fs::{
     CWD, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, flock, openat2, renameat_with,
 };
 
-use super::effect::{self, SideEffect};
+use super::effect::{self, Errno, SideEffect};
 use super::file::{File, OpenMode};
 use super::fs;
 
@@ -18,6 +18,20 @@ pub struct Capability {
     pub name: &'static str,
     /// The error if the feature does not work.
     pub failed: Option<io::Error>,
+}
+
+/// Which system call that edt cannot work without is missing: filters of system calls (containers,
+/// other kernels) answer before they look for the file, which does not exist. Nothing is created.
+#[must_use]
+pub fn missing_call(directory: &Path) -> Option<(&'static str, Errno)> {
+    let none = directory.join("edt/no-such-file");
+    let exchange = renameat_with(CWD, &none, CWD, &none, RenameFlags::EXCHANGE);
+    let link = rustix::fs::link(&none, &none);
+    let is_missing = |(name, done): (&'static str, rustix::io::Result<()>)| {
+        let error = done.err()?;
+        [Errno::NOSYS, Errno::PERM].contains(&error).then_some((name, error))
+    };
+    [("renameat2", exchange), ("linkat", link)].into_iter().find_map(is_missing)
 }
 
 /// Tests the features that edt needs, in a new directory inside `directory` that is removed

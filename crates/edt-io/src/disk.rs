@@ -16,6 +16,7 @@ use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RenameFlags, Reso
 use rustix::io::Errno;
 
 use super::effect::{self, SideEffect};
+use super::owner;
 pub use super::stat::Stat;
 
 /// The size of the largest file that edt edits, in bytes: GitHub's limit for one file.
@@ -107,7 +108,11 @@ impl Dir {
     pub fn make(&self, name: &[u8]) -> io::Result<()> {
         step(SideEffect::MakeDirectory, name)?;
         match sys::mkdirat(&self.0, OsStr::from_bytes(name), Mode::from_raw_mode(0o777)) {
-            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            Ok(()) => {
+                owner::give_entry(&self.0, as_path(name));
+                Ok(())
+            }
+            Err(Errno::EXIST) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -257,6 +262,9 @@ impl Dir {
         step(SideEffect::Open, name)?;
         let fd = sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::from_raw_mode(mode))?;
         let mut file = File::from(fd);
+        if !matches!(perms, Perms::Of(..)) {
+            owner::give_file(&self.0, &file, as_path(name));
+        }
         let written = effect::write_bytes(as_path(name), bytes, |bytes| file.write_all(bytes));
         let written = written.and_then(|()| finish(&file, name, perms));
         if written.is_err() {

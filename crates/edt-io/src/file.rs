@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::effect::{self, SideEffect};
+use super::owner;
 
 /// An open file. Every change through it is a [`SideEffect`].
 #[derive(Debug)]
@@ -55,7 +56,14 @@ impl File {
         if how != OpenMode::ReadOnly {
             effect::step(SideEffect::Open, path)?;
         }
-        Ok(File { inner: options.open(path)?, path: path.to_owned() })
+        let creates = !matches!(how, OpenMode::ReadOnly | OpenMode::Existing | OpenMode::Append);
+        let is_new = creates && owner::missing(path).first().is_some_and(|new| new == path);
+        let inner = options.open(path)?;
+        // Another process may have put a file there meanwhile.
+        if is_new && inner.metadata()?.nlink() == 1 {
+            owner::give_opened(&inner, path);
+        }
+        Ok(File { inner, path: path.to_owned() })
     }
 
     /// The path that the file was opened at.

@@ -10,6 +10,7 @@ use rustix::fs::{Access, OFlags, RenameFlags, access, renameat_with};
 
 use super::effect::{self, SideEffect};
 use super::file::{File, OpenMode};
+use super::owner;
 
 /// What a path refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,7 +201,9 @@ pub fn link_target(path: &Path) -> Option<PathBuf> {
 /// `AlreadyExists` if `at` exists, or any other error of the operating system.
 pub fn symlink(target: &Path, at: &Path) -> io::Result<()> {
     effect::step(SideEffect::Link, at)?;
-    std::os::unix::fs::symlink(target, at)
+    std::os::unix::fs::symlink(target, at)?;
+    owner::give_path(at);
+    Ok(())
 }
 
 /// Copies the file `from` to `to`, with its permissions.
@@ -209,7 +212,10 @@ pub fn symlink(target: &Path, at: &Path) -> io::Result<()> {
 /// Any error of the operating system; a part may be written.
 pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
     effect::step(SideEffect::Write, to)?;
-    std::fs::copy(from, to).map(drop)
+    let missing = owner::missing(to);
+    std::fs::copy(from, to)?;
+    missing.iter().for_each(|new| owner::give_path(new));
+    Ok(())
 }
 
 /// Renames `from` to `to`, which must not exist.
@@ -250,7 +256,10 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
 pub fn make_dir(path: &Path) -> io::Result<bool> {
     let new = !path.is_dir();
     effect::step(SideEffect::MakeDirectory, path)?;
-    std::fs::create_dir_all(path).map(|()| new)
+    let missing = owner::missing(path);
+    std::fs::create_dir_all(path)?;
+    missing.iter().for_each(|new| owner::give_path(new));
+    Ok(new)
 }
 
 /// Creates the directory at `path` and its missing parents for this user alone; an existing one is
@@ -261,7 +270,10 @@ pub fn make_dir(path: &Path) -> io::Result<bool> {
 pub fn make_private_dir(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     effect::step(SideEffect::MakeDirectory, path)?;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+    let missing = owner::missing(path);
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    missing.iter().for_each(|new| owner::give_path(new));
+    Ok(())
 }
 
 /// Creates the directory `path` in an existing one; false if something with that name exists.
@@ -271,7 +283,10 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
 pub fn make_new_dir(path: &Path) -> io::Result<bool> {
     effect::step(SideEffect::MakeDirectory, path)?;
     match std::fs::create_dir(path) {
-        Ok(()) => Ok(true),
+        Ok(()) => {
+            owner::give_path(path);
+            Ok(true)
+        }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error),
     }

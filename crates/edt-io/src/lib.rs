@@ -20,6 +20,7 @@ pub mod mount;
 pub mod names;
 pub mod notices;
 mod orphans;
+mod owner;
 pub mod process;
 pub mod processes;
 pub mod programs;

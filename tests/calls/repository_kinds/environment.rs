@@ -204,3 +204,28 @@ fn a_sessions_own_worktree_does_not_use_the_callers_index() {
     );
     side.is_clean();
 }
+
+/// In a container or with sudo, root edits once in a user's repository.
+#[test]
+fn what_root_makes_belongs_to_the_owner_of_the_repository() {
+    let workspace = workspace();
+    if !is_root(&workspace) {
+        return;
+    }
+    workspace.git(&["config", "--global", "safe.directory", "*"]);
+    let root = workspace.root.to_str().unwrap();
+    assert!(
+        workspace.command("chown").args(["-R", "12345:12345", root]).status().unwrap().success()
+    );
+    workspace.edt(&["begin", "s"]).landed();
+    let create = ["apply", "new/dir/n.txt", "--mode", "create", "--content", "n\n"];
+    workspace.edt(&create).landed();
+    workspace.overwrite("a.txt", "root\n").landed();
+    workspace.edt(&["undo"]).landed();
+    workspace.edt(&["redo"]).landed();
+    workspace.edt(&["checkpoint"]);
+    workspace.edt(&["land"]).landed();
+    workspace.edt(&["status"]);
+    let find = workspace.command("find").args([root, "-uid", "0"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&find.stdout), "");
+}

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::plumbing::Git;
 use edt_guard::guard::{
-    GUARDS, GuardContext, Overrides, Reference, Subject, TransactionFile, evaluate, protected,
+    GUARDS, GuardContext, Overrides, Reference, Subject, Transaction, TransactionFile, evaluate,
+    protected,
 };
 use edt_guard::policy::Policy;
 use edt_io::disk::MAX_FILE;
@@ -223,7 +224,7 @@ fn judge_part(
         let entry = side.as_ref().filter(|entry| entry.is_file())?;
         blobs.get(&entry.id).map(Vec::as_slice)
     };
-    let transaction: Vec<TransactionFile<'_>> = files
+    let transaction = files
         .iter()
         .map(|one| TransactionFile {
             path: &one.path,
@@ -231,6 +232,7 @@ fn judge_part(
             after: text(&one.new).unwrap_or_default(),
         })
         .collect();
+    let transaction = Transaction::new(transaction);
     let reference_texts = read_references(git, files, references)?;
     let subject = |(at, one): (usize, &&PathChange)| {
         let (before, after) = (text(&one.old), text(&one.new));

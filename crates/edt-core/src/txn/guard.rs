@@ -15,7 +15,8 @@ use edt_git::{Attributes, FileId, ObjectWriter, Oid, Repo, Tracked};
 use edt_guard::guard::size_reduction::shrinks;
 use edt_guard::guard::subject::UsersVersions;
 use edt_guard::guard::{
-    GuardContext, GuardRun, Overrides, Reference, Site, Subject, TransactionFile, evaluate,
+    GuardContext, GuardRun, Overrides, Reference, Site, Subject, Transaction, TransactionFile,
+    evaluate,
 };
 use edt_io::clock;
 use edt_types::{Code, Finding, GuardReport, Refusal, RepoPath, Result, Warning};
@@ -102,8 +103,8 @@ fn evaluated<'q>(
         .iter()
         .map(|file| Texts::of(&workspace.repo, &state, file))
         .collect::<Result<Vec<Texts>>>()?;
-    let transaction: Vec<TransactionFile<'_>> =
-        files.iter().map(|file| transaction_file(&state, file)).collect();
+    let transaction =
+        Transaction::new(files.iter().map(|file| transaction_file(&state, file)).collect());
     let writer = ObjectWriter::new(&workspace.repo);
     let commits = UserCommits::of(&writer, &state.session);
     let users: Vec<WithUsersCommits<'_>> = texts

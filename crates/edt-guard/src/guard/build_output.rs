@@ -24,7 +24,7 @@ impl Guard for BuildOutput {
             return Vec::new();
         }
         let new = file.after.filter(|after| file.before.is_none() && is_binary(after));
-        let found = new.filter(|after| file.transaction.iter().all(|other| other.before != *after));
+        let found = new.filter(|after| !file.has_had(after));
         GuardOutput::of(self.name(), found.map(|after| explain(file.path, after.len())))
     }
 }
@@ -45,7 +45,7 @@ fn explain(path: &RepoPath, bytes: usize) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::TransactionFile;
+    use crate::guard::{Transaction, TransactionFile};
     use crate::policy::Policy;
 
     const BINARY: &[u8] = b"\x7fELF\0\0";
@@ -58,7 +58,8 @@ mod tests {
     ) -> Vec<GuardOutput> {
         let policy = Policy::of(None, None).unwrap();
         let (path, other) = (RepoPath::from_tree(b"out.bin"), RepoPath::from_tree(b"old.bin"));
-        let transaction = [TransactionFile { path: &other, before: elsewhere, after: b"" }];
+        let other = TransactionFile { path: &other, before: elsewhere, after: b"" };
+        let transaction = Transaction::new(vec![other]);
         let file = Subject::new(&path, None, before, Some(after), Vec::new(), policy.time_limit)
             .in_transaction(&transaction);
         let file = if landing { file.in_landing() } else { file };

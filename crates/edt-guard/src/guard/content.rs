@@ -2,7 +2,6 @@
 //! leaves. A file that is not text already may be edited as bytes.
 
 use super::check::{Guard, GuardContext, GuardOutput};
-use super::invisible::{inner, lines_before};
 use super::subject::Subject;
 use edt_types::text::{line_of, visible};
 use edt_types::{Code, Finding};
@@ -108,8 +107,7 @@ pub fn decoded_wrongly(subject: &Subject<'_>) -> Option<(usize, Damage)> {
             })
             .contains(&damage)
     };
-    let moved = std::cell::OnceCell::new();
-    let moved = |line: &[u8]| moved.get_or_init(|| lines_before(subject)).contains(inner(line));
+    let moved = |line: &[u8]| subject.has_had_line(line);
     subject.fresh_lines().find_map(|(row, line)| {
         let damage = damage_in(std::str::from_utf8(line).ok()?)?;
         (!known(damage) && !moved(line)).then_some((row, damage))

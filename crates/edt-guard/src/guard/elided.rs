@@ -4,7 +4,8 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::check::{Guard, GuardContext, GuardOutput};
-use super::subject::{Subject, count};
+use super::subject::Subject;
+use super::transaction::count;
 use edt_lang::{Language, Parsed};
 use edt_types::text::{counted, visible};
 use edt_types::{Code, Finding};

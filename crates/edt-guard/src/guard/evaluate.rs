@@ -1,6 +1,6 @@
 //! Runs guards on a planned change and applies the policy to their findings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use edt_types::trace::names;
 use edt_types::{Code, Finding, GuardReport, RepoPath, Verdict, Warning};
@@ -94,7 +94,8 @@ pub fn evaluate<'g>(
     context: &GuardContext<'_>,
     overrides: Overrides<'_>,
 ) -> GuardRun {
-    let mut evaluation = Evaluation { context, overrides, run: GuardRun::default() };
+    let refused = HashMap::new();
+    let mut evaluation = Evaluation { context, overrides, run: GuardRun::default(), refused };
     for guard in guards {
         for file in files {
             evaluation.check(guard, file);
@@ -108,6 +109,8 @@ struct Evaluation<'c> {
     context: &'c GuardContext<'c>,
     overrides: Overrides<'c>,
     run: GuardRun,
+    /// The guards that refused each path, also where the refusal was overridden.
+    refused: HashMap<String, Vec<&'static str>>,
 }
 
 /// The guard and the path that a report names.
@@ -233,12 +236,8 @@ impl Evaluation<'_> {
         if guards.is_empty() {
             return false;
         }
-        let path = path.text();
-        self.run.reports.iter().any(|report| {
-            matches!(report.verdict, Verdict::Refuse | Verdict::Allowed)
-                && guards.contains(&report.guard)
-                && report.path == path
-        })
+        let refused = self.refused.get(&path.text());
+        refused.is_some_and(|refused| refused.iter().any(|guard| guards.contains(guard)))
     }
 
     fn refuse(&mut self, origin: Origin<'_>, summary: String, finding: Finding) {
@@ -259,6 +258,9 @@ impl Evaluation<'_> {
 
     fn report(&mut self, origin: Origin<'_>, verdict: Verdict, detail: Option<String>) {
         let path = origin.path.map(RepoPath::text).unwrap_or_default();
+        if matches!(verdict, Verdict::Refuse | Verdict::Allowed) {
+            self.refused.entry(path.clone()).or_default().push(origin.guard);
+        }
         self.run.reports.push(GuardReport { guard: origin.guard, verdict, path, detail });
     }
 }

@@ -216,7 +216,7 @@ fn explain(subject: &Subject<'_>, found: &Hollow) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::TransactionFile;
+    use crate::guard::{Transaction, TransactionFile};
     use edt_types::RepoPath;
     use std::time::Duration;
 
@@ -334,10 +334,10 @@ mod tests {
     fn a_body_that_moves_to_another_file_is_not_lost() {
         let (path, other) = (RepoPath::parse(b"a.py").unwrap(), RepoPath::parse(b"b.py").unwrap());
         let after = b"def f(a):\n    pass\n";
-        let files = [
+        let files = Transaction::new(vec![
             TransactionFile { path: &path, before: PYTHON.as_bytes(), after },
             TransactionFile { path: &other, before: b"", after: PYTHON.as_bytes() },
-        ];
+        ]);
         let (before, limit) = (Some(PYTHON.as_bytes()), Duration::from_secs(5));
         let subject = Subject::new(&path, None, before, Some(after), Vec::new(), limit);
         assert_eq!(detect(&subject.in_transaction(&files)), None);

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
-use edt_types::text::{lines, visible};
+use edt_types::text::visible;
 use edt_types::unseen::{is_invisible, is_right_to_left, shapes_neighbours};
 use edt_types::{Code, Finding};
 
@@ -128,7 +128,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<Invisible> {
     if is_plain(subject.text()?) {
         return None;
     }
-    let (known, old_lines) = (OnceCell::new(), OnceCell::new());
+    let known = OnceCell::new();
     // Where lines end with CR and LF, a lone CR is what is left of a line end.
     let returns = OnceCell::new();
     let has_returns = |text| memchr::memmem::find(text, b"\r\n").is_some();
@@ -157,9 +157,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<Invisible> {
                 (c, !plain && !is_in_pattern(text, at, c) && !is_in_anchor(text, at, c))
             })
             .peekable();
-        if brought.peek().is_none()
-            || old_lines.get_or_init(|| lines_before(subject)).contains(inner(line))
-        {
+        if brought.peek().is_none() || subject.has_had_line(line) {
             continue;
         }
         for (character, hides) in brought {
@@ -230,20 +228,6 @@ fn invisible_in(text: &[u8]) -> HashSet<char> {
     valid.filter(|&c| is_invisible(c)).collect()
 }
 
-/// The lines that files of the transaction have had, without indentation and line ends.
-pub(super) fn lines_before<'a>(subject: &Subject<'a>) -> HashSet<&'a [u8]> {
-    subject.transaction.iter().flat_map(|file| lines(file.before)).map(inner).collect()
-}
-
-/// A line without its line end, and without white space around the rest.
-pub(super) fn inner(line: &[u8]) -> &[u8] {
-    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t');
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    let line = &line[..line.iter().rposition(|byte| *byte != b'\r').map_or(0, |at| at + 1)];
-    let line = &line[..line.iter().rposition(is_text).map_or(0, |at| at + 1)];
-    &line[line.iter().position(is_text).unwrap_or_default()..]
-}
-
 fn explain(subject: &Subject<'_>, found: &Invisible) -> Finding {
     let (line, path) = (found.row + 1, subject.path);
     let text = subject.lines().texts().1.get(found.row).copied().unwrap_or_default();
@@ -277,7 +261,7 @@ fn explain(subject: &Subject<'_>, found: &Invisible) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::TransactionFile;
+    use crate::guard::{Transaction, TransactionFile};
     use edt_types::RepoPath;
     use std::time::Duration;
 
@@ -437,10 +421,10 @@ mod tests {
     fn a_line_that_moves_from_another_file_is_not_found() {
         let (path, other) = (RepoPath::parse(b"a").unwrap(), RepoPath::parse(b"b").unwrap());
         let line = "x\u{200b}\n".as_bytes();
-        let files = [
+        let files = Transaction::new(vec![
             TransactionFile { path: &path, before: b"", after: line },
             TransactionFile { path: &other, before: line, after: b"" },
-        ];
+        ]);
         let subject =
             Subject::new(&path, None, None, Some(line), Vec::new(), Duration::from_secs(1));
         assert_eq!(detect(&subject.in_transaction(&files)), None);

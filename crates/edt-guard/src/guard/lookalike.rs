@@ -2,7 +2,6 @@
 //! else than a reader does.
 
 use super::check::{Guard, GuardContext, GuardOutput};
-use super::invisible::{inner, lines_before};
 use super::subject::Subject;
 use edt_types::text::visible;
 use edt_types::unseen::disguised_letters;
@@ -80,7 +79,6 @@ pub fn detect(subject: &Subject<'_>) -> Option<Lookalike> {
         return None;
     }
     let had = std::cell::OnceCell::new();
-    let before = std::cell::OnceCell::new();
     let had = |like| {
         had.get_or_init(|| {
             let old = String::from_utf8_lossy(subject.old_text());
@@ -98,7 +96,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<Lookalike> {
             }
             if (like == Like::Letter || is_code(subject, row, line, at))
                 && !had(like)
-                && !before.get_or_init(|| lines_before(subject)).contains(inner(line))
+                && !subject.has_had_line(line)
             {
                 return Some(Lookalike { row, character, like });
             }

@@ -4,7 +4,8 @@
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::hollow::without_marks;
 use super::imports;
-use super::subject::{Subject, count};
+use super::subject::Subject;
+use super::transaction::count;
 use edt_types::text::{counted, line_count};
 use edt_types::{Code, Finding};
 
@@ -223,7 +224,7 @@ fn explain(subject: &Subject<'_>, loss: &Loss) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::TransactionFile;
+    use crate::guard::{Transaction, TransactionFile};
     use edt_types::RepoPath;
     use std::time::Duration;
 
@@ -290,10 +291,10 @@ mod tests {
     #[test]
     fn content_that_moves_to_another_file_is_not_lost() {
         let (path, other) = (RepoPath::parse(b"a").unwrap(), RepoPath::parse(b"b").unwrap());
-        let files = [
+        let files = Transaction::new(vec![
             TransactionFile { path: &path, before: b"x\ny\n", after: b"" },
             TransactionFile { path: &other, before: b"", after: b"x\ny\n" },
-        ];
+        ]);
         let limit = Duration::from_secs(1);
         let subject = Subject::new(&path, None, Some(b"x\ny\n"), Some(b""), Vec::new(), limit);
         assert_eq!(detect(&subject.in_transaction(&files)), None);

@@ -1,13 +1,13 @@
 //! Neither a transaction nor the removals of a session together may remove a large part of a
 //! project.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
 use crate::policy::DeletionLimits;
 use edt_types::text::{counted, line_count};
-use edt_types::{Code, Finding};
+use edt_types::{Code, Finding, RepoPath};
 
 /// The guard `mass_deletion`.
 #[derive(Debug)]
@@ -68,8 +68,8 @@ impl Totals {
     /// Adds the files for which `counts` holds.
     pub fn add(&mut self, subjects: &[Subject<'_>], counts: impl Fn(&Subject<'_>) -> bool) {
         let subjects: Vec<&Subject<'_>> = subjects.iter().filter(|one| counts(one)).collect();
-        let moved =
-            |subject: &Subject<'_>| subjects.iter().any(|other| other.from == Some(subject.path));
+        let sources: HashSet<&RepoPath> = subjects.iter().filter_map(|one| one.from).collect();
+        let moved = |subject: &Subject<'_>| sources.contains(subject.path);
         // The new files. A removed file with the same content is only renamed.
         let mut copies: HashMap<&[u8], usize> = HashMap::new();
         let is_removed = |subject: &&&Subject<'_>| subject.after.is_none() && !moved(subject);
@@ -156,7 +156,6 @@ fn explain_session(files: usize, limits: &DeletionLimits) -> Finding {
 mod tests {
     use super::*;
     use crate::policy::Policy;
-    use edt_types::RepoPath;
 
     type File<'a> = (&'a str, Option<&'a str>, Option<&'a [u8]>, Option<&'a [u8]>);
 

@@ -35,6 +35,7 @@ mod syntax_cause;
 mod syntax_faults;
 mod syntax_report;
 mod test_lines;
+pub mod transaction;
 pub mod validator;
 pub mod weakened;
 
@@ -42,7 +43,8 @@ use edt_types::Code;
 
 pub use check::{Guard, GuardContext, GuardOutput, Site};
 pub use evaluate::{Grant, GuardRun, Overrides, evaluate};
-pub use subject::{Reference, Subject, TransactionFile};
+pub use subject::{Reference, Subject};
+pub use transaction::{Transaction, TransactionFile};
 
 /// edt's own guards, in the order of reports.
 pub const GUARDS: &[&dyn Guard] = &[

@@ -8,7 +8,8 @@
 use std::collections::HashMap;
 
 use super::check::{Guard, GuardContext, GuardOutput};
-use super::subject::{Subject, TransactionFile, count};
+use super::subject::Subject;
+use super::transaction::count;
 use crate::policy::SizeLimits;
 use edt_types::text::{counted, line_count};
 use edt_types::{Code, Finding, RepoPath};
@@ -106,23 +107,12 @@ fn exceeds(bytes: u64, lines: u64, left: (u64, u64), limits: &SizeLimits) -> Opt
 
 /// Bytes and lines that move from this file to others of the same transaction: they are not lost.
 fn moved(before: &[u8], after: &[u8], subject: &Subject<'_>) -> (u64, u64) {
-    let is_other = |other: &&TransactionFile<'_>| {
-        other.path != subject.path && Some(other.path) != subject.from
-    };
-    let mut added: HashMap<&[u8], i64> = HashMap::new();
-    for other in subject.transaction.iter().filter(is_other) {
-        count(&mut added, other.after, 1);
-        count(&mut added, other.before, -1);
-    }
-    if added.is_empty() {
-        return (0, 0);
-    }
+    let Some(gained) = subject.gained_by_others() else { return (0, 0) };
     let mut removed: HashMap<&[u8], i64> = HashMap::new();
     count(&mut removed, before, 1);
     count(&mut removed, after, -1);
     removed.into_iter().fold((0, 0), |(bytes, lines), (line, times)| {
-        let times = u64::try_from(times.min(added.get(line).copied().unwrap_or_default()))
-            .unwrap_or_default();
+        let times = u64::try_from(times.min(gained.times(line))).unwrap_or_default();
         (bytes + times * (line.len() as u64 + 1), lines + times)
     })
 }
@@ -163,6 +153,7 @@ fn explain(path: &RepoPath, origin: &str, shrink: &Shrink) -> Finding {
 mod tests {
     use super::super::Reference;
     use super::*;
+    use crate::guard::{Transaction, TransactionFile};
     use crate::policy::Policy;
 
     fn shrink(before: &[u8], after: &[u8]) -> Option<Measure> {
@@ -179,6 +170,7 @@ mod tests {
             .iter()
             .map(|(path, before, after)| TransactionFile { path, before, after })
             .collect();
+        let transaction = Transaction::new(transaction);
         let policy = Policy::of(None, None).unwrap();
         let (path, before, after) = all[0];
         let references = vec![Reference { origin: "HEAD", text: before }];

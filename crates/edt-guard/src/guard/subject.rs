@@ -6,12 +6,13 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::Duration;
 
+use super::transaction::{GainedLines, Transaction, TransactionFile, count, inner};
 use edt_edit::diff::LineDiff;
 use edt_io::clock::{self, CpuLimit};
 use edt_lang::fault::SyntaxFault;
 use edt_lang::{Language, Parsed, TreeCache, Unparsed, table};
 use edt_types::RepoPath;
-use edt_types::text::{is_binary, lines};
+use edt_types::text::is_binary;
 
 /// One planned file, as guards see it.
 #[derive(Debug)]
@@ -35,6 +36,7 @@ pub struct Subject<'a> {
     removed_in_session: usize,
     /// All files of the transaction, including this one.
     pub transaction: &'a [TransactionFile<'a>],
+    together: Option<&'a Transaction<'a>>,
     trees: Option<&'a TreeCache>,
     limit: Duration,
     deadline: OnceCell<CpuLimit>,
@@ -64,17 +66,6 @@ pub struct Reference<'a> {
 pub trait UsersVersions: std::fmt::Debug {
     /// As [`Subject::reference_with_users_commits`].
     fn reference(&self, at: usize) -> Option<Option<Vec<u8>>>;
-}
-
-/// The texts of a file of the transaction.
-#[derive(Debug, Clone, Copy)]
-pub struct TransactionFile<'a> {
-    /// Its path.
-    pub path: &'a RepoPath,
-    /// The text on disk; empty for a new file.
-    pub before: &'a [u8],
-    /// The new text; empty for a removed file.
-    pub after: &'a [u8],
 }
 
 /// Rows of the old text and the rows of the new text that replace them (0-based, end excluded).
@@ -108,6 +99,7 @@ impl<'a> Subject<'a> {
             landing: false,
             removed_in_session: 0,
             transaction: &[],
+            together: None,
             trees: None,
             limit,
             deadline: OnceCell::new(),
@@ -126,8 +118,9 @@ impl<'a> Subject<'a> {
 
     /// The same, with all files of the transaction.
     #[must_use]
-    pub fn in_transaction(mut self, transaction: &'a [TransactionFile<'a>]) -> Subject<'a> {
-        self.transaction = transaction;
+    pub fn in_transaction(mut self, transaction: &'a Transaction<'a>) -> Subject<'a> {
+        self.transaction = transaction.files();
+        self.together = Some(transaction);
         self
     }
 
@@ -274,18 +267,27 @@ impl<'a> Subject<'a> {
         let mut lost = HashMap::new();
         count(&mut lost, self.old_text(), 1);
         count(&mut lost, self.after.unwrap_or_default(), -1);
-        let is_other =
-            |other: &&TransactionFile<'_>| other.path != self.path && Some(other.path) != self.from;
-        let mut gained = HashMap::new();
-        for other in self.transaction.iter().filter(is_other) {
-            count(&mut gained, other.after, 1);
-            count(&mut gained, other.before, -1);
-        }
-        for (line, times) in &mut lost {
-            *times -= gained.get(line).copied().unwrap_or_default().max(0);
+        if let Some(gained) = self.gained_by_others() {
+            lost.iter_mut().for_each(|(line, times)| *times -= gained.times(line).max(0));
         }
         lost.retain(|_, times| *times > 0);
         lost
+    }
+
+    /// How often files of the transaction other than this one gain a line, if the transaction is
+    /// known.
+    pub(super) fn gained_by_others(&self) -> Option<GainedLines<'a, 'a>> {
+        self.together.map(|all| all.gained_by_others(self.path, self.from))
+    }
+
+    /// Whether a file of the transaction has had the line, with any indentation.
+    pub(super) fn has_had_line(&self, line: &[u8]) -> bool {
+        self.together.is_some_and(|all| all.lines_before().contains(inner(line)))
+    }
+
+    /// Whether a file of the transaction has had exactly this text.
+    pub(super) fn has_had(&self, text: &[u8]) -> bool {
+        self.together.is_some_and(|all| all.has_had(text))
     }
 
     /// The offset of the first byte of row `row` of the new text that is not white space.
@@ -452,15 +454,6 @@ impl<'a> Subject<'a> {
 
     fn deadline(&self) -> CpuLimit {
         *self.deadline.get_or_init(|| CpuLimit::new(self.limit))
-    }
-}
-
-/// Adds `by` to the count of each line of a text that has a letter or a digit. White space around
-/// lines is ignored.
-pub(super) fn count<'t>(counts: &mut HashMap<&'t [u8], i64>, text: &'t [u8], by: i64) {
-    let lines = lines(text).map(<[u8]>::trim_ascii);
-    for line in lines.filter(|line| line.iter().any(u8::is_ascii_alphanumeric)) {
-        *counts.entry(line).or_default() += by;
     }
 }
 

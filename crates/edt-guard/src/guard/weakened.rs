@@ -253,7 +253,7 @@ fn explain(subject: &Subject<'_>, (before, after): (usize, usize)) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::TransactionFile;
+    use crate::guard::{Transaction, TransactionFile};
     use edt_types::RepoPath;
     use std::time::Duration;
 
@@ -306,7 +306,7 @@ mod tests {
             let [before, after] = texts[0].map(|text| Some(text.as_bytes()));
             let limit = Duration::from_secs(5);
             let subject = Subject::new(&paths[0], None, before, after, Vec::new(), limit);
-            detect(&subject.in_transaction(&transaction))
+            detect(&subject.in_transaction(&Transaction::new(transaction)))
         };
         let tests = (4, 0);
         let code = "def compute(n):\n    return n\n";
@@ -334,7 +334,7 @@ mod tests {
             let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
             let limit = Duration::from_secs(5);
             let subject = Subject::new(&paths[0], None, before, after, Vec::new(), limit);
-            detect(&subject.in_transaction(&files))
+            detect(&subject.in_transaction(&Transaction::new(files.to_vec())))
         };
         let (tests, table) = ((4, 0), "#[test]\nfn all() { g() }\n");
         let module = "#[cfg(test)]\nmod tests;\n";

@@ -1,6 +1,6 @@
 //! Judges a landing as a whole: the guards' findings, and the user's consent to land their changes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::left_by_user;
@@ -372,13 +372,14 @@ fn user_changes_included(
     session: &Session,
     plan: &LandPlan,
 ) -> Result<Option<Finding>> {
-    let mut files: Vec<(String, u64)> = Vec::new();
+    let (mut files, mut known): (Vec<(String, u64)>, HashMap<String, usize>) = Default::default();
     for commit in plan.commits.iter().filter(|commit| commit.is_users_changes()) {
         let parent = commit.parent_tree(repo)?;
         for report in diff_report::files(repo, &repo.tree_diff(parent, commit.tree)?)? {
             let lines = report.lines_added + report.lines_removed;
-            match files.iter_mut().find(|(path, _)| *path == report.path) {
-                Some((_, known)) => *known += lines,
+            let at = *known.entry(report.path.clone()).or_insert(files.len());
+            match files.get_mut(at) {
+                Some((_, all)) => *all += lines,
                 None => files.push((report.path, lines)),
             }
         }

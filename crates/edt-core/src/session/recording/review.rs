@@ -15,8 +15,8 @@ use edt_guard::guard::mass_deletion::{MassDeletion, Totals};
 use edt_guard::guard::size_reduction::SizeReduction;
 use edt_guard::guard::subject::UsersVersions;
 use edt_guard::guard::{
-    GUARDS, Guard, GuardContext, Overrides, Reference, Subject, TransactionFile, evaluate,
-    protected,
+    GUARDS, Guard, GuardContext, Overrides, Reference, Subject, Transaction, TransactionFile,
+    evaluate, protected,
 };
 use edt_guard::policy::{Override, Policy};
 use edt_types::text::is_binary;
@@ -222,7 +222,7 @@ impl ChangesReview {
         changed: &[Changed<'_>],
         totals: &mut Totals,
     ) {
-        let transaction: Vec<TransactionFile<'_>> = changed.iter().map(Changed::side).collect();
+        let transaction = Transaction::new(changed.iter().map(Changed::side).collect());
         let users: Vec<WithUsersCommits<'_>> =
             changed.iter().map(|one| one.with_users_commits(preview)).collect();
         let subjects: Vec<Subject<'_>> = changed

@@ -1,5 +1,6 @@
 //! The session of this worktree.
 
+use super::commit::Commit;
 use super::names::{BRANCHES, POINTER, base_ref};
 use super::renamed;
 use edt_git::{Head, InHead, Oid, Repo, Worktree};
@@ -31,7 +32,7 @@ impl Session {
         let on_head =
             head.branch.as_ref().and_then(|branch| Some((branch, branch.strip_prefix(BRANCHES)?)));
         if let Some((branch, name)) = on_head {
-            let Some(tip) = head.commit else { return Err(without_base(name).into()) };
+            let Some(tip) = head.commit else { return Err(without_branch(repo, name)?.into()) };
             let found = Session::at(repo, branch, tip)?.ok_or_else(|| without_base(name))?;
             return Ok(Some(Session { head: InHead::Yes, ..found }));
         }
@@ -186,6 +187,24 @@ pub(crate) fn current(repo: &Repo, head: &Head) -> Result<Option<Session>> {
     }
 }
 
+/// The refusal where HEAD is on a branch that does not exist.
+fn without_branch(repo: &Repo, name: &str) -> Result<Finding> {
+    let tip = repo.last_logged("HEAD").filter(|tip| Commit::read(repo, *tip).is_ok());
+    let is_session = repo.ref_value(&base_ref(name))?.is_some();
+    let remedy = match tip.filter(|_| is_session) {
+        Some(tip) => format!(
+            "`git update-ref {BRANCHES}{name} {tip}` restores it at the last commit that HEAD had."
+        ),
+        None => {
+            "`git switch -c <name>` names an ordinary branch, `git switch <branch>` switches to \
+                 another one."
+                .to_owned()
+        }
+    };
+    let summary = format!("HEAD is on edt/{name}, but that branch has no commit or was deleted.");
+    Ok(Finding::new(Code::NoSession, summary, remedy).nothing_changed())
+}
+
 fn without_base(name: &str) -> Finding {
     Finding::new(
         Code::NoSession,
@@ -243,6 +262,24 @@ mod tests {
              refs/edt/lost/base <commit>`; otherwise switch to another branch and run `edt begin`.",
         );
         assert_eq!(refusal(current(&scratch)), finding);
+    }
+
+    #[test]
+    fn a_deleted_branch_with_head_on_it_can_be_restored() {
+        let scratch = one_file();
+        let session = scratch.begin("fix");
+        scratch.edit("first", "a.txt", "one", "two");
+        let tip = scratch.session().tip;
+        scratch.remove(".git/refs/heads/edt/fix");
+        let finding = refusal(current(&scratch));
+        let restore = format!("git update-ref refs/heads/edt/fix {tip}");
+        assert_eq!(
+            (finding.code, finding.summary.as_str()),
+            (Code::NoSession, "HEAD is on edt/fix, but that branch has no commit or was deleted.")
+        );
+        assert!(finding.remedy.contains(&restore), "{finding:#?}");
+        scratch.set_ref("refs/heads/edt/fix", tip);
+        assert_eq!(current(&scratch).unwrap(), Some(Session { tip, ..session }));
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub struct GcOptions {
     pub dry_run: bool,
 }
 
+/// The age from which on sessions are removed unasked, in seconds.
+const UNASKED_AGE: i64 = 30 * 24 * 60 * 60;
+
 /// What was removed, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GcReport {
@@ -78,11 +81,48 @@ pub fn gc(mut workspace: LockedWorkspace, options: GcOptions) -> Result<GcReport
     workspace.release();
     let repo = &workspace.repo;
     if !repo.has_precious_objects() {
-        git(repo, &["repack", "-d", "-l", "-q"])?;
+        // `repack.writeBitmaps` is for repacking everything.
+        git(repo, &["repack", "-d", "-l", "-q", "--no-write-bitmap-index"])?;
         git(repo, &["prune-packed", "-q"])?;
     }
     report.after = object_stats(repo)?;
     Ok(report)
+}
+
+/// Removes the sessions that ended more than 30 days before `now`, as [`gc`] does, and nothing else.
+///
+/// # Errors
+/// As [`gc`].
+pub fn remove_ended(workspace: &mut LockedWorkspace, now: i64) -> Result<GcReport> {
+    let _lock = GcLock::take(&workspace.repo)?;
+    let before = now - UNASKED_AGE;
+    let mut report = workspace.unlocked(|repo| {
+        let stats = object_stats(repo)?;
+        let (sessions, refs) = (Vec::new(), Vec::new());
+        let mut report = GcReport { sessions, refs, before: stats, after: stats };
+        for session in list::sessions(repo)?.into_iter().filter(|one| one.time < before) {
+            let refs = refs_of(repo, &session)?;
+            if is_removable(repo, &session, &refs, before)? {
+                report.refs.extend(refs);
+                report.sessions.push((session.name, session.state));
+            }
+        }
+        Ok(report)
+    })?;
+    let LockedWorkspace { repo, journal, .. } = workspace;
+    delete_refs(repo, journal, &report.refs)?;
+    report.sessions.iter().for_each(|(name, _)| private::remove_session(repo, name));
+    report.after = report.before;
+    Ok(report)
+}
+
+fn is_removable(
+    repo: &Repo,
+    session: &SessionSummary,
+    refs: &[(String, Oid)],
+    before: i64,
+) -> Result<bool> {
+    Ok(session.worktree.is_none() && newest(repo, refs)? < before && has_ended(repo, session)?)
 }
 
 /// What can be removed, and which of the refs keep resolutions of merge conflicts.
@@ -92,8 +132,7 @@ fn removable(repo: &Repo, before: i64) -> Result<(GcReport, Vec<(String, Oid)>)>
     let mut report = GcReport { sessions, refs, before: stats, after: stats };
     for session in list::sessions(repo)? {
         let refs = refs_of(repo, &session)?;
-        if session.worktree.is_none() && newest(repo, &refs)? < before && has_ended(repo, &session)?
-        {
+        if is_removable(repo, &session, &refs, before)? {
             report.refs.extend(refs);
             report.sessions.push((session.name, session.state));
         } else {

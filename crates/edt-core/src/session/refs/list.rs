@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::commit::Commit;
 use super::current::Session;
 use super::names::{BRANCHES, POINTER, REFS};
-use super::names::{numbered_among, origin_of};
+use super::names::{base_ref, numbered_among, origin_of};
 use super::renamed;
 use crate::session::landing::git_landing::TargetHistories;
 use edt_git::{InHead, Oid, Repo};
@@ -38,6 +38,14 @@ pub struct SessionSummary {
     pub time: i64,
     /// The tips that `undo` moved away from, with their numbers, oldest first.
     pub undone: Vec<(u64, Oid)>,
+}
+
+impl SessionSummary {
+    /// Whether the session is not open and no worktree uses it.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.state != SessionState::Open && self.worktree.is_none()
+    }
 }
 
 /// The state of a session.
@@ -86,103 +94,159 @@ impl SessionState {
     }
 }
 
-/// All sessions, ordered by name. The cost grows with the number of sessions, not of edits. For an
-/// open session that no worktree uses, up to 1,000 commits of the branch it began on are searched
-/// for its content.
+/// Which sessions to describe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionChoice {
+    /// All.
+    All,
+    /// Those that are open, or that a worktree uses.
+    Open,
+    /// The one with this name.
+    Named(String),
+}
+
+/// Described sessions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionList {
+    /// The chosen sessions, ordered by name.
+    pub sessions: Vec<SessionSummary>,
+    /// How many ended sessions are left out.
+    pub ended: u64,
+}
+
+/// All sessions, ordered by name, as [`chosen`].
 ///
 /// # Errors
 /// `IO_ERROR`, `OBJECT_MISSING`.
 pub fn sessions(repo: &Repo) -> Result<Vec<SessionSummary>> {
-    let refs = repo.refs_below(REFS)?;
-    let of_base = |(name, _): &(String, Oid)| {
+    chosen(repo, &SessionChoice::All).map(|list| list.sessions)
+}
+
+/// The sessions of `choice`. Reads all refs of sessions once; otherwise the cost grows with the
+/// number of described sessions, not of edits. For an open session that no worktree uses, up to
+/// 1,000 commits of the branch it began on are searched for its content.
+///
+/// # Errors
+/// `IO_ERROR`, `OBJECT_MISSING`.
+pub fn chosen(repo: &Repo, choice: &SessionChoice) -> Result<SessionList> {
+    let refs: BTreeMap<String, Oid> = repo.refs_below(REFS)?.into_iter().collect();
+    let branches: BTreeMap<String, Oid> = repo.refs_below(BRANCHES)?.into_iter().collect();
+    let of_base = |name: &String| {
         name.strip_prefix(REFS)?
             .strip_suffix("/base")
             .filter(|name| !name.is_empty())
             .map(str::to_owned)
     };
-    let names: BTreeSet<String> = refs.iter().filter_map(of_base).collect();
+    let names: BTreeSet<String> = refs.keys().filter_map(of_base).collect();
     let worktrees = repo.worktrees(POINTER);
-    let renamed = renamed_branches(repo)?;
+    let renamed = renamed_branches(repo, &refs, &branches)?;
     let mut histories = TargetHistories::default();
-    names
-        .into_iter()
-        .map(|name| {
-            let own = format!("{BRANCHES}{name}");
-            let branch = renamed.get(&name).cloned().unwrap_or_else(|| own.clone());
-            let works = |worktree: &&edt_git::Worktree| {
-                let pointer = worktree.pointer.as_ref();
-                worktree.head.as_ref() == Some(&branch)
-                    || pointer == Some(&branch)
-                    || pointer == Some(&own)
-            };
-            let worktree =
-                worktrees.iter().find(works).map(|worktree| repo.worktree_path(worktree));
-            let mut summary = summarize(repo, &refs, name, &branch, worktree)?;
-            if summary.state == SessionState::Open
-                && summary.worktree.is_none()
-                && histories.contain(repo, &summary.name, summary.base, summary.tip)?
-            {
-                summary.state = SessionState::Landed;
-                summary.landed_by = Some(LandedBy::Git);
+    let mut list = SessionList::default();
+    for name in names {
+        if matches!(choice, SessionChoice::Named(only) if *only != name) {
+            continue;
+        }
+        let own = format!("{BRANCHES}{name}");
+        let branch = renamed.get(&name).unwrap_or(&own);
+        let works = |worktree: &&edt_git::Worktree| {
+            let pointer = worktree.pointer.as_ref();
+            worktree.head.as_ref() == Some(branch)
+                || pointer == Some(branch)
+                || pointer == Some(&own)
+        };
+        let worktree = worktrees.iter().find(works).map(|worktree| repo.worktree_path(worktree));
+        // The branch may be a symbolic ref.
+        let tip = branches
+            .get(branch)
+            .copied()
+            .map_or_else(|| repo.ref_value(branch), |tip| Ok(Some(tip)))?;
+        let refs = SessionRefs { refs: &refs, name: &name };
+        let (mut state, tip) = refs.state(repo, tip, worktree.is_some());
+        let base = refs.base(repo);
+        let mut landed_by = (state == SessionState::Landed).then_some(LandedBy::Edt);
+        if state == SessionState::Open
+            && worktree.is_none()
+            && histories.contain(repo, &name, base, tip)?
+        {
+            (state, landed_by) = (SessionState::Landed, Some(LandedBy::Git));
+        }
+        if *choice == SessionChoice::Open && state != SessionState::Open && worktree.is_none() {
+            list.ended += 1;
+            continue;
+        }
+        let (mut edits, mut time) = (0, 0);
+        if tip != repo.empty_tree() {
+            let (name, branch) = (name.clone(), branch.to_owned());
+            edits = Session { name, branch, tip, base, head: InHead::No }.edits(repo)?;
+            time = Commit::read(repo, tip)?.committed_at;
+        }
+        list.sessions.push(SessionSummary {
+            branch: branch.clone(),
+            state,
+            landed_by,
+            tip,
+            base,
+            edits,
+            origin: origin_of(repo, refs.own("origin"))?,
+            worktree,
+            time,
+            undone: refs.numbered("undone"),
+            name,
+        });
+    }
+    Ok(list)
+}
+
+/// The refs of one session among all.
+struct SessionRefs<'r> {
+    refs: &'r BTreeMap<String, Oid>,
+    name: &'r str,
+}
+
+impl SessionRefs<'_> {
+    fn own(&self, what: &str) -> Option<Oid> {
+        self.refs.get(&format!("{REFS}{}/{what}", self.name)).copied()
+    }
+
+    fn base(&self, repo: &Repo) -> Oid {
+        self.own("base").unwrap_or_else(|| repo.empty_tree())
+    }
+
+    fn numbered(&self, kind: &str) -> Vec<(u64, Oid)> {
+        let prefix = format!("{REFS}{}/{kind}/", self.name);
+        let below = self.refs.range(prefix.clone()..);
+        numbered_among(below.take_while(|(name, _)| name.starts_with(&prefix)), &prefix)
+    }
+
+    /// The state of the session whose branch is at `tip`, and its newest commit.
+    fn state(&self, repo: &Repo, tip: Option<Oid>, is_used: bool) -> (SessionState, Oid) {
+        let landed = self.numbered("landed").pop().map(|(_, tip)| tip);
+        match (tip, self.own("abandoned")) {
+            (Some(tip), _) if landed == Some(tip) => (SessionState::Landed, tip),
+            (Some(tip), Some(abandoned)) if abandoned == tip && !is_used => {
+                (SessionState::Abandoned, tip)
             }
-            Ok(summary)
-        })
-        .collect()
+            (Some(tip), _) => (SessionState::Open, tip),
+            (None, Some(tip)) => (SessionState::Abandoned, tip),
+            (None, None) => (SessionState::Deleted, landed.unwrap_or_else(|| self.base(repo))),
+        }
+    }
 }
 
 /// The branches of the sessions whose branch was renamed, by the session's name.
-fn renamed_branches(repo: &Repo) -> Result<BTreeMap<String, String>> {
+fn renamed_branches(
+    repo: &Repo,
+    refs: &BTreeMap<String, Oid>,
+    branches: &BTreeMap<String, Oid>,
+) -> Result<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
-    for (branch, tip) in renamed::without_session(repo)? {
-        if let Some(name) = renamed::session_of(repo, &branch, tip)? {
-            found.entry(name).or_insert(branch);
+    for (branch, tip) in branches {
+        let is_own = refs.contains_key(&base_ref(branch.trim_start_matches(BRANCHES)));
+        if !is_own && let Some(name) = renamed::session_of(repo, branch, *tip)? {
+            found.entry(name).or_insert_with(|| branch.clone());
         }
     }
     Ok(found)
-}
-
-fn summarize(
-    repo: &Repo,
-    refs: &[(String, Oid)],
-    name: String,
-    branch: &str,
-    worktree: Option<PathBuf>,
-) -> Result<SessionSummary> {
-    let own_ref = |what: &str| {
-        let full = format!("{REFS}{name}/{what}");
-        refs.iter().find(|(name, _)| *name == full).map(|(_, oid)| *oid)
-    };
-    let base = own_ref("base").unwrap_or_else(|| repo.empty_tree());
-    let landed = numbered_among(refs, &format!("{REFS}{name}/landed/")).pop().map(|(_, tip)| tip);
-    let (state, tip) = match (repo.ref_value(branch)?, own_ref("abandoned")) {
-        (Some(tip), _) if landed == Some(tip) => (SessionState::Landed, tip),
-        (Some(tip), Some(abandoned)) if abandoned == tip && worktree.is_none() => {
-            (SessionState::Abandoned, tip)
-        }
-        (Some(tip), _) => (SessionState::Open, tip),
-        (None, Some(tip)) => (SessionState::Abandoned, tip),
-        (None, None) => (SessionState::Deleted, landed.unwrap_or(base)),
-    };
-    let (mut edits, mut time) = (0, 0);
-    if tip != repo.empty_tree() {
-        let (name, branch) = (name.clone(), branch.to_owned());
-        edits = Session { name, branch, tip, base, head: InHead::No }.edits(repo)?;
-        time = Commit::read(repo, tip)?.committed_at;
-    }
-    let undone = numbered_among(refs, &format!("{REFS}{name}/undone/"));
-    Ok(SessionSummary {
-        branch: branch.to_owned(),
-        state,
-        landed_by: (state == SessionState::Landed).then_some(LandedBy::Edt),
-        tip,
-        base,
-        edits,
-        origin: origin_of(repo, own_ref("origin"))?,
-        worktree,
-        time,
-        undone,
-        name,
-    })
 }
 
 #[cfg(test)]
@@ -209,9 +273,12 @@ mod tests {
     #[test]
     fn numbered_refs_are_ordered_by_number_not_by_name() {
         let oid = Scratch::unborn().begin("s").tip;
-        let refs: Vec<(String, Oid)> =
+        let refs: BTreeMap<String, Oid> =
             ["10", "9", "x", "1"].iter().map(|n| (format!("refs/edt/s/undone/{n}"), oid)).collect();
-        assert_eq!(numbered_among(&refs, "refs/edt/s/undone/"), [(1, oid), (9, oid), (10, oid)]);
+        assert_eq!(
+            numbered_among(refs.iter(), "refs/edt/s/undone/"),
+            [(1, oid), (9, oid), (10, oid)]
+        );
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub fn base_ref(name: &str) -> String {
 /// `IO_ERROR`.
 pub fn numbered_tips(repo: &Repo, name: &str, what: &str) -> Result<Vec<(u64, Oid)>> {
     let prefix = format!("{REFS}{name}/{what}/");
-    Ok(numbered_among(&repo.refs_below(&prefix)?, &prefix))
+    let refs = repo.refs_below(&prefix)?;
+    Ok(numbered_among(refs.iter().map(|(name, oid)| (name, oid)), &prefix))
 }
 
 /// The next free ref name `refs/edt/<name>/<what>/<n>`.
@@ -37,10 +38,13 @@ pub fn next_numbered_ref(repo: &Repo, name: &str, what: &str) -> Result<String> 
     Ok(format!("{REFS}{name}/{what}/{number}"))
 }
 
-pub(super) fn numbered_among(refs: &[(String, Oid)], prefix: &str) -> Vec<(u64, Oid)> {
+pub(super) fn numbered_among<'r>(
+    refs: impl Iterator<Item = (&'r String, &'r Oid)>,
+    prefix: &str,
+) -> Vec<(u64, Oid)> {
     let number =
-        |(name, oid): &(String, Oid)| Some((name.strip_prefix(prefix)?.parse().ok()?, *oid));
-    let mut all: Vec<(u64, Oid)> = refs.iter().filter_map(number).collect();
+        |(name, oid): (&String, &Oid)| Some((name.strip_prefix(prefix)?.parse().ok()?, *oid));
+    let mut all: Vec<(u64, Oid)> = refs.filter_map(number).collect();
     all.sort_unstable_by_key(|(number, _)| *number);
     all
 }

@@ -228,7 +228,9 @@ fn with_renames(repo: &Repo, changes: Vec<UserChange>) -> Result<Vec<UserChange>
     let from: Vec<RenameCandidate<'_>> = deleted.iter().map(|one| one.1).collect();
     let to: Vec<RenameCandidate<'_>> = added.iter().map(|one| one.1).collect();
     let read = |one: &RenameCandidate<'_>| {
-        let change = changes.iter().find(|change| change.path == *one.path);
+        // In order of their paths.
+        let at = changes.binary_search_by(|change| change.path.cmp(one.path)).ok();
+        let change = at.map(|at| &changes[at]);
         match change.and_then(|change| change.new.as_ref()).and_then(|new| new.bytes.clone()) {
             Some(bytes) => Ok(bytes),
             None => repo.object(one.oid, ObjectKind::Blob),

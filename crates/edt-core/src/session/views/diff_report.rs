@@ -1,6 +1,6 @@
 //! The differences between two trees in an answer's form.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use edt_edit::diff::LineDiff;
 use edt_git::diff::TreeDifference;
@@ -83,11 +83,14 @@ pub fn joined(
             (path(added[rename.added]), path(deleted[rename.deleted]))
         })
         .collect();
+    let from: HashSet<&String> = sources.values().collect();
     let (gone, mut all): (Vec<FileReport>, Vec<FileReport>) =
-        reports.into_iter().partition(|one| sources.values().any(|from| *from == one.path));
+        reports.into_iter().partition(|one| from.contains(&one.path));
+    let gone: HashMap<String, FileReport> =
+        gone.into_iter().map(|one| (one.path.clone(), one)).collect();
     for one in &mut all {
         let Some(source) = sources.remove(&one.path) else { continue };
-        let Some(old) = gone.iter().find(|old| old.path == source) else { continue };
+        let Some(old) = gone.get(&source) else { continue };
         let (before, after) = (
             read(&RepoPath::from_tree(source.as_bytes()))?,
             read(&RepoPath::from_tree(one.path.as_bytes()))?,

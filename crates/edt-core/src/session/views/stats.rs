@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::session::refs::commit::Commit;
-use crate::session::refs::list::{self, SessionSummary};
+use crate::session::refs::list::{self, SessionChoice, SessionSummary};
 use crate::session::refs::message::Kind;
 use crate::session::refs::names::REFS;
 use edt_git::{Oid, Repo};
@@ -125,10 +125,12 @@ impl SessionStats {
 /// # Errors
 /// `IO_ERROR`, `OBJECT_MISSING`.
 pub fn stats(repo: &Repo, filter: &StatsFilter) -> Result<Vec<SessionStats>> {
-    let matches =
-        |session: &SessionSummary| filter.session.as_ref().is_none_or(|name| *name == session.name);
-    let refs = repo.refs_below(REFS)?;
-    let sessions = list::sessions(repo)?.into_iter().filter(matches);
+    let choice = match &filter.session {
+        Some(name) => SessionChoice::Named(name.clone()),
+        None => SessionChoice::All,
+    };
+    let refs: BTreeMap<String, Oid> = repo.refs_below(REFS)?.into_iter().collect();
+    let sessions = list::chosen(repo, &choice)?.sessions.into_iter();
     let counted = sessions
         .map(|session| counted(repo, &refs, session, filter))
         .collect::<Result<Vec<SessionStats>>>()?;
@@ -138,14 +140,14 @@ pub fn stats(repo: &Repo, filter: &StatsFilter) -> Result<Vec<SessionStats>> {
 
 fn counted(
     repo: &Repo,
-    refs: &[(String, Oid)],
+    refs: &BTreeMap<String, Oid>,
     session: SessionSummary,
     filter: &StatsFilter,
 ) -> Result<SessionStats> {
     let tips = |what: &str| {
         let prefix = format!("{REFS}{}/{what}/", session.name);
-        refs.iter()
-            .filter(move |(name, _)| name.starts_with(&prefix))
+        refs.range(prefix.clone()..)
+            .take_while(move |(name, _)| name.starts_with(&prefix))
             .map(|(_, oid)| *oid)
             .collect::<Vec<Oid>>()
     };

@@ -5,11 +5,13 @@ use std::path::Path;
 use edt_command::Trusted;
 use edt_git::read::ObjectKind;
 use edt_git::{FileId, Oid, Repo, Tracked};
+use edt_io::capabilities;
+use edt_io::effect::Errno;
 use edt_io::lock::{self, LockGuard};
 use edt_journal::{Journal, open_recovered, peek};
 use edt_lang::TreeCache;
 use edt_types::trace::names::{LOCK, RECOVER};
-use edt_types::{Code, Durability, Landing, Recovered, Refusal, RepoPath, Result, stage};
+use edt_types::{Code, Durability, Finding, Landing, Recovered, Refusal, RepoPath, Result, stage};
 
 use crate::txn::request::Request;
 use edt_guard::guard::{GUARDS, Guard};
@@ -186,6 +188,9 @@ fn lock_and_recover(
     repo: &Repo,
     options: &Options,
 ) -> Result<(LockGuard, Journal, Option<Recovered>)> {
+    if let Some((call, error)) = capabilities::missing_call(repo.common_dir()) {
+        return Err(without_call(call, error).into());
+    }
     let directory = repo.state_path();
     if !directory.is_dir() {
         edt_io::fs::make_dir(directory)
@@ -199,6 +204,19 @@ fn lock_and_recover(
     }
     let (journal, recovered) = stage!(RECOVER, open_recovered(repo, POINTER))?;
     Ok((held, journal, recovered))
+}
+
+fn without_call(call: &str, error: Errno) -> Finding {
+    Finding::new(
+        Code::UnsupportedRepository,
+        format!(
+            "The system refuses the call {call} ({}), without which edt cannot change files safely.",
+            std::io::Error::from(error)
+        ),
+        "Call edt outside this container or sandbox, or let it permit the call; `edt doctor` tests \
+         it.",
+    )
+    .nothing_changed()
 }
 
 /// Opens the repository that holds `start`. The user's trust decides whether its own filters run.
