@@ -22,9 +22,6 @@ use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode, Stat};
 use edt_io::{failed, file, fs, spawn};
 use edt_types::{Finding, RepoPath, Result};
 
-/// A second name of the staged index that `index.lock` is a link to, while Git makes another one.
-const HELD: &[u8] = b"index.held";
-
 /// The maximum wait for another program's `index.lock`.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
@@ -146,32 +143,13 @@ fn put_staged(stage: &StagingArea<'_>, bytes: &[u8], like: Option<Stat>) -> Resu
     stage.repo.share(&stage.repo.state_path().join("stage/index"))
 }
 
-/// Adds the stats of the files to the staged copy by `git update-index`, which makes another file of
-/// it. The one that `index.lock` is a link to gets the name [`HELD`].
-fn refresh_by_git(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
-    let wrap = |error: std::io::Error| failed("stage the index in", repo.state_path(), &error);
-    stage.dir().unlink(HELD).map_err(wrap)?;
-    stage.dir().link(STAGED, stage.dir(), HELD).map_err(wrap)?;
-    let staged = repo.state_path().join("stage/index");
+/// Lets Git add the stats of the files to the index, so that none of them looks changed. Without them
+/// Git compares the files once more: a failure is ignored.
+pub(super) fn refresh_by_git(repo: &Repo) {
     // A refresh may compare contents, which Git passes through filters.
-    let settings = repo.settings_without_untrusted_filters()?;
-    let settings: Vec<String> = settings
-        .iter()
-        .flat_map(|(key, value)| ["-c".to_owned(), format!("{key}={value}")])
-        .collect();
-    let args = settings.iter().map(String::as_str);
-    let args: Vec<&str> = args.chain(["update-index", "-q", "--refresh"]).collect();
-    let environment = [("GIT_INDEX_FILE", staged.as_os_str())];
-    // Without stats Git compares the files once more.
-    let _ = spawn::git_with(
-        repo.environment(),
-        repo.root_path(),
-        &args,
-        b"",
-        spawn::Hooks::Off,
-        &environment,
-    );
-    Ok(())
+    let Ok(settings) = repo.settings_without_untrusted_filters() else { return };
+    let args = ["update-index", "-q", "--refresh"];
+    let _ = spawn::git_with_settings(repo.environment(), repo.root_path(), &settings, &args, b"");
 }
 
 /// Changes a staged copy of the index by `git update-index`.
@@ -199,7 +177,9 @@ fn delegate(stage: &StagingArea<'_>, moves: &[EntryMove]) -> Result<PreparedInde
     let ran = spawn::git_with(
         repo.environment(),
         repo.root_path(),
-        &["update-index", "-z", "--index-info"],
+        // Before HEAD moves, Git 2.47 would write a tree with duplicate entries for a sparse index. The
+        // refresh afterwards makes the index sparse again.
+        &["-c", "index.sparse=false", "update-index", "-z", "--index-info"],
         &input,
         spawn::Hooks::Off,
         &[("GIT_INDEX_FILE", staged.as_os_str())],
@@ -278,7 +258,7 @@ impl PreparedIndex {
         stage: &StagingArea<'_>,
         stats: &[(RepoPath, Stat)],
     ) -> Result<()> {
-        let Some(index) = &mut self.index else { return refresh_by_git(repo, stage) };
+        let Some(index) = &mut self.index else { return Ok(()) };
         let mut parts: Vec<_> =
             stats.iter().filter_map(|(path, stat)| index.restat(path, stat)).collect();
         let bytes = index.finish(|bytes| repo.checksum(bytes));
@@ -377,7 +357,6 @@ pub fn unlock(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
         fs::remove_file(&lock).map_err(|error| failed("unlock", &lock, &error))?;
     }
     let _ = stage.dir().unlink(STAGED);
-    let _ = stage.dir().unlink(HELD);
     // That of a Git that changed the staged index.
     let _ = stage.dir().unlink(b"index.lock");
     Ok(())
@@ -404,9 +383,8 @@ pub(super) fn own_lock(repo: &Repo) -> Option<PathBuf> {
     lock.push(".lock");
     let lock = PathBuf::from(lock);
     let held = inode(&lock)?;
-    let staged = ["stage/index", "stage/index.held"].map(|name| repo.state_path().join(name));
-    let own = staged.iter().chain([&repo.index_path()]).any(|path| inode(path) == Some(held));
-    own.then_some(lock)
+    let names = [repo.state_path().join("stage/index"), repo.index_path()];
+    names.iter().any(|path| inode(path) == Some(held)).then_some(lock)
 }
 
 /// Removes edt's own `index.lock` if no record says what it is for; renames it to the index if

@@ -36,7 +36,7 @@ use edt_types::{Code, Durability, Finding, Refusal, Result, Warning};
 pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Result<Vec<Warning>> {
     journal.check_closed()?;
     // Until the journal is closed, a signal would leave locks that block the user's Git.
-    let mut signals = Some(HeldSignals::hold());
+    let signals = HeldSignals::hold();
     if repo.has_tables() {
         // Tables are synced: they must not be on disk before the objects that they name.
         journal.require_durability(Durability::On);
@@ -57,7 +57,7 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
     }
     let mut install =
         Install { repo, stage: &stage, change: &change, files: &files, moves: &moves };
-    let (prepared, held) = match install.until_decision(view, &mut signals) {
+    let (prepared, held) = match install.until_decision(view) {
         Ok(done) => done,
         Err(error) => {
             // If this fails, the journal stays open, and the next call tries again.
@@ -76,7 +76,11 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
         warnings.extend(files.iter().filter_map(|file| stage.discard_unless_written(file)));
         if change.is_plain(repo) { journal.close_later() } else { journal.close() }
     });
+    // Git would inherit the mask, and so would a filter that it starts.
     drop(signals);
+    if prepared.is_some_and(|prepared| prepared.is_delegated()) {
+        index::refresh_by_git(repo);
+    }
     warnings.extend(closed.err().map(|error| unfinished(&error)));
     Ok(warnings)
 }
@@ -95,7 +99,6 @@ impl Install<'_> {
     fn until_decision(
         &mut self,
         view: Option<IndexView>,
-        signals: &mut Option<HeldSignals>,
     ) -> Result<(Option<PreparedIndex>, HeldPointers)> {
         let Install { repo, stage, change, files, moves } = *self;
         change.private.iter().try_for_each(|record| private::write(repo, record))?;
@@ -117,10 +120,6 @@ impl Install<'_> {
         files.iter().try_for_each(|file| stage.swap(file))?;
         files.iter().try_for_each(|file| stage.sync_removal(file))?;
         if let Some(prepared) = &mut prepared {
-            // Git would inherit the mask, and so would a filter that it starts.
-            if prepared.is_delegated() {
-                *signals = None;
-            }
             let stats = index::stats(stage, moves, files);
             prepared.refresh(repo, stage, &stats)?;
             prepared.sync(stage)?;
