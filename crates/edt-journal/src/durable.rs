@@ -38,15 +38,6 @@ impl StagingArea<'_> {
         Ok(own)
     }
 
-    /// Syncs the removal of a file, if the repository is durable. A file that was exchanged is synced
-    /// already, and its names follow with any later sync.
-    ///
-    /// # Errors
-    /// `IO_ERROR`.
-    pub(super) fn sync_removal(&self, record: &FileRecord) -> Result<()> {
-        if record.new.is_some() { Ok(()) } else { self.sync_target(record) }
-    }
-
     /// Syncs the name at the target of `record`, if the repository is durable.
     ///
     /// # Errors
@@ -63,11 +54,10 @@ impl StagingArea<'_> {
         let mut above = directory;
         loop {
             if let Parent::Open(dir) = self.repo.root().beneath(above).map_err(wrap)? {
-                if above == directory && dir.stat(name).map_err(wrap)?.is_some() {
-                    // Its owner may not be able to read it.
-                    let _ = dir.sync(name);
-                }
-                return Ok(dir.sync_entries().map_err(wrap)?);
+                let has_file = above == directory && dir.stat(name).map_err(wrap)?.is_some();
+                // Its owner may not be able to read it.
+                let is_synced = has_file && dir.sync(name).is_ok();
+                return if is_synced { Ok(()) } else { Ok(dir.sync_entries().map_err(wrap)?) };
             }
             if above.is_empty() {
                 return Ok(());
@@ -77,20 +67,23 @@ impl StagingArea<'_> {
     }
 }
 
-/// Syncs the move that commits a transaction, if it needs more than any later sync.
+/// Syncs the move that commits a transaction.
 ///
 /// # Errors
 /// `IO_ERROR`.
 pub(super) fn sync_decision(repo: &Repo, branch: &BranchUpdate) -> Result<()> {
-    if repo.has_tables() || matches!(branch.from, BranchOrigin::Created(_)) {
+    if branch.stays() {
+        sync_moved(repo, ["HEAD"].into_iter())
+    } else if branch.old() == Some(branch.new) {
+        Ok(())
+    } else if repo.has_tables() || matches!(branch.from, BranchOrigin::Created(_)) {
         sync_created(repo, [branch.name.as_str()].into_iter())
     } else {
-        Ok(())
+        sync_moved(repo, [branch.name.as_str()].into_iter())
     }
 }
 
-/// Syncs the logs, and with them the branch and the index: their content is on the disk already, and
-/// their names follow with any sync of a file that grew.
+/// Syncs the logs, and the name of the index.
 ///
 /// # Errors
 /// `IO_ERROR`.
@@ -103,10 +96,6 @@ pub(super) fn sync_end(repo: &Repo, change: &ChangeSet, has_index: bool) -> Resu
     if !repo.has_tables() {
         let logged = branch.logged(repo, change.head_to.as_deref());
         paths.extend(logged.iter().map(|name| repo.log_path(name)).filter(|log| log.exists()));
-        if paths.is_empty() {
-            let moved = if branch.stays() { "HEAD" } else { &branch.name };
-            paths.push(repo.ref_path(moved));
-        }
     }
     if has_index && let Some(directory) = repo.index_path().parent() {
         paths.push(directory.to_owned());

@@ -454,7 +454,13 @@ pub(super) fn relink(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
 /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the lock then still exists, and recovery can still identify it
 /// as edt's own.
 pub(super) fn rename_own_in(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
-    if own_lock(repo).is_some() && is_staged(repo, stage)? { replace(repo, stage) } else { Ok(()) }
+    // A recovery that was killed may have locked an index that it had not completed.
+    let is_complete = || match stage.dir().read(STAGED) {
+        Ok(FoundEntry::File(_, bytes)) => repo.is_valid_index(&bytes),
+        _ => false,
+    };
+    let is_ready = own_lock(repo).is_some() && is_staged(repo, stage)? && is_complete();
+    if is_ready { replace(repo, stage) } else { Ok(()) }
 }
 
 /// `REPOSITORY_BUSY`, because the entry of a touched path changed.

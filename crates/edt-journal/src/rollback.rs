@@ -22,7 +22,7 @@ impl StagingArea<'_> {
         self.end_rename(record)?;
         let current = self.target_state(record)?;
         let is_untouched = match (&record.old, &current) {
-            (Some((_, _, seen)), TargetState::Old(Some(stat))) => stat.inode() == seen.inode(),
+            (Some((_, _, seen)), TargetState::Old(Some(stat))) => stat.same_content_as(seen),
             (None, TargetState::Old(None)) => true,
             _ => false,
         };
