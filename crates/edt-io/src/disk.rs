@@ -378,7 +378,8 @@ impl Dir {
         let file = sys::openat(
             &self.0,
             name,
-            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            // A FIFO would wait for a writer.
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
             Mode::empty(),
         )?;
         Ok(sys::fdatasync(&file)?)
@@ -486,6 +487,15 @@ mod tests {
             Ok(other) => format!("{other:?}"),
             Err(error) => format!("{:?}", error.kind()),
         }
+    }
+
+    #[test]
+    fn a_sync_does_not_wait_for_the_writer_of_a_fifo() {
+        let dir = tempfile::tempdir().unwrap();
+        let mode = Mode::from_raw_mode(0o600);
+        let open = Dir::open(dir.path()).unwrap();
+        sys::mknodat(&open.0, "fifo", FileType::Fifo, mode, 0).unwrap();
+        assert!(open.sync(b"fifo").is_err());
     }
 
     #[test]
