@@ -184,16 +184,6 @@ impl Index {
         i64::from(self.newest) >= written
     }
 
-    /// Whether the entry has no stat: `git reset` and `git restore --staged` write such an entry if
-    /// the file differs.
-    #[must_use]
-    pub fn has_no_stat(&self, path: &RepoPath) -> bool {
-        self.position(path).is_ok_and(|i| {
-            let stat = &self.bytes[self.starts[i]..][..STAT_LEN];
-            stat[..MODE_AT].iter().chain(&stat[MODE_AT + 4..]).all(|byte| *byte == 0)
-        })
-    }
-
     /// The paths at which this index and `other` have different entries.
     #[must_use]
     pub fn differences(&self, other: &Index) -> Vec<RepoPath> {
@@ -730,14 +720,6 @@ mod tests {
         assert!(repo.is_valid_index(&split));
         split[12..].fill(0);
         assert!(!repo.is_valid_index(&split));
-    }
-
-    #[test]
-    fn an_entry_without_a_stat_is_known_as_such() {
-        let mut index = parsed(2, &[("a", 0o100_644, 0, 0), ("b", 0o100_644, 0, 0)]);
-        index.restat(&path("b"), &stat()).unwrap();
-        let found = ["a", "b", "c"].map(|name| index.has_no_stat(&path(name)));
-        assert_eq!(found, [true, false, false]);
     }
 
     #[test]

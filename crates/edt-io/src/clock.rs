@@ -127,21 +127,6 @@ pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// The kernel's boot id, 16 bytes; `None` without `/proc`.
-///
-/// It differs after a restart of the machine. The journal then does not trust what was never
-/// synced.
-#[must_use]
-pub fn boot_id() -> Option<[u8; 16]> {
-    let text = crate::fs::read_one_block(Path::new("/proc/sys/kernel/random/boot_id")).ok()?;
-    let mut id = [0; 16];
-    let mut digits = text.chars().filter_map(|c| c.to_digit(16));
-    for byte in &mut id {
-        *byte = u8::try_from(digits.next()? * 16 + digits.next()?).ok()?;
-    }
-    Some(id)
-}
-
 /// A wait with a limit and with growing pauses.
 #[derive(Debug)]
 pub struct Countdown {

@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
@@ -394,17 +394,6 @@ impl Dir {
         let dir = sys::openat(&self.0, ".", flags, Mode::empty())?;
         step(SideEffect::Sync, b".")?;
         Ok(sys::fsync(&dir)?)
-    }
-
-    /// Syncs everything written to this directory's file system to disk.
-    ///
-    /// # Errors
-    /// Any error of the operating system.
-    pub fn sync_file_system(&self) -> io::Result<()> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let dir = sys::openat(&self.0, ".", flags, Mode::empty())?;
-        step(SideEffect::Sync, b".")?;
-        Ok(sys::syncfs(dir.as_fd())?)
     }
 }
 
