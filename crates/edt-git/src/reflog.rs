@@ -1,4 +1,5 @@
-//! Reflogs. Each line is written in one call, so that a kill cannot tear it.
+//! Reflogs. What one transaction logs is written in one call, so that a kill cannot tear it, and a
+//! power failure tears only its end.
 
 use super::Oid;
 use super::identity::Role;
@@ -120,8 +121,8 @@ impl Repo {
         Ok(Some(file))
     }
 
-    /// Appends one line to the log of `name`, if Git would write one. The log is one of `open`, or
-    /// is opened now. Logs in tables are not opened.
+    /// Appends `lines` to the log of `name`, if Git would write one. The log is one of `open`, or is
+    /// opened now. Logs in tables are not opened.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
@@ -129,16 +130,20 @@ impl Repo {
         &self,
         open: &Reflogs,
         name: &str,
-        (from, to, log): ReflogLine<'_>,
+        lines: &[ReflogLine<'_>],
         write: ReflogWrite,
     ) -> Result<()> {
         if self.has_tables() {
             let text = self.log_text(name).unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
-            let is_there = write == ReflogWrite::AppendIfMissing
-                && text.lines().rev().take(MOST_LATER).any(|line| is_of(line, (from, to, log)));
-            let new = NewLogEntry { name, from, to, message: log };
-            return if is_there { Ok(()) } else { self.change_refs(&[], &[new]) };
+            let is_there = |line: &ReflogLine<'_>| {
+                write == ReflogWrite::AppendIfMissing
+                    && text.lines().rev().take(MOST_LATER).any(|there| is_of(there, *line))
+            };
+            let new = lines.iter().filter(|line| !is_there(line));
+            let new = new.map(|&(from, to, message)| NewLogEntry { name, from, to, message });
+            let new: Vec<_> = new.collect();
+            return if new.is_empty() { Ok(()) } else { self.change_refs(&[], &new) };
         }
         let path = self.log_path(name);
         let opened;
@@ -149,33 +154,39 @@ impl Repo {
             opened = file;
             &opened
         };
-        let mut line = format!("{from} {to} ").into_bytes();
-        line.extend_from_slice(&self.signature(Role::Committer)?);
-        let header_end = line.len();
-        line.push(b'\t');
-        line.extend(log.bytes().map(|b| if b == b'\n' { b' ' } else { b }));
-        line.push(b'\n');
-        if write == ReflogWrite::AppendIfMissing {
-            let tail = tail(file, &path)?;
-            let same = |line: &str| is_of(line, (from, to, log));
-            let torn = tail.rsplit('\n').next().unwrap_or_default().as_bytes();
-            if tail[..tail.len() - torn.len()].lines().any(same) {
-                return Ok(());
+        let signature = self.signature(Role::Committer)?;
+        let mut bytes = Vec::new();
+        match write {
+            ReflogWrite::Append => {
+                lines.iter().for_each(|line| bytes.extend(text(*line, &signature)));
             }
-            // A torn last line is completed if it is the beginning of this line, and removed if a
-            // power failure left zeros. Otherwise it gets a line end.
-            if torn.contains(&0) {
-                let complete = file.len().map(|len| len - torn.len() as u64);
-                let cut = complete.and_then(|complete| file.truncate(complete));
-                cut.map_err(|error| failed("repair the log", &path, &error))?;
-            } else {
-                match missing_part(&line, torn, header_end) {
-                    Some(rest) => line = rest.to_vec(),
-                    None => line.insert(0, b'\n'),
+            ReflogWrite::AppendIfMissing => {
+                let tail = tail(file, &path)?;
+                let torn = tail.rsplit('\n').next().unwrap_or_default();
+                let complete = &tail[..tail.len() - torn.len()];
+                let missing =
+                    |line: &&ReflogLine<'_>| !complete.lines().any(|there| is_of(there, **line));
+                let missing: Vec<_> = lines.iter().filter(missing).collect();
+                if missing.is_empty() {
+                    return Ok(());
+                }
+                missing.iter().for_each(|line| bytes.extend(text(**line, &signature)));
+                // A torn last line is completed if it is the beginning of this line, and removed if
+                // a power failure left zeros. Otherwise it gets a line end.
+                if torn.contains('\0') {
+                    let complete = file.len().map(|len| len - torn.len() as u64);
+                    let cut = complete.and_then(|complete| file.truncate(complete));
+                    cut.map_err(|error| failed("repair the log", &path, &error))?;
+                } else {
+                    let header_end = header(*missing[0], &signature).len();
+                    match missing_part(&bytes, torn.as_bytes(), header_end) {
+                        Some(rest) => bytes = rest.to_vec(),
+                        None => bytes.insert(0, b'\n'),
+                    }
                 }
             }
         }
-        file.write_all(&line).map_err(|error| failed("write the log", &path, &error).into())
+        file.write_all(&bytes).map_err(|error| failed("write the log", &path, &error).into())
     }
 
     /// The last complete line of the log of `name`.
@@ -223,6 +234,19 @@ impl Repo {
         let dir = if name == "HEAD" { self.git_dir() } else { self.common_dir() };
         dir.join("logs").join(name)
     }
+}
+
+/// A line of a log up to its message.
+fn header((from, to, _): ReflogLine<'_>, signature: &[u8]) -> Vec<u8> {
+    [format!("{from} {to} ").as_bytes(), signature].concat()
+}
+
+fn text(line: ReflogLine<'_>, signature: &[u8]) -> Vec<u8> {
+    let mut text = header(line, signature);
+    text.push(b'\t');
+    text.extend(line.2.bytes().map(|b| if b == b'\n' { b' ' } else { b }));
+    text.push(b'\n');
+    text
 }
 
 /// Whether `line` of a log says this. A table has the beginning of a long message.
@@ -364,7 +388,7 @@ mod tests {
     }
 
     fn write(repo: &Repo, from: u8, to: u8, log: &str, how: ReflogWrite) {
-        repo.log_ref(&Reflogs::default(), NAME, (oid(from), oid(to), log), how).unwrap();
+        repo.log_ref(&Reflogs::default(), NAME, &[(oid(from), oid(to), log)], how).unwrap();
     }
 
     #[test]

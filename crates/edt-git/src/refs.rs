@@ -401,7 +401,8 @@ mod tests {
         for (from, to, log) in steps {
             let write = crate::reflog::ReflogWrite::Append;
             let line = (oid(from), oid(to), log);
-            repo.log_ref(&crate::reflog::Reflogs::default(), "refs/heads/x", line, write).unwrap();
+            repo.log_ref(&crate::reflog::Reflogs::default(), "refs/heads/x", &[line], write)
+                .unwrap();
         }
         let before = |tip, word: &str| {
             repo.logged_before("refs/heads/x", oid(tip), |message| message == word)

@@ -1,7 +1,7 @@
 //! The refs of a transaction: the branch whose move commits it, and what follows the branch.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use edt_git::reflog::{LoggedMove, ReflogWrite, Reflogs};
 use edt_git::{
@@ -26,6 +26,9 @@ pub struct BranchUpdate {
     /// Another symbolic ref to point to the branch.
     pub point: Option<String>,
 }
+
+/// The old value, the new value and the message.
+type LogLine<'a> = (Oid, Oid, Cow<'a, str>);
 
 /// The value of the branch before the transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,8 +176,13 @@ impl BranchUpdate {
         if held.tables.is_some() {
             return Ok(());
         }
-        self.log_lines(repo, head_to).try_for_each(|(name, (from, to, log))| {
-            repo.log_ref(&held.logs, name, (from, to, &log), write)
+        let mut logs: BTreeMap<&str, Vec<LogLine<'_>>> = BTreeMap::new();
+        for (name, line) in self.log_lines(repo, head_to) {
+            logs.entry(name).or_default().push(line);
+        }
+        logs.iter().try_for_each(|(name, lines)| {
+            let lines = lines.iter().map(|(from, to, log)| (*from, *to, &**log));
+            repo.log_ref(&held.logs, name, &lines.collect::<Vec<_>>(), write)
         })
     }
 
@@ -207,7 +215,7 @@ impl BranchUpdate {
         &'a self,
         repo: &Repo,
         head_to: Option<&str>,
-    ) -> impl Iterator<Item = (&'a str, (Oid, Oid, Cow<'a, str>))> {
+    ) -> impl Iterator<Item = (&'a str, LogLine<'a>)> {
         let start = self.start();
         let created = matches!(self.from, BranchOrigin::Created(_)).then(|| {
             (self.name.as_str(), (repo.null(), start, Cow::Borrowed("branch: Created from HEAD")))

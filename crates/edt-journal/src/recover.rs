@@ -786,7 +786,7 @@ mod tests {
         let (from, to) = (branch.new, branch.start());
         repo.swap_ref(&RefSwap { name: MAIN, from, to }).unwrap();
         let line = (from, to, "reset: moving to HEAD~1");
-        repo.log_ref(&Reflogs::default(), MAIN, line, ReflogWrite::Append).unwrap();
+        repo.log_ref(&Reflogs::default(), MAIN, &[line], ReflogWrite::Append).unwrap();
         // As after `git reset --soft`.
         assert_eq!(recovered(&scratch).unwrap().action, "finished");
         assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
