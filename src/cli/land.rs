@@ -13,7 +13,6 @@ use edt_agents::hook::who::Who;
 use edt_core::proposal::landing::land;
 use edt_core::session::Session;
 use edt_core::session::back::abandon::abandon;
-use edt_core::session::landing::land::policies;
 use edt_core::session::landing::options::LandOptions;
 use edt_core::session::landing::unland::{UndoneBy, UnlandOptions, unland};
 use edt_types::text::Shown as _;
@@ -49,14 +48,9 @@ pub(super) struct Args {
     /// The branch to land on; the branch on which the session began if omitted.
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
-    /// Land commits of the user's own uncommitted changes, too, each as a commit of its own. Only
-    /// the user may type this.
-    #[arg(long)]
-    #[serde(default)]
-    include_user_changes: bool,
     /// Undo the last landing of the session instead: that of the worktree, else the one that landed
     /// last on HEAD's branch.
-    #[arg(long, conflicts_with_all = ["message", "signoff", "allow", "into", "include_user_changes"])]
+    #[arg(long, conflicts_with_all = ["message", "signoff", "allow", "into"])]
     #[serde(default)]
     undo: bool,
     /// With --undo: the session whose last landing is undone.
@@ -80,21 +74,14 @@ impl Args {
         }
         let mut workspace = context.workspace()?;
         let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
-        let mut options = LandOptions {
+        let options = LandOptions {
             into: self.into.clone(),
             message: self.message.clone(),
             signoff: self.signoff,
             allow: self.allow.clone(),
-            include_user_changes: false,
             by_user: context.who() == Who::User,
         };
-        // An agent cannot give the user's consent.
-        let policies = policies(&workspace, &session, &options)?;
-        let consents = options.by_user || policies.iter().all(|policy| policy.land_user_changes);
-        options.include_user_changes = self.include_user_changes && consents;
-        let landed = land(&mut workspace, &session, &options).map_err(|found| {
-            if self.include_user_changes { found.map(not_accepted) } else { found }
-        })?;
+        let landed = land(&mut workspace, &session, &options)?;
         let (into, made) = (landed.target.short().to_owned(), landed.commits.len());
         let (edits, elsewhere) = (landed.edits, landed.elsewhere.clone());
         let outcome = landed.outcome(&workspace, &session)?;
@@ -126,34 +113,11 @@ impl Args {
     }
 }
 
-/// `USER_CHANGES_INCLUDED` for a call that gave the flag, but is not the user's.
-fn not_accepted(finding: Finding) -> Finding {
-    if finding.code != Code::UserChangesIncluded {
-        return finding;
-    }
-    Finding {
-        summary: format!(
-            "{} `--include-user-changes` was not accepted: this call does not come from the user's \
-             terminal, and the policy does not let agents land these changes.",
-            finding.summary
-        ),
-        remedy: "Do not repeat the flag. Ask the user: they type `edt land --include-user-changes` \
-                 in a terminal of their own, or set `land_user_changes = true` under `[session]` in \
-                 their edt.toml."
-            .to_owned(),
-        ..finding
-    }
-    .with("not_accepted", "include_user_changes")
-}
-
 impl Args {
     /// The arguments of a tool are not checked by the command line.
     fn check(&self) -> Result<()> {
-        let lands = self.message.is_some()
-            || self.signoff
-            || self.into.is_some()
-            || !self.allow.is_empty()
-            || self.include_user_changes;
+        let lands =
+            self.message.is_some() || self.signoff || self.into.is_some() || !self.allow.is_empty();
         let message = match (self.undo, lands, &self.session) {
             (true, true, _) => "`undo` excludes every argument except `session`.",
             (false, _, Some(_)) => "`session` needs `undo`.",

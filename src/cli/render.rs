@@ -145,14 +145,6 @@ pub(super) fn moved(outcome: &Outcome, verb: &str) -> String {
 }
 
 pub(super) fn details(out: &mut String, outcome: &Outcome) {
-    for checkpoint in &outcome.checkpoints {
-        let _ = writeln!(
-            out,
-            "  {} committed first, as the user's, as {}: the edit overlaps with them",
-            paint(NOTE, "user changes:"),
-            short(checkpoint)
-        );
-    }
     files_and_warnings(out, outcome);
 }
 
@@ -195,6 +187,10 @@ pub(super) fn file_line(out: &mut String, file: &FileReport) {
     let counts = format!("+{} -{}", file.lines_added, file.lines_removed);
     let private = match file.recorded {
         RecordedIn::Private => format!(" {}", paint(NOTE, "private: in no commit")),
+        RecordedIn::Partly => {
+            let lines = file.left_over.join(", ");
+            format!(" {}", paint(NOTE, &format!("lines {lines}: in no commit")))
+        }
         RecordedIn::Branch | RecordedIn::Worktree => String::new(),
     };
     let _ = writeln!(

@@ -88,8 +88,6 @@ struct Numbers {
     undo_rate: Option<f64>,
     /// Checkpoints that a caller asked for.
     checkpoints: u64,
-    /// Commits of the user's changes from which an edit could not be separated.
-    user_changes: u64,
     /// The user's own commits on the session's branch.
     user_commits: u64,
     /// How many edits, restores and runs needed each override.
@@ -172,30 +170,12 @@ struct TimeSaved {
 
 impl From<&EditCounts> for Numbers {
     fn from(tally: &EditCounts) -> Numbers {
-        let EditCounts {
-            edits,
-            restores,
-            runs,
-            undone,
-            checkpoints,
-            user_changes,
-            user_commits,
-            overrides,
-        } = tally.clone();
+        let EditCounts { edits, restores, runs, undone, checkpoints, user_commits, overrides } =
+            tally.clone();
         let made = tally.made();
         #[expect(clippy::cast_precision_loss, reason = "a rate of fewer than 2^52 edits")]
         let undo_rate = (made > 0).then(|| undone as f64 / made as f64);
-        Numbers {
-            edits,
-            restores,
-            runs,
-            undone,
-            undo_rate,
-            checkpoints,
-            user_changes,
-            user_commits,
-            overrides,
-        }
+        Numbers { edits, restores, runs, undone, undo_rate, checkpoints, user_commits, overrides }
     }
 }
 
@@ -405,7 +385,6 @@ impl Numbers {
             undone,
             undo_rate,
             checkpoints,
-            user_changes,
             user_commits,
             overrides,
         } = self;
@@ -420,9 +399,8 @@ impl Numbers {
         );
         let _ = writeln!(
             out,
-            "  {}, {} of user changes, {} of the user",
+            "  {}, {} of the user",
             counted(*checkpoints, "checkpoint"),
-            counted(*user_changes, "commit"),
             counted(*user_commits, "commit")
         );
         let words: Vec<String> = overrides
@@ -469,7 +447,7 @@ mod tests {
         assert_eq!(
             crate::cli::tests::plain(&Numbers::from(&counts).render_human("fix (open)")),
             "fix (open)\n  3 edits, 0 restores, 0 runs in effect; 1 undone (25.0 %)\n  0 checkpoints, 0 \
-         commits of user changes, 0 commits of the user\n  overrides: size_reduction 2\n"
+         commits of the user\n  overrides: size_reduction 2\n"
         );
     }
 

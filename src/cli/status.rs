@@ -12,7 +12,7 @@ use edt_core::proposal::{self, ProposalState};
 use edt_core::session::recording::kept;
 use edt_core::session::refs::list::{self, LandedBy, SessionChoice, SessionList, SessionSummary};
 use edt_core::session::views::log::LogFile;
-use edt_core::session::views::status::{UncommittedFile, WorktreeStatus, status};
+use edt_core::session::views::status::{LeftOverLines, UncommittedFile, WorktreeStatus, status};
 use edt_git::Repo;
 use edt_types::text::{counted, escape_controls};
 use edt_types::{Recovered, Result, SessionReport, Status, Warning};
@@ -54,6 +54,9 @@ pub(super) struct Answer {
     /// Untracked files, without ignored ones. A directory without tracked files is one path that
     /// ends in `/`.
     untracked: Vec<String>,
+    /// The files of `user_changes` and `untracked` that include changes of edits: no commit has those
+    /// lines.
+    left_over: Vec<LeftOverLines>,
     /// Untracked files that no commit may have, because Git ignored them or their content earlier.
     /// `git add` makes one an ordinary file.
     private: Vec<String>,
@@ -150,6 +153,7 @@ impl Args {
             user_changes,
             staged,
             untracked,
+            left_over,
             private,
             conflicted,
             operation,
@@ -174,6 +178,7 @@ impl Args {
             user_changes,
             staged,
             untracked,
+            left_over,
             private,
             conflicted,
             operation,
@@ -316,6 +321,24 @@ fn users(out: &mut String, answer: &Answer) {
     {
         let more = counted(more as u64, "more untracked file");
         let _ = writeln!(out, "{}", paint(DIM, &format!("… {more}: --json lists all")));
+    }
+    for one in &answer.left_over {
+        let numbers: Vec<String> = one.edits.iter().map(u64::to_string).collect();
+        let edits = if let [one] = numbers.as_slice() {
+            format!("edit {one}")
+        } else {
+            format!("edits {}", numbers.join(", "))
+        };
+        let lines = match one.lines.as_slice() {
+            [] => String::new(),
+            [line] if !line.contains('-') => format!(" (line {line})"),
+            many => format!(" (lines {})", many.join(", ")),
+        };
+        let text = format!(
+            "your uncommitted changes in {} include changes of {edits}{lines}",
+            escape_controls(&one.path).0
+        );
+        let _ = writeln!(out, "{}", paint(NOTE, &text));
     }
 }
 

@@ -20,7 +20,7 @@ const MAX_BYTES: u64 = 256 * 1024 * 1024;
 /// Room is made before each record of at least this size.
 const LARGE: usize = 1024 * 1024;
 /// The start of a record: its format and version.
-const MAGIC: &[u8; 8] = b"edtpriv1";
+const MAGIC: &[u8; 8] = b"edtpriv2";
 
 /// What one transaction changed on disk, where that differs from what its commit records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +40,8 @@ pub struct PrivateFile {
     /// `None` if there was no file.
     pub before: Option<PrivateBytes>,
     pub after: Option<PrivateBytes>,
+    /// Whether the commit lacks a part of the edit, although Git does not ignore the file.
+    pub is_left_over: bool,
 }
 
 /// The bytes of a file on disk.
@@ -58,7 +60,14 @@ impl PrivateFile {
         before: Option<PrivateBytes>,
         after: Option<PrivateBytes>,
     ) -> PrivateFile {
-        PrivateFile { path: path.as_bytes().to_vec(), before, after }
+        let path = path.as_bytes().to_vec();
+        PrivateFile { path, before, after, is_left_over: false }
+    }
+
+    /// The same, if the commit lacks a part of the edit.
+    #[must_use]
+    pub fn with_left_over(self, is_left_over: bool) -> PrivateFile {
+        PrivateFile { is_left_over, ..self }
     }
 
     #[must_use]

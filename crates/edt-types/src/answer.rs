@@ -20,16 +20,13 @@ pub struct Outcome {
     pub session: Option<SessionReport>,
     /// The commit that records the change, as a hex object id.
     pub commit: Option<String>,
-    /// The commit that the session's branch pointed to before this change, as a hex object id. It
-    /// includes the checkpoints of this call.
+    /// The commit that the session's branch pointed to before this change, as a hex object id.
     pub parent: Option<String>,
     /// How many edits the session has after this call.
     pub edit: Option<u64>,
     /// The number of the proposal that this call made, waits for, or applied.
     pub proposal: Option<u64>,
-    /// Commits of the user's uncommitted changes that this call made first, because the edit cannot
-    /// be separated from them; or those that `edt checkpoint` made. Landing them needs the user's
-    /// consent.
+    /// The commits of the user's uncommitted changes that `edt checkpoint` made, oldest first.
     pub checkpoints: Vec<String>,
     /// Each file that changed, or would change in a dry run.
     pub files: Vec<FileReport>,
@@ -153,6 +150,9 @@ pub struct FileReport {
     pub user_changes: UserChanges,
     /// Where the change is recorded.
     pub recorded: RecordedIn,
+    /// If it is recorded `partly`: the lines of the new file that are on disk alone, such as
+    /// `20-24`.
+    pub left_over: Vec<String>,
 }
 
 /// What happened to the user's uncommitted changes of a file that an edit changed.
@@ -162,11 +162,8 @@ pub enum UserChanges {
     /// There were none.
     #[default]
     None,
-    /// They are in other lines than the edit. They stay uncommitted; the commit has the edit alone.
+    /// They stay uncommitted; the commit has the edit alone, as far as it is in other lines.
     Separate,
-    /// They overlap with the edit, or the file was untracked. They were committed first, as the
-    /// user's: `checkpoints` names the commit. `edt land` needs the user's consent for them.
-    Mixed,
 }
 
 /// Where the change of a file is recorded.
@@ -176,7 +173,11 @@ pub enum RecordedIn {
     /// In the session's commit.
     #[default]
     Branch,
-    /// Outside Git's objects, because Git ignores the file. `edt undo` restores it.
+    /// In the session's commit, except the lines of `left_over`: the user has uncommitted changes
+    /// there. `edt undo` takes back both.
+    Partly,
+    /// Outside Git's objects, because Git ignores the file, or because the user has uncommitted
+    /// changes in its place. The change is on disk alone. `edt undo` takes it back.
     Private,
     /// In the worktree alone, because the file has a merge conflict. The user finishes the merge.
     Worktree,

@@ -117,10 +117,11 @@ codes! {
         "Later edits changed the same lines as the edit to revert. The answer names them. Nothing \
          was changed. Revert them in the same call (`edt revert 7 5`), or undo all edits since with \
          `edt undo -n N`.";
-    UserChangesIncluded "USER_CHANGES_INCLUDED" Held None,
-        "The session has commits with the user's own uncommitted changes: checkpoints, or versions \
-         that an edit could not be separated from. The answer lists files and changed lines. \
-         Nothing was landed. If the user agrees, they type `edt land --include-user-changes`.";
+    LeavesOut "LEAVES_OUT" Held Some("leaves_out"),
+        "A part of what the session's edits changed is in no commit: it is on disk alone, among the \
+         user's uncommitted changes or in an untracked file of the user's. The landing would lack \
+         it. Nothing was landed. `edt checkpoint` commits these files as the user's. The user lands \
+         without them with `edt land --allow leaves_out`.";
     ProposalStale "PROPOSAL_STALE" Conflict None,
         "The files that a proposal changes were changed since, and the proposal cannot be rebased \
          without a guess: the same lines changed, or the rebased change is not what the user \

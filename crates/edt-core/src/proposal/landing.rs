@@ -20,7 +20,7 @@ use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result};
 /// that only the user may give needs an approved proposal.
 ///
 /// # Errors
-/// `NOTHING_TO_LAND`, `MERGE_CONFLICT` (with the conflicts), `USER_CHANGES_INCLUDED`, the codes of
+/// `NOTHING_TO_LAND`, `MERGE_CONFLICT` (with the conflicts), `LEAVES_OUT`, the codes of
 /// the guards about the landing as a whole, `APPROVAL_REQUIRED`, `HOOKS_READ_DISK` and
 /// `GIT_OPERATION_BLOCKED` (commit hooks), `BAD_REQUEST` (no such branch), `SESSION_BUSY` (the
 /// queue), errors of publishing, and as [`ApprovalKey::verifies`]. Nothing is changed on an error,
@@ -119,10 +119,10 @@ fn approved(
 
 fn approval_required(path: &RepoPath, commit: &Commit) -> Finding {
     let short = commit.oid.to_hex_with_len(12);
-    let (consent, then) = if commit.is_users_changes() {
-        (" --include-user-changes", "its content stays on disk")
+    let then = if commit.is_checkpoint() {
+        "its content stays on disk"
     } else {
-        ("", "then send the change with `edt propose`")
+        "then send the change with `edt propose`"
     };
     Finding::new(
         Code::ApprovalRequired,
@@ -131,7 +131,7 @@ fn approval_required(path: &RepoPath, commit: &Commit) -> Finding {
             one."
         ),
         format!(
-            "Ask the user to review it (`git show {short}`) and to type `edt land{consent}` in \
+            "Ask the user to review it (`git show {short}`) and to type `edt land` in \
             their own terminal. Or `edt undo --to {short}~1` takes it and what follows off the \
             branch; {then}."
         ),

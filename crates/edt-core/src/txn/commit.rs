@@ -1,19 +1,18 @@
 //! Fourth and fifth stage: writes the objects of the commit, then publishes it.
 
 use super::guard::Cleared;
-use super::plan::Content;
 use super::report::{self, RecordedFile};
+use super::separate::{FileEdit, Separated};
 use crate::session::private::uncovered::publish;
-use crate::session::recording::checkpoint::{CheckpointReason, UserVersion};
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::user::edit_change;
-use crate::session::user::ownership::{self, Before, SeparatedEdit, Version};
+use crate::session::user::ownership;
 use crate::session::worktree::begin::{self, BeginOptions, NewSession};
-use crate::session::{Checkpoints, LockedWorkspace, OnDisk, PathState, Session};
+use crate::session::{LockedWorkspace, OnDisk, Session};
 use edt_git::{FileId, Forms, InHead, NewCommit, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
 use edt_journal::{ChangeSet, FileChange, IndexView, NewFile, PrivateRecord};
-use edt_types::{Durability, FileChangeKind, Outcome, RecordedIn, Result, Status, UserChanges};
+use edt_types::{Durability, FileChangeKind, Outcome, Result, Status};
 
 /// A transaction whose objects are written. No ref names them.
 #[must_use = "without `publish` nothing changes"]
@@ -44,19 +43,12 @@ pub fn commit<'w, 'q>(
     };
     let session =
         begun.as_ref().map_or_else(|| cleared.state.session.clone(), |begun| begun.session.clone());
-    let file = |file: &super::plan::FilePlan| {
-        let state = cleared.state.paths.get(&file.path)?.clone();
-        let renamed = file.change == FileChangeKind::Renamed;
-        let source = file.from.as_ref().filter(|_| renamed);
-        let source = source.and_then(|from| cleared.state.paths.get(from)).cloned();
-        Some(FileEdit { state, source, after: file.after.clone() })
-    };
     let plan = CommitPlan {
         session: &session,
         begun,
         index: cleared.state.index.take().filter(|_| session.head == InHead::Yes),
         tree: cleared.state.tip_tree,
-        files: cleared.files.iter().filter_map(file).collect(),
+        files: std::mem::take(&mut cleared.separated),
         text: cleared.request.message.clone().unwrap_or_else(|| subject(&cleared)),
         kind: Kind::Edit,
         verb: "edt apply",
@@ -76,7 +68,7 @@ pub(super) struct CommitPlan<'s> {
     pub(super) index: Option<IndexView>,
     /// The tree to build on.
     pub(super) tree: Oid,
-    pub(super) files: Vec<FileEdit>,
+    pub(super) files: Vec<Separated>,
     pub(super) text: String,
     pub(super) kind: Kind,
     pub(super) verb: &'static str,
@@ -86,139 +78,35 @@ pub(super) struct CommitPlan<'s> {
     pub(super) more: Vec<(&'static str, String)>,
 }
 
-/// The change of one file.
-#[derive(Debug)]
-pub(super) struct FileEdit {
-    pub(super) state: PathState,
-    /// The state of the path that a renamed file comes from.
-    pub(super) source: Option<PathState>,
-    /// The new content; `None` if the file is removed.
-    pub(super) after: Option<Content>,
-}
-
 /// A commit whose objects are written, and the change that publishes it.
 pub(super) struct StagedCommit {
     pub(super) change: ChangeSet,
-    pub(super) checkpoints: Checkpoints,
     pub(super) commit: Oid,
     pub(super) edit: u64,
     /// How each file was recorded.
     pub(super) recorded: Vec<RecordedFile>,
 }
 
-/// A file of the commit: its edit separated from the user's changes.
-struct Separated {
-    edit: FileEdit,
-    /// The new file on disk, as Git would record it.
-    after: Option<Version>,
-    parts: SeparatedEdit,
-}
-
-impl Separated {
-    fn of(objects: &ObjectWriter<'_>, edit: FileEdit) -> Result<Separated> {
-        let version = |content: &Content| -> Result<Version> {
-            let file = FileId { oid: objects.repo().blob_id(content.blob())?, mode: content.mode };
-            let blob = Some(content.blob().to_vec());
-            let disk = content.stored.as_ref().map(|stored| stored.disk.clone());
-            Ok(Version { file, blob, disk, permissions: None })
-        };
-        let after = edit.after.as_ref().map(version).transpose()?;
-        let separated = if edit.state.ignored {
-            SeparatedEdit { branch: None, entry: None, user_changes: UserChanges::None }
-        } else {
-            let before = Before::of(edit.source.as_ref().unwrap_or(&edit.state));
-            ownership::separate(objects, &edit.state, &before, after.as_ref())?
-        };
-        Ok(Separated { edit, after, parts: separated })
-    }
-
-    fn is_mixed(&self) -> bool {
-        self.parts.user_changes == UserChanges::Mixed
-    }
-
-    /// Whether the private store keeps the bytes, because the commit does not have them.
-    fn is_private(&self) -> bool {
-        self.edit.state.ignored
-            || self.parts.user_changes == UserChanges::Separate
-            || self.hides_permissions()
-    }
-
-    /// Whether the file is removed or comes from another path, and fewer users may read it than a
-    /// new file.
-    fn hides_permissions(&self) -> bool {
-        let FileEdit { state, source, after } = &self.edit;
-        let disk = if after.is_none() { Some(state) } else { source.as_ref() };
-        let disk = disk.and_then(|state| state.disk.as_ref());
-        disk.is_some_and(|disk| ownership::is_restricted(disk.stat.mode))
-    }
-
-    /// The permissions of a file that gets a new path.
-    fn permissions(&self) -> Option<u32> {
-        let disk = self.edit.source.as_ref()?.disk.as_ref()?;
-        Some(ownership::with_mode(disk.stat.mode & 0o777, self.edit.after.as_ref()?.mode))
-    }
-}
-
-/// Separates every edit. The two halves of a rename are separated together.
-fn separate_all(objects: &ObjectWriter<'_>, edits: Vec<FileEdit>) -> Result<Vec<Separated>> {
-    let mut all = edits
-        .into_iter()
-        .map(|edit| Separated::of(objects, edit))
-        .collect::<Result<Vec<Separated>>>()?;
-    for at in 0..all.len() {
-        let Some(source) = all[at].edit.source.as_ref().map(|source| source.path.clone()) else {
-            continue;
-        };
-        let half = |one: &Separated| one.edit.state.path == source && one.edit.after.is_none();
-        let Some(removed) = all.iter().position(half) else { continue };
-        let moves_staged =
-            ownership::index_entry(objects, &all[removed].edit.state, None)?.is_err();
-        let untracked = all[removed].edit.state.tip.is_none();
-        if all[at].is_mixed() || moves_staged || untracked && all[removed].is_mixed() {
-            all[at].parts = SeparatedEdit::mixed(all[at].after.as_ref());
-            all[removed].parts = SeparatedEdit::mixed(None);
-        } else if all[removed].is_mixed() {
-            // The user's lines move with the file.
-            let user_changes = UserChanges::Separate;
-            let entry = Some(None);
-            all[removed].parts = SeparatedEdit { branch: None, entry, user_changes };
-        }
-    }
-    Ok(all)
-}
-
 impl CommitPlan<'_> {
     pub(super) fn write(self, repo: &Repo, mut objects: ObjectWriter<'_>) -> Result<StagedCommit> {
         let session = self.session;
         let edit = if self.begun.is_some() { 1 } else { session.edits(repo)? + 1 };
-        let all = separate_all(&objects, self.files)?;
-        let mixed = all.iter().filter(|one| one.is_mixed());
-        let mixed = mixed.map(|one| UserVersion::of(&one.edit.state)).collect();
-        let checkpoints = Checkpoints::write(
-            &mut objects,
-            session,
-            self.tree,
-            edit - 1,
-            mixed,
-            CheckpointReason::UserChanges,
-        )?;
         let (mut changes, mut files, mut moves) = (Vec::new(), Vec::new(), Vec::new());
         let (mut recorded, mut private) = (Vec::new(), Vec::new());
-        for one in all {
+        for one in self.files {
             let (is_private, permissions) = (one.is_private(), one.permissions());
             let Separated { edit: FileEdit { state, after: content, .. }, after, parts: separated } =
                 one;
             let after_id = after.as_ref().map(|after| after.file);
-            let place = if state.ignored { RecordedIn::Private } else { RecordedIn::Branch };
             recorded.push(RecordedFile {
                 path: state.path.clone(),
                 after: after_id.map(|file| file.oid),
                 user_changes: separated.user_changes,
-                place,
+                left_over: separated.left_over.clone(),
             });
             if is_private {
                 let bytes = content.as_ref().map(|content| (content.disk(), content.mode));
-                let mut file = ownership::private_file(&state, bytes);
+                let mut file = ownership::private_file(&state, bytes, &separated.left_over);
                 file.after.iter_mut().for_each(|after| after.permissions = permissions);
                 private.push(file);
             } else if let Some(stored) = state.disk.as_ref().and_then(|disk| disk.stored.as_ref()) {
@@ -226,8 +114,8 @@ impl CommitPlan<'_> {
                 // need them.
                 objects.write_blob(&stored.disk)?;
             }
-            if !state.ignored {
-                let branch = ownership::write(&mut objects, separated.branch);
+            let branch = ownership::write(&mut objects, separated.branch);
+            if branch != state.tip {
                 changes.push(TreeChange { path: state.path.clone(), file: branch });
             }
             if let Some(entry) = separated.entry {
@@ -258,19 +146,19 @@ impl CommitPlan<'_> {
             let old = state.disk.as_ref().map(OnDisk::old);
             files.push(FileChange { path: state.path, old, new });
         }
-        let (tree, touched_trees) = objects.write_tree(checkpoints.tree, &changes)?;
+        let (tree, touched_trees) = objects.write_tree(self.tree, &changes)?;
         let (name, kind) = (session.name.clone(), self.kind);
-        let private = PrivateRecord::of_edit(repo, &name, (checkpoints.tip, tree), private)?;
+        let private = PrivateRecord::of_edit(repo, &name, (session.tip, tree), private)?;
         let id = private.as_ref().map(|record| record.name.clone());
         let (agent, allowed) = (self.agent, self.allowed);
         let trailers = Trailers { session: name, kind, edit, agent, allowed, private: id };
         let more = self.more.iter().map(|(key, value)| format!("{key}: {value}\n"));
         let message = message::compose(&self.text, &trailers)
-            + &edit_change::trailer(checkpoints.tree, tree)
+            + &edit_change::trailer(self.tree, tree)
             + &more.collect::<String>();
         let commit = objects.write_commit(&NewCommit {
             tree,
-            parent: Some(checkpoints.tip),
+            parent: Some(session.tip),
             message: &message,
         })?;
         let log = format!("{}: {}", self.verb, self.text.lines().next().unwrap_or_default());
@@ -285,7 +173,7 @@ impl CommitPlan<'_> {
             private,
             ..ChangeSet::of(branch)
         };
-        Ok(StagedCommit { change, checkpoints, commit, edit, recorded })
+        Ok(StagedCommit { change, commit, edit, recorded })
     }
 }
 
@@ -296,7 +184,7 @@ impl Committed<'_, '_> {
     /// The findings of [`publish`]; then nothing has changed.
     pub fn publish(self) -> Result<Outcome> {
         let Committed { workspace, cleared, session, staged } = self;
-        let StagedCommit { change, checkpoints, commit, edit, recorded } = staged;
+        let StagedCommit { change, commit, edit, recorded } = staged;
         workspace
             .journal
             .require_durability(cleared.state.policy.durability.unwrap_or(Durability::Off));
@@ -306,7 +194,6 @@ impl Committed<'_, '_> {
         outcome.commit = Some(commit.to_string());
         outcome.parent = Some(session.tip.to_string());
         outcome.edit = Some(edit);
-        outcome.checkpoints = checkpoints.commits.iter().map(ToString::to_string).collect();
         outcome.warnings.extend(warnings);
         Ok(outcome)
     }

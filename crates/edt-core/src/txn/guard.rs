@@ -6,9 +6,10 @@ use super::plan::{FilePlan, Planned};
 use super::removed::removed_in_session;
 use super::request::Request;
 use super::resolve::TransactionState;
-use crate::session::user::ownership::{MergedFile, Version, merge3};
+use super::separate::{Separated, separate_all};
+use crate::session::LockedWorkspace;
+use crate::session::user::ownership::LeftOver;
 use crate::session::user::user_commits::UserCommits;
-use crate::session::{LockedWorkspace, PathState};
 use edt_edit::diff::{DiffSummary, LineDiff};
 use edt_git::read::ObjectKind;
 use edt_git::{Attributes, FileId, ObjectWriter, Oid, Repo, Tracked};
@@ -35,6 +36,8 @@ pub struct Cleared<'q> {
     pub(super) warnings: Vec<Warning>,
     /// The words of the overrides that were needed.
     pub(super) allowed: Vec<String>,
+    /// The edits, separated from the user's uncommitted changes.
+    pub(super) separated: Vec<Separated>,
     /// Private to this file: no other stage can claim that the guards ran.
     _evaluated: Evaluated,
 }
@@ -99,13 +102,14 @@ fn evaluated<'q>(
     programs: Programs,
 ) -> Result<std::result::Result<Cleared<'q>, Unapproved<'q>>> {
     let Planned { request, state, files } = planned;
+    let writer = ObjectWriter::new(&workspace.repo);
+    let mut separated = separate_all(&writer, &state, &files)?;
     let texts = files
         .iter()
-        .map(|file| Texts::of(&workspace.repo, &state, file))
+        .map(|file| Texts::of(&writer, &state, file, &separated))
         .collect::<Result<Vec<Texts>>>()?;
     let transaction =
         Transaction::new(files.iter().map(|file| transaction_file(&state, file)).collect());
-    let writer = ObjectWriter::new(&workspace.repo);
     let commits = UserCommits::of(&writer, &state.session);
     let users: Vec<WithUsersCommits<'_>> = texts
         .iter()
@@ -148,6 +152,7 @@ fn evaluated<'q>(
     }
     allowed.sort_unstable();
     allowed.dedup();
+    leave_over_refused(workspace, &writer, &state, overrides, &mut separated)?;
     let diff_summaries =
         files.iter().zip(&subjects).map(|(file, subject)| summary(&state, file, subject)).collect();
     let cleared = Cleared {
@@ -158,6 +163,7 @@ fn evaluated<'q>(
         reports,
         warnings,
         allowed,
+        separated,
         _evaluated: Evaluated,
     };
     Ok(if held.is_empty() { Ok(cleared) } else { Err(Unapproved { cleared, needs: held }) })
@@ -234,7 +240,13 @@ impl Texts {
     /// Reads the texts of the file in HEAD and in the base, or of the file it was renamed from. For
     /// a file in neither, or one whose edit cannot be separated from the user's changes, the text
     /// on disk. None for an edit that neither renames nor shrinks the file.
-    fn of(repo: &Repo, state: &TransactionState, file: &FilePlan) -> Result<Texts> {
+    fn of(
+        writer: &ObjectWriter<'_>,
+        state: &TransactionState,
+        file: &FilePlan,
+        separated: &[Separated],
+    ) -> Result<Texts> {
+        let repo = writer.repo();
         let (mut references, mut recorded) = (Vec::new(), None);
         let paths = || std::iter::once(&file.path).chain(&file.from);
         let states = || paths().filter_map(|path| state.paths.get(path));
@@ -245,8 +257,13 @@ impl Texts {
         let dirty = states().find(|one| one.disk.is_some() && one.disk_file() != one.tip);
         let separable = match dirty {
             None => true,
-            Some(dirty) => {
-                recorded = on_branch(repo, dirty, file)?;
+            Some(_) => {
+                let parts = separated.iter().find(|one| one.edit.state.path == file.path);
+                let parts = parts.map(|one| &one.parts);
+                let parts = parts.filter(|parts| parts.left_over != LeftOver::All);
+                if let Some(branch) = parts.and_then(|parts| parts.branch.as_ref()) {
+                    recorded = Some(branch.bytes(writer)?);
+                }
                 recorded.is_some() || file.after.is_none()
             }
         };
@@ -300,18 +317,32 @@ impl Texts {
     }
 }
 
-/// The text of `file` on the session's branch without the user's changes; `None` if they cannot be
-/// separated.
-fn on_branch(repo: &Repo, dirty: &PathState, file: &FilePlan) -> Result<Option<Vec<u8>>> {
-    let Some(after) = &file.after else { return Ok(None) };
-    let (writer, blob) = (ObjectWriter::new(repo), after.blob());
-    let id = FileId { oid: repo.blob_id(blob)?, mode: after.mode };
-    let after = Version { file: id, blob: Some(blob.to_vec()), disk: None, permissions: None };
-    let (before, tip) = (Version::on_disk(dirty), dirty.tip.map(Version::recorded));
-    match merge3(&writer, before.as_ref(), tip.as_ref(), Some(&after))? {
-        MergedFile::Clean(Some(merged)) if dirty.tip.is_some() => merged.bytes(&writer).map(Some),
-        _ => Ok(None),
+/// Leaves an edit over as a whole if a guard refuses the text that the branch would get: half a pair
+/// of brackets may be among the user's changes.
+fn leave_over_refused(
+    workspace: &LockedWorkspace,
+    writer: &ObjectWriter<'_>,
+    state: &TransactionState,
+    overrides: Overrides<'_>,
+    separated: &mut [Separated],
+) -> Result<()> {
+    let context = GuardContext { policy: &state.policy, site: None };
+    for one in separated {
+        let (LeftOver::Rows(_), Some(tip), Some(branch)) =
+            (&one.parts.left_over, one.edit.tip(), &one.parts.branch)
+        else {
+            continue;
+        };
+        let (before, after) = (writer.blob_content(tip.oid)?, branch.bytes(writer)?);
+        let limit = state.policy.time_limit;
+        let path = &one.edit.state.path;
+        let subject = Subject::new(path, None, Some(&before), Some(&after), Vec::new(), limit);
+        let run = evaluate(workspace.guards(), &[subject], &context, overrides);
+        if !(run.refused.is_empty() && run.held.is_empty()) {
+            one.leave_over();
+        }
     }
+    Ok(())
 }
 
 /// The blob's text as Git would check it out, so that both texts have the same form. If the file on

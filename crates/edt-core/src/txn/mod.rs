@@ -28,6 +28,7 @@ mod request_limits;
 mod resolution;
 pub mod resolve;
 pub mod restore;
+mod separate;
 mod streak;
 mod symbol_messages;
 mod together;

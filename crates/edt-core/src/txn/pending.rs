@@ -87,7 +87,7 @@ pub(super) fn prepare(
         cleared.state.tip_tree,
         edits,
         versions,
-        CheckpointReason::UserChanges,
+        CheckpointReason::Saved,
     )?;
     let mut changes = Vec::new();
     for file in &cleared.files {

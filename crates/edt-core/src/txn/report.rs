@@ -3,12 +3,13 @@
 
 use super::guard::Cleared;
 use super::plan::{Content, FilePlan};
+use crate::session::user::ownership::LeftOver;
 use crate::session::{LockedWorkspace, OnDisk};
 use edt_edit::context::ContextDifference;
 use edt_edit::diff::DiffSummary;
 use edt_git::Oid;
 use edt_types::text::{Endings, numbered};
-use edt_types::{FileReport, Outcome, RecordedIn, RepoPath, Status, UserChanges, Warning};
+use edt_types::{FileReport, Outcome, RepoPath, Status, UserChanges, Warning};
 
 /// How a file was recorded.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub struct RecordedFile {
     /// The blob id of the file on disk; `None` if it was removed.
     pub(super) after: Option<Oid>,
     pub(super) user_changes: UserChanges,
-    pub(super) place: RecordedIn,
+    pub(super) left_over: LeftOver,
 }
 
 /// The answer for `cleared`; `recorded` says how files were recorded, if they were.
@@ -62,6 +63,11 @@ fn file_report(
     let context = after.zip(summary.changed.clone());
     let context =
         context.map(|(content, at)| numbered(&content.bytes, at, cleared.request.context));
+    // A dry run records nothing.
+    let planned = || cleared.separated.iter().find(|one| one.edit.state.path == file.path);
+    let left_over = known.map(|known| &known.left_over);
+    let left_over = left_over.or_else(|| Some(&planned()?.parts.left_over));
+    let left_over = left_over.unwrap_or(&LeftOver::Nothing);
     FileReport {
         path: file.path.text(),
         change: file.change,
@@ -81,15 +87,8 @@ fn file_report(
         context,
         matched_by: file.step.matched_by,
         user_changes: known.map_or(UserChanges::None, |known| known.user_changes),
-        recorded: known.map_or_else(|| place(cleared, file), |known| known.place),
-    }
-}
-
-/// Where a planned change would be recorded.
-fn place(cleared: &Cleared<'_>, file: &FilePlan) -> RecordedIn {
-    match cleared.state.paths.get(&file.path) {
-        Some(state) if state.ignored => RecordedIn::Private,
-        _ => RecordedIn::Branch,
+        recorded: left_over.recorded(),
+        left_over: left_over.lines(),
     }
 }
 

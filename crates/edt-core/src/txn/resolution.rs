@@ -6,7 +6,7 @@ use super::report;
 use crate::session::private::uncovered;
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::refs::names::RESOLUTIONS;
-use crate::session::user::ownership::{self, Version};
+use crate::session::user::ownership::{self, LeftOver, Version};
 use crate::session::{LockedWorkspace, OnDisk};
 use edt_git::{FileId, InHead, NewCommit, ObjectWriter, Repo, TreeChange};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, FileChange, NewFile, PrivateRecord};
@@ -29,7 +29,7 @@ pub(super) fn publish(workspace: &mut LockedWorkspace, cleared: &Cleared<'_>) ->
         if stored || after.is_some_and(|after| after.stored.is_some()) {
             // No commit has the exact bytes. Crash recovery may need them.
             let exact = after.map(|new| (new.disk(), new.mode));
-            private.push(ownership::private_file(state, exact));
+            private.push(ownership::private_file(state, exact, &LeftOver::Nothing));
         }
         let old = state.disk.as_ref().map(OnDisk::old);
         let present = ownership::write(&mut writer, Version::on_disk(state));

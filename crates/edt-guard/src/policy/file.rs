@@ -28,8 +28,6 @@ const REPOSITORY_FILE: &str = "edt.toml in the session's base commit";
 pub struct Policy {
     /// Whether `begin` switches HEAD to the session's branch.
     pub switch: bool,
-    /// Whether an agent may land commits of the user's own uncommitted changes.
-    pub land_user_changes: bool,
     /// What must be on stable storage before an edit is answered, if a file says so.
     pub durability: Option<Durability>,
     /// Whether failures and their fixes are remembered.
@@ -107,7 +105,6 @@ struct File {
 #[serde(deny_unknown_fields, default)]
 struct Session {
     switch: Option<bool>,
-    land_user_changes: Option<bool>,
     durability: Option<Durability>,
 }
 
@@ -213,9 +210,6 @@ impl Policy {
             (of("size_reduction"), of("mass_deletion"), of("syntax"));
         let (pv, rv) = of("validator");
         let switch = repo.session.switch.or(user.session.switch).unwrap_or(true);
-        // Either file may forbid it.
-        let consents = [repo.session.land_user_changes, user.session.land_user_changes];
-        let land_user_changes = consents.contains(&Some(true)) && !consents.contains(&Some(false));
         let protect = user.protect.iter().chain(&repo.protect);
         let never = protect.clone().filter(|protect| protect.r#override == Override::Never);
         let protect = [
@@ -246,7 +240,6 @@ impl Policy {
         let branches = Globs::new(branches, "edt.toml")?;
         Ok(Policy {
             switch,
-            land_user_changes,
             memory: user.memory.enabled != Some(false) && repo.memory.enabled != Some(false),
             durability: stricter_of(user.session.durability, repo.session.durability, Ord::max),
             size_limits: SizeLimits {

@@ -160,7 +160,7 @@ impl OverlappingFiles {
         }
         let tree = writer.tree_of(session.tip)?;
         let all = self.saved.iter().map(UserVersion::of).collect();
-        let reason = CheckpointReason::UserChanges;
+        let reason = CheckpointReason::Saved;
         let commit = Checkpoints::write(writer, session, tree, 0, all, reason)?.tip;
         let name = next_numbered_ref(writer.repo(), &session.name, "saved")?;
         let warnings = self.saved.iter().map(|state| kept(state, &name)).collect();

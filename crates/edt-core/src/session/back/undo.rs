@@ -9,7 +9,6 @@ use crate::session::private::private_list;
 use crate::session::private::uncovered::publish;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::message::Kind;
 use crate::session::refs::names::{REFS, next_numbered_ref, numbered_tips};
 use crate::session::refs::revision;
 use crate::session::worktree::checkout::{self, CheckoutPlan};
@@ -224,23 +223,10 @@ fn before_edits(repo: &Repo, session: &Session, count: u64) -> Result<Oid> {
         }
         if remaining == 0 {
             let parent = commit.parent.ok_or_else(|| nothing(session, count))?;
-            return without_user_changes(repo, session, parent);
+            return Ok(parent);
         }
     }
     Err(nothing(session, count).into())
-}
-
-/// The commit below those of the user's changes that were made for the edit on top of `commit`. Their
-/// lines stay on disk and are uncommitted again.
-fn without_user_changes(repo: &Repo, session: &Session, commit: Oid) -> Result<Oid> {
-    let below = Session { tip: commit, ..session.clone() };
-    for commit in below.commits(repo) {
-        let commit = commit?;
-        if commit.trailers.is_none_or(|trailers| trailers.kind != Kind::UserChanges) {
-            return Ok(commit.oid);
-        }
-    }
-    Ok(session.base)
 }
 
 fn within_session(repo: &Repo, session: &Session, spec: &str) -> Result<Oid> {

@@ -7,7 +7,9 @@ use std::ops::Range;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::message::Trailers;
 use crate::session::user::edit_change::{self, FileStep};
-use crate::session::user::ownership::{MergedFile, Version, merge3, merge3_with_theirs};
+use crate::session::user::ownership::{
+    MergedFile, Version, line_numbers, merge3, merge3_with_theirs,
+};
 use crate::session::user::path_state::PathState;
 use edt_edit::diff::LineDiff;
 use edt_git::diff::TreeDifference;
@@ -279,13 +281,7 @@ pub fn overlap_ignored(path: &RepoPath, rows: &[Range<usize>], operation: &str) 
 /// The refusal to change lines that the user changed, too.
 #[must_use]
 pub fn overlap(path: &RepoPath, rows: &[Range<usize>], operation: &str) -> Finding {
-    let lines: Vec<String> = rows
-        .iter()
-        .map(|rows| match rows.len() {
-            0 | 1 => (rows.start + 1).to_string(),
-            _ => format!("{}-{}", rows.start + 1, rows.end),
-        })
-        .collect();
+    let lines: Vec<String> = rows.iter().map(line_numbers).collect();
     let place = match lines.as_slice() {
         [] => String::new(),
         [one] if !one.contains('-') => format!(" in line {one}"),

@@ -12,9 +12,6 @@ pub struct LandOptions {
     pub signoff: bool,
     /// Overrides for guards of the landing as a whole.
     pub allow: Vec<String>,
-    /// Whether the user agreed to land commits of their own uncommitted changes.
-    pub include_user_changes: bool,
-    /// Whether the user lands. Then the guards leave out commits that were made with Git: they are
-    /// the user's. In a landing by an agent they may be the agent's, made without Git's hooks.
+    /// Whether the user lands. Then the guards leave out the user's own commits. In a landing by an agent they may be the agent's, made without Git's hooks.
     pub by_user: bool,
 }

@@ -126,7 +126,7 @@ impl LandPlan {
             return Ok(LandPlan { tree, planned, commits, folded: Vec::new() });
         }
         // The agent's commit never contains the user's changes.
-        if commits.iter().any(Commit::is_users_changes) {
+        if commits.iter().any(Commit::is_checkpoint) {
             return Err(not_separable(session, target).into());
         }
         let (folded, edt_commits) =
@@ -303,7 +303,7 @@ fn not_separable(session: &Session, target: &LandTarget) -> Finding {
     Finding::new(
         Code::MergeConflict,
         format!(
-            "{into} moved, and {name} has commits of the user's changes that cannot be kept \
+            "{into} moved, and {name} has checkpoints of the user's changes that cannot be kept \
              apart from the agent's on it."
         ),
         format!(

@@ -1,6 +1,6 @@
-//! Judges a landing as a whole: the guards' findings, and the user's consent to land their changes.
+//! Judges a landing as a whole: the guards' findings, and what it would leave out.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::left_by_user;
@@ -9,10 +9,10 @@ use super::plan::{LandPlan, LandTarget, PlannedCommit};
 use crate::session::recording::review::{ChangesReview, LEFT_BY_USER, LandingTrees};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
+use crate::session::user::left_over::{self, LeftOverFile};
 use crate::session::user::user_commits::UserCommits;
-use crate::session::views::diff_report;
 use edt_git::diff::TreeDifference;
-use edt_git::{ObjectWriter, Oid, Repo, TreeItem};
+use edt_git::{ObjectWriter, Oid, TreeItem};
 use edt_guard::guard::evaluate::{LandingOverrides, PathOverrides};
 use edt_guard::guard::{Grant, Guard, Overrides};
 use edt_guard::policy::Policy;
@@ -37,12 +37,10 @@ impl LandReview<'_> {
     /// Lets the guards judge each commit that edt made, against the commit before it and against
     /// the target. If others than the user land, all commits together are judged for a mass
     /// deletion, and where only the user may override, losses count since the user left the target.
-    /// An agent can have anything recorded as the user's changes, so that the consent
-    /// to land them overrides no guard. Commits that the user made with Git do not count where the
-    /// user lands.
+    /// Commits of the user's own do not count where the user lands.
     ///
     /// # Errors
-    /// The findings, and `USER_CHANGES_INCLUDED` without that consent; `OBJECT_MISSING`.
+    /// The findings; `LEAVES_OUT`; `APPROVAL_REQUIRED`; `OBJECT_MISSING`.
     pub(crate) fn judge(
         &self,
         writer: &ObjectWriter<'_>,
@@ -61,9 +59,8 @@ impl LandReview<'_> {
             Some(last) => unreadable_policy(writer, target, last.tree())?,
             None => Vec::new(),
         };
-        let users = UserCommits::of(writer, session);
         let exempt = if self.options.by_user {
-            UserCommits::of(writer, session).made_with_git()
+            UserCommits::of(writer, session)
         } else {
             UserCommits::none(writer, session)
         };
@@ -77,30 +74,21 @@ impl LandReview<'_> {
         let overrides = Overrides { requested, grants: &[], landing: Some(&landing) };
         for planned in &plan.planned {
             let trees = LandingTrees { before, after: planned.tree(), target, left };
-            let commit = users_changes(plan, planned);
             before = planned.tree();
-            let is_plain = commit.is_none() && matches!(planned, PlannedCommit::UserCommit { .. });
-            if is_plain && self.options.by_user {
+            let is_users = matches!(planned, PlannedCommit::UserCommit { .. });
+            if is_users && self.options.by_user {
                 continue;
             }
-            let judge = |policy: &Policy, users: &UserCommits<'_>| {
-                let guards = self.guards;
-                ChangesReview::of_landing(users, writer, trees, folded, policy, guards, overrides)
-            };
             for policy in self.policies {
-                let review = judge(policy, &exempt)?;
+                let guards = self.guards;
+                let review = ChangesReview::of_landing(
+                    &exempt, writer, trees, folded, policy, guards, overrides,
+                )?;
                 for warning in review.warnings {
                     if !warnings.contains(&warning) {
                         warnings.push(warning);
                     }
                 }
-                // An edit is not blamed for what the user's changes below it removed.
-                let own = match commit {
-                    None if !is_plain && !review.refused.is_empty() => {
-                        judge(policy, &users)?.refused
-                    }
-                    _ => Vec::new(),
-                };
                 for finding in review.refused {
                     let is_it =
                         |one: &Finding| one.code == finding.code && one.path == finding.path;
@@ -109,12 +97,7 @@ impl LandReview<'_> {
                     {
                         continue;
                     }
-                    let in_users = match commit {
-                        None if is_plain || own.iter().any(is_it) => None,
-                        None => last_users_changes(writer, plan, &finding)?,
-                        commit => commit,
-                    };
-                    found.push(not_landed(finding, in_users));
+                    found.push(not_landed(finding));
                 }
             }
         }
@@ -129,12 +112,13 @@ impl LandReview<'_> {
             for finding in review.refused {
                 if found.iter().all(|other| other.code != finding.code) {
                     let against = if from == target { "the target" } else { LEFT_BY_USER };
-                    found.push(not_landed(finding.with("against", against), None));
+                    found.push(not_landed(finding.with("against", against)));
                 }
             }
         }
-        if !self.options.include_user_changes {
-            found.extend(user_changes_included(writer.repo(), session, plan)?);
+        found.extend(self.left_out(writer, session, plan)?);
+        if !self.options.by_user {
+            found.extend(checkpoints(session, &plan.commits));
         }
         Refusal::check(found)?;
         Ok(warnings)
@@ -257,27 +241,6 @@ fn unreadable_policy(writer: &ObjectWriter<'_>, target: Oid, landed: Oid) -> Res
         .collect())
 }
 
-/// The commit of the user's changes, made by edt, that lands as `planned`.
-fn users_changes<'p>(plan: &'p LandPlan, planned: &PlannedCommit) -> Option<&'p Commit> {
-    let PlannedCommit::UserCommit { commit, .. } = planned else { return None };
-    plan.commits.iter().find(|one| one.oid == *commit && one.is_users_changes())
-}
-
-/// The newest commit of the user's changes with the file of `finding`.
-fn last_users_changes<'p>(
-    writer: &ObjectWriter<'_>,
-    plan: &'p LandPlan,
-    finding: &Finding,
-) -> Result<Option<&'p Commit>> {
-    for commit in plan.commits.iter().rev().filter(|commit| commit.is_users_changes()) {
-        let named = |one: &TreeDifference| finding.path == Some(one.path.text());
-        if changed(writer, commit)?.iter().any(named) {
-            return Ok(Some(commit));
-        }
-    }
-    Ok(None)
-}
-
 /// What `commit` changed.
 fn changed(writer: &ObjectWriter<'_>, commit: &Commit) -> Result<Vec<TreeDifference>> {
     let repo = writer.repo();
@@ -332,27 +295,15 @@ fn is_known_binary(
     Ok(false)
 }
 
-/// The finding about a landing as a whole, or about a commit of the user's changes in it.
-fn not_landed(finding: Finding, in_users: Option<&Commit>) -> Finding {
-    let consent = if in_users.is_some() { " --include-user-changes" } else { "" };
+/// The finding about a landing as a whole.
+fn not_landed(finding: Finding) -> Finding {
     let flag = finding.allow.map(|word| {
-        format!(
-            "If the whole landing is intended, repeat `edt land{consent}` with `--allow {word}`."
-        )
+        format!("If the whole landing is intended, repeat `edt land` with `--allow {word}`.")
     });
     // Only the user may override a finding that names the word.
     let users_word = finding.evidence.get("word").and_then(|word| word.as_str());
-    let remedy = match (finding.code, in_users) {
-        (_, Some(commit)) => {
-            let checkpoint = commit.is_checkpoint();
-            let what = if checkpoint { "checkpoint" } else { "commit of the user's changes" };
-            format!(
-                "It is in the user's changes, not in an edit: the {what} {0} has it. `edt undo \
-                 --to {0}~1` takes it and what follows off the branch; its content stays on disk.",
-                commit.oid.to_hex_with_len(12)
-            )
-        }
-        (Code::BuildOutput, None) => finding.remedy,
+    let remedy = match finding.code {
+        Code::BuildOutput => finding.remedy,
         _ if finding.evidence.get("against").is_some_and(|against| against == LEFT_BY_USER) => {
             "Ask the user: they may land it with `edt land` in a terminal.".to_owned()
         }
@@ -366,41 +317,66 @@ fn not_landed(finding: Finding, in_users: Option<&Commit>) -> Finding {
     Finding { effect, remedy, override_remedy: flag, ..finding }
 }
 
-/// The refusal to land the user's own changes without the user's consent.
-fn user_changes_included(
-    repo: &Repo,
-    session: &Session,
-    plan: &LandPlan,
-) -> Result<Option<Finding>> {
-    let (mut files, mut known): (Vec<(String, u64)>, HashMap<String, usize>) = Default::default();
-    for commit in plan.commits.iter().filter(|commit| commit.is_users_changes()) {
-        let parent = commit.parent_tree(repo)?;
-        for report in diff_report::files(repo, &repo.tree_diff(parent, commit.tree)?)? {
-            let lines = report.lines_added + report.lines_removed;
-            let at = *known.entry(report.path.clone()).or_insert(files.len());
-            match files.get_mut(at) {
-                Some((_, all)) => *all += lines,
-                None => files.push((report.path, lines)),
-            }
-        }
-    }
-    if files.is_empty() {
-        return Ok(None);
-    }
-    let list: Vec<String> = files.iter().map(|(path, lines)| format!("{path} ({lines})")).collect();
-    let names: Vec<String> = files.into_iter().map(|(path, _)| path).collect();
-    Ok(Some(
+/// The refusals of the checkpoints in a landing that the user does not call.
+fn checkpoints(session: &Session, commits: &[Commit]) -> impl Iterator<Item = Finding> {
+    let branch = session.short_branch();
+    commits.iter().filter(|commit| commit.is_checkpoint()).map(move |commit| {
+        let short = commit.oid.to_hex_with_len(12);
         Finding::new(
-            Code::UserChangesIncluded,
+            Code::ApprovalRequired,
+            format!("{branch} has a checkpoint of the user's changes, {short}."),
             format!(
-                "{} has commits with the user's own uncommitted changes; changed lines: {}.",
-                session.short_branch(),
-                list.join(", ").shown()
+                "Ask the user to review it (`git show {short}`) and to type `edt land` in their \
+                 own terminal. Or `edt undo --to {short}~1` takes it and what follows off the \
+                 branch; its content stays on disk."
             ),
-            "Ask the user. If they agree, they type `edt land --include-user-changes`: it lands \
-             their changes as commits of their own, apart from the agent's.",
         )
         .with_effect(Effect::NothingLanded)
-        .with("files", names),
-    ))
+        .with("commit", commit.oid.to_string())
+    })
+}
+
+impl LandReview<'_> {
+    /// The refusal of a landing that lacks a part of what the session's edits changed.
+    fn left_out(
+        &self,
+        writer: &ObjectWriter<'_>,
+        session: &Session,
+        plan: &LandPlan,
+    ) -> Result<Option<Finding>> {
+        let word = Code::LeavesOut.allow().unwrap_or_default();
+        if self.options.by_user && self.options.allow.iter().any(|allowed| allowed == word) {
+            return Ok(None);
+        }
+        let files = left_over::of_session(writer, session, &plan.commits)?;
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let list: Vec<String> = files.iter().map(LeftOverFile::shown).collect();
+        let remedy = if self.options.by_user {
+            format!(
+                "`edt checkpoint` commits these files as they are, as your changes; then repeat \
+                 `edt land`. `edt land --allow {word}` lands without them."
+            )
+        } else {
+            format!(
+                "Tell the user what would be missing. They type `edt checkpoint` and `edt land`, \
+                 or `edt land --allow {word}` to land without it."
+            )
+        };
+        let paths: Vec<String> = files.iter().map(|file| file.path.text()).collect();
+        Ok(Some(
+            Finding::new(
+                Code::LeavesOut,
+                format!(
+                    "A part of the session's edits is on disk alone, in the user's uncommitted \
+                     changes: {}. The landing would lack it.",
+                    list.join("; ").shown()
+                ),
+                remedy,
+            )
+            .with_effect(Effect::NothingLanded)
+            .with("files", paths),
+        ))
+    }
 }

@@ -1,5 +1,5 @@
-//! Commits the user's uncommitted changes on the session's branch: on request, or because an edit
-//! cannot be separated from them.
+//! Commits the user's uncommitted changes: on the session's branch where the user requests it, or at
+//! a ref that keeps a version which a command overwrites.
 
 use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
@@ -23,10 +23,8 @@ pub struct Checkpoints {
 /// Why a checkpoint is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckpointReason<'a> {
-    /// An edit cannot be separated from the user's changes of the same files.
-    UserChanges,
-    /// An agent's tool changed files, and edt did not see them before.
-    Unseen,
+    /// A command with `--save` overwrites the user's version.
+    Saved,
     /// The caller requested it, with or without a message.
     Requested(Option<&'a str>),
 }
@@ -90,27 +88,6 @@ impl Checkpoints {
         Ok(checkpoints)
     }
 
-    /// Writes the commits below an edit: first the files that edt did not see before an agent's tool
-    /// changed them, then the user's versions that the edit cannot be separated from.
-    ///
-    /// # Errors
-    /// As [`Checkpoints::write`].
-    pub fn below_edit(
-        writer: &mut ObjectWriter<'_>,
-        session: &Session,
-        tree: Oid,
-        edit: u64,
-        (unseen, mixed): (Vec<UserVersion>, Vec<UserVersion>),
-    ) -> Result<Checkpoints> {
-        let reason = CheckpointReason::Unseen;
-        let below = Checkpoints::write(writer, session, tree, edit, unseen, reason)?;
-        let on_top = Session { tip: below.tip, ..session.clone() };
-        let reason = CheckpointReason::UserChanges;
-        let mut all = Checkpoints::write(writer, &on_top, below.tree, edit, mixed, reason)?;
-        all.commits.splice(0..0, below.commits);
-        Ok(all)
-    }
-
     fn record(
         &mut self,
         writer: &mut ObjectWriter<'_>,
@@ -123,11 +100,9 @@ impl Checkpoints {
             return Ok(());
         }
         let (tree, _) = writer.write_tree(self.tree, changes)?;
-        let (kind, label) = match reason {
-            CheckpointReason::UserChanges => (Kind::UserChanges, "user changes"),
-            CheckpointReason::Unseen | CheckpointReason::Requested(_) => {
-                (Kind::Checkpoint, "checkpoint")
-            }
+        let label = match reason {
+            CheckpointReason::Saved => "saved",
+            CheckpointReason::Requested(_) => "checkpoint",
         };
         let read = |oid| writer.blob_content(oid);
         let changed = writer.repo().with_renames(writer.tree_diff(self.tree, tree)?, read)?;
@@ -139,7 +114,8 @@ impl Checkpoints {
             (_, [one]) => format!("{label}: {what} changes of {}", one.path),
             (_, many) => format!("{label}: {what} changes of {} files", many.len()),
         };
-        let message = message::compose(&subject, &Trailers::plain(&session.name, kind, edit));
+        let message =
+            message::compose(&subject, &Trailers::plain(&session.name, Kind::Checkpoint, edit));
         let commit =
             writer.write_commit(&NewCommit { tree, parent: Some(self.tip), message: &message })?;
         self.commits.push(commit);

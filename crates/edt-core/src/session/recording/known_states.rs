@@ -35,6 +35,8 @@ pub(super) struct FileOfCall {
     pub(super) announcement: Option<(usize, State)>,
     /// Whether the present file shows no trace of the call.
     pub(super) not_made: Cell<bool>,
+    /// Whether nobody knows which of the file's lines are the call's.
+    pub(super) is_unknown: Cell<bool>,
     /// Whether other calls are announced and not recorded.
     pub(super) others_pending: bool,
     /// The blob id of the file after the last recorded call.

@@ -1,14 +1,16 @@
 //! What a program or an agent's tool changed in one file, separated from the user's changes.
 
-use super::checkpoint::UserVersion;
 use super::known_states::ToolCall;
 use super::snapshot::Snapshot;
 use super::tool_call::{self, CallChange};
 use crate::session::back::unwind;
-use crate::session::user::ownership::{self, Before, MergedFile, SeparatedEdit, Version, merge3};
+use crate::session::user::hunks::TakenLines;
+use crate::session::user::ownership::{
+    self, Before, LeftOver, MergedFile, SeparatedEdit, Version, merge3,
+};
 use crate::session::user::path_state::PathState;
-use edt_git::{FileMode, ObjectWriter, Oid, Repo, Tracked};
-use edt_journal::PrivateBytes;
+use edt_git::{Attributes, FileMode, ObjectWriter, Oid, Repo, Tracked};
+use edt_journal::{PrivateBytes, PrivateFile};
 use edt_types::{Result, UserChanges, Warning};
 
 /// One file that a program changed.
@@ -23,8 +25,6 @@ pub(crate) struct ProgramChange {
     pub(crate) version: Option<Version>,
     pub(crate) after: Option<Version>,
     pub(crate) separated: SeparatedEdit,
-    /// Whether nobody knows the file before: then all of it counts as the user's.
-    pub(crate) unknown: bool,
     /// Whether more changed than an agent's tool says.
     has_more: bool,
 }
@@ -84,10 +84,6 @@ impl ProgramChange {
     ) -> Result<Option<ProgramChange>> {
         let changes = match snapshot.change_of(call, writer, tree, &state)? {
             CallChange::Known(changes) => changes,
-            CallChange::Unknown if !state.ignored => {
-                return Ok(Some(ProgramChange::unknown(state)));
-            }
-            // An ignored file is never committed.
             CallChange::None | CallChange::NotMade | CallChange::Unknown => return Ok(None),
         };
         let mut first = None;
@@ -104,7 +100,7 @@ impl ProgramChange {
             if users == UserChanges::None && after != state.disk_file() {
                 one.separated.user_changes = UserChanges::Separate;
             }
-            if users != UserChanges::Mixed {
+            if one.separated.left_over == LeftOver::Nothing {
                 return Ok(Some(one));
             }
             first.get_or_insert(one);
@@ -112,28 +108,63 @@ impl ProgramChange {
         Ok(first)
     }
 
+    /// Separates the changes of one program again, now that the lines are known that it takes from
+    /// the user's text in any file.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub(crate) fn leave_moved_lines(
+        writer: &ObjectWriter<'_>,
+        changed: Vec<ProgramChange>,
+    ) -> Result<Vec<ProgramChange>> {
+        let mut taken = TakenLines::default();
+        for one in &changed {
+            let old = Before { tip: one.state.tip, disk: one.version.clone() };
+            ownership::add_taken(writer, &mut taken, &old, one.after.as_ref())?;
+        }
+        if taken.is_empty() {
+            return Ok(changed);
+        }
+        let again = |one: ProgramChange| {
+            let has_more = one.has_more;
+            let (sides, exact) = ((one.version, one.after), (one.before, one.exact_after));
+            let one = ProgramChange::separated(writer, one.state, sides, exact, &taken)?;
+            Ok(ProgramChange { has_more, ..one })
+        };
+        changed.into_iter().map(again).collect()
+    }
+
     fn separate(
+        writer: &ObjectWriter<'_>,
+        state: PathState,
+        sides: (Option<Version>, Option<Version>),
+        exact: (Option<PrivateBytes>, Option<PrivateBytes>),
+    ) -> Result<ProgramChange> {
+        ProgramChange::separated(writer, state, sides, exact, &TakenLines::default())
+    }
+
+    fn separated(
         writer: &ObjectWriter<'_>,
         state: PathState,
         (version, after): (Option<Version>, Option<Version>),
         (before, exact_after): (Option<PrivateBytes>, Option<PrivateBytes>),
+        taken: &TakenLines,
     ) -> Result<ProgramChange> {
         let separated = if state.ignored {
-            SeparatedEdit { branch: None, entry: None, user_changes: UserChanges::None }
+            SeparatedEdit::left_over(None, UserChanges::None)
         } else {
             let old = Before { tip: state.tip, disk: version.clone() };
-            ownership::separate(writer, &state, &old, after.as_ref())?
+            ownership::separate(writer, &state, &old, after.as_ref(), taken)?
         };
-        Ok(ProgramChange {
-            state,
-            before,
-            exact_after,
-            version,
-            after,
-            separated,
-            unknown: false,
-            has_more: false,
-        })
+        let before = match (before, &version) {
+            // A file of the session, of which there was no need for a copy.
+            (None, Some(version)) if separated.left_over != LeftOver::Nothing => {
+                Some(checked_out(writer, &state, version)?)
+            }
+            (before, _) => before,
+        };
+        let has_more = false;
+        Ok(ProgramChange { state, before, exact_after, version, after, separated, has_more })
     }
 
     /// The replacement or removal of the ignored file of `state`, which had these bytes.
@@ -153,57 +184,48 @@ impl ProgramChange {
             version: Some(version),
             after: Version::on_disk(&state),
             state,
-            separated: SeparatedEdit { branch: None, entry: None, user_changes: UserChanges::None },
-            unknown: false,
+            separated: SeparatedEdit::left_over(None, UserChanges::None),
             has_more: false,
         })
     }
 
-    fn unknown(state: PathState) -> ProgramChange {
-        let (exact, after) = (ownership::exact(&state), Version::on_disk(&state));
-        ProgramChange {
-            before: exact.clone(),
-            exact_after: exact,
-            version: state.tip.map(Version::recorded),
-            separated: SeparatedEdit::mixed(after.as_ref()),
-            after,
-            state,
-            unknown: true,
-            has_more: false,
-        }
-    }
-
     /// What the agent should know of the change.
     pub(crate) fn warning(&self) -> Option<Warning> {
-        let path = &self.state.path;
-        if self.unknown {
-            return Some(tool_call::unknown(path));
-        }
-        self.has_more.then(|| tool_call::has_more(path))
+        self.has_more.then(|| tool_call::has_more(&self.state.path))
     }
 
     /// Whether the private store keeps the bytes, because the commit does not have them, or not the
     /// permissions of a file that is new or gone.
     pub(crate) fn is_private(&self) -> bool {
         let permissions = match (&self.before, &self.state.disk) {
-            _ if self.unknown => None,
             (Some(before), None) => before.permissions,
             (None, Some(disk)) if self.version.is_none() => Some(disk.stat.mode),
             _ => None,
         };
-        self.state.ignored
+        self.separated.left_over != LeftOver::Nothing
             || self.separated.user_changes == UserChanges::Separate
             || permissions.is_some_and(ownership::is_restricted)
     }
 
-    /// The user's version of the file.
-    pub(crate) fn users(&self) -> UserVersion {
-        let now = UserVersion::of(&self.state);
-        if self.unknown {
-            return now;
-        }
-        UserVersion { disk: self.version.clone(), ..now }
+    /// What the private store keeps of the change.
+    pub(crate) fn private_file(&self) -> PrivateFile {
+        let is_left_over = !self.state.ignored && self.separated.left_over != LeftOver::Nothing;
+        let (before, after) = (self.before.clone(), self.exact_after.clone());
+        PrivateFile::new(&self.state.path, before, after).with_left_over(is_left_over)
     }
+}
+
+/// The exact file that Git would check out for `version`.
+fn checked_out(
+    writer: &ObjectWriter<'_>,
+    state: &PathState,
+    version: &Version,
+) -> Result<PrivateBytes> {
+    let attributes = Attributes::Worktree(writer.repo().empty_tree());
+    let forms = state.checked_out(writer.repo(), attributes, version.bytes(writer)?)?;
+    let executable = version.file.mode == FileMode::Executable;
+    let bytes = forms.disk().to_vec();
+    Ok(PrivateBytes { executable, permissions: None, bytes })
 }
 
 /// The file before, with the edits that another call recorded while the program ran. `None` if

@@ -14,7 +14,7 @@ use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::refs::names::next_numbered_ref;
 use crate::session::user::edit_change;
-use crate::session::user::ownership::{self, Version};
+use crate::session::user::ownership::{self, SeparatedEdit, Version};
 use crate::session::user::path_state::PathState;
 use crate::session::user::user_commits::UserCommits;
 use crate::session::views::diff_report;
@@ -24,7 +24,7 @@ use edt_git::diff::TreeDifference;
 use edt_git::{FileId, InHead, NewCommit, ObjectWriter, Oid, Repo, Tracked, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
 use edt_journal::{ChangeSet, IndexView, PrivateFile, PrivateRecord};
-use edt_types::{FileReport, Finding, RecordedIn, Refusal, RepoPath, Result, UserChanges, Warning};
+use edt_types::{FileReport, Finding, Refusal, RepoPath, Result, Warning};
 
 /// What to do with the changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,7 +193,7 @@ pub fn record_changes(
             changed.push(one);
         }
     }
-    outcome.warnings.extend(before.not_made());
+    outcome.warnings.extend(before.not_recorded());
     let moved = ignored.refusals();
     put_back::add_sources(repo, tree, &ignored, &mut changed)?;
     // Whatever becomes of the changes, the files are on disk now.
@@ -209,13 +209,12 @@ pub fn record_changes(
     // The tree of a new session may not be on disk yet.
     outcome.new_files = new_files(repo, before.tree, &changed)?;
     let edits = if new.is_some() { 0 } else { session.edits(repo)? };
-    let below = Checkpoints::below_edit(&mut writer, &session, tree, edits, mixed_files(&changed))?;
+    let changed = ProgramChange::leave_moved_lines(&writer, changed)?;
     let (changes, moves, private) = write(&mut writer, &changed);
-    let (new_tree, touched_trees) = writer.write_tree(below.tree, &changes)?;
-    let unknown = || changed.iter().filter(|one| one.unknown);
-    let paths = differences(&writer, [tree, below.tree, new_tree], &changed)?;
+    let (new_tree, touched_trees) = writer.write_tree(tree, &changes)?;
+    let paths = writer.tree_diff(tree, new_tree)?;
     let base = writer.tree_of(session.base)?;
-    let users = UserCommits::of(&writer, &session).followed_by(tree, below.tree);
+    let users = UserCommits::of(&writer, &session);
     let preview = ChangesPreview {
         writer: &writer,
         base,
@@ -230,22 +229,18 @@ pub fn record_changes(
         return Ok(outcome);
     }
     outcome.files = reports(&writer, &paths, &changed)?;
-    let private = PrivateRecord::of_edit(repo, &session.name, (below.tip, new_tree), private)?;
+    let private = PrivateRecord::of_edit(repo, &session.name, (session.tip, new_tree), private)?;
     let trailers = Trailers {
         agent: info.agent.clone(),
         private: private.as_ref().map(|record| record.name.clone()),
         ..Trailers::plain(&session.name, info.kind, edits + 1)
     };
     let message =
-        message::compose(&info.message, &trailers) + &edit_change::trailer(below.tree, new_tree);
+        message::compose(&info.message, &trailers) + &edit_change::trailer(tree, new_tree);
     outcome.warnings.extend(changed.iter().filter_map(ProgramChange::warning));
-    let commit = if unknown().count() == changed.len() {
-        below.tip
-    } else {
-        let parent = Some(below.tip);
-        let new = NewCommit { tree: new_tree, parent, message: &message };
-        *outcome.commit.insert(writer.write_commit(&new)?)
-    };
+    let parent = Some(session.tip);
+    let commit = writer.write_commit(&NewCommit { tree: new_tree, parent, message: &message })?;
+    outcome.commit = Some(commit);
     if action == RecordAction::Restore {
         let name = next_numbered_ref(repo, &session.name, "refused")?;
         let change = put_back::put_back(writer, &session, &name, (tree, commit), changed)?;
@@ -268,7 +263,7 @@ pub fn record_changes(
     outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
     outcome.warnings.extend(update_list(&workspace.repo, before, tree, &changed)?);
     outcome.session = Session { tip: commit, ..session };
-    Ok(RecordOutcome { began, checkpoints: below.commits, ..outcome })
+    Ok(RecordOutcome { began, ..outcome })
 }
 
 /// Updates the list of private files after `changed` was recorded. A program that removed a rule
@@ -289,30 +284,6 @@ fn update_list(
     Ok(warning)
 }
 
-/// The paths that the commit on top changes, and those of `changed` that only the user's commit below
-/// it has.
-fn differences(
-    writer: &ObjectWriter<'_>,
-    [tree, below, new]: [Oid; 3],
-    changed: &[ProgramChange],
-) -> Result<Vec<TreeDifference>> {
-    let mut paths = writer.tree_diff(below, new)?;
-    let is_unknown =
-        |path: &RepoPath| changed.iter().any(|one| one.unknown && one.state.path == *path);
-    let differs = writer.tree_diff(tree, below)?;
-    paths.extend(differs.into_iter().filter(|differs| is_unknown(&differs.path)));
-    Ok(paths)
-}
-
-/// The user's versions of the mixed files: of those that nobody saw before the change, and of the
-/// others.
-fn mixed_files(changed: &[ProgramChange]) -> (Vec<UserVersion>, Vec<UserVersion>) {
-    let mixed = changed.iter().filter(|one| one.separated.user_changes == UserChanges::Mixed);
-    let (unseen, mixed): (Vec<_>, Vec<_>) = mixed.partition(|one| one.unknown);
-    let users = |all: Vec<&ProgramChange>| all.into_iter().map(ProgramChange::users).collect();
-    (users(unseen), users(mixed))
-}
-
 /// Writes what the branch and the index get. Returns the changes of both, and the bytes that only
 /// the private store has.
 fn write(
@@ -321,15 +292,14 @@ fn write(
 ) -> (Vec<TreeChange>, Vec<EntryMove>, Vec<PrivateFile>) {
     let (mut changes, mut moves, mut private) = (Vec::new(), Vec::new(), Vec::new());
     for one in changed {
-        let ProgramChange { state, before, exact_after, separated, .. } = one;
+        let ProgramChange { state, separated, .. } = one;
         if one.is_private() {
-            private.push(PrivateFile::new(&state.path, before.clone(), exact_after.clone()));
-        }
-        if state.ignored {
-            continue;
+            private.push(one.private_file());
         }
         let file = ownership::write(writer, separated.branch.clone());
-        changes.push(TreeChange { path: state.path.clone(), file });
+        if file != state.tip && !state.ignored {
+            changes.push(TreeChange { path: state.path.clone(), file });
+        }
         if let Some(entry) = &separated.entry {
             let file = ownership::write(writer, entry.clone());
             moves.push(entry_move(state, file));
@@ -420,6 +390,8 @@ fn reports(
         };
         if let Some(report) = all.iter_mut().find(is_of) {
             report.user_changes = report.user_changes.max(one.separated.user_changes);
+            report.recorded = one.separated.left_over.recorded();
+            report.left_over = one.separated.left_over.lines();
         } else {
             let bytes = |side: &Option<Version>| -> Result<Option<Vec<u8>>> {
                 side.as_ref().map(|version| version.bytes(writer)).transpose()
@@ -428,9 +400,8 @@ fn reports(
             let id = |side: &Option<Version>| side.as_ref().map(|version| version.file.oid);
             let ids = (id(&one.version), id(&one.after));
             let report = diff_report::report(path, ids, (old.as_deref(), new.as_deref()));
-            let private = one.state.ignored;
-            let recorded = if private { RecordedIn::Private } else { RecordedIn::Branch };
-            let user_changes = one.separated.user_changes;
+            let SeparatedEdit { user_changes, left_over, .. } = &one.separated;
+            let (user_changes, recorded) = (*user_changes, left_over.recorded());
             all.push(FileReport { user_changes, recorded, ..report });
         }
     }

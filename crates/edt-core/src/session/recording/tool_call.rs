@@ -120,6 +120,7 @@ impl Snapshot {
                 is_announced: at.is_some(),
                 announcement: at.map(|at| (at, announced_states[at].clone())),
                 not_made: Cell::new(false),
+                is_unknown: Cell::new(false),
                 others_pending: known.states.iter().any(|state| state.call.is_some()),
                 recorded: known.recorded.clone(),
             };
@@ -167,10 +168,14 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Warnings about the files that show nothing of the announced call.
-    pub(crate) fn not_made(&self) -> impl Iterator<Item = Warning> {
+    /// Warnings about the files of which the call recorded nothing, although they changed.
+    pub(crate) fn not_recorded(&self) -> impl Iterator<Item = Warning> {
         let files = self.tool.iter().flat_map(|call| &call.files);
-        files.filter(|(_, file)| file.not_made.get()).map(|(path, _)| not_recorded(path))
+        files.filter_map(|(path, file)| match (file.not_made.get(), file.is_unknown.get()) {
+            (true, _) => Some(not_recorded(path)),
+            (_, true) => Some(unknown(path)),
+            _ => None,
+        })
     }
 
     fn place(&self, repo: &Repo, path: &RepoPath) -> Result<PathBuf> {
@@ -199,6 +204,7 @@ impl Snapshot {
         let edits = call.announced.get(&state.path).map_or(&[][..], Vec::as_slice);
         let change = finder.find(edits)?;
         file.not_made.set(matches!(change, CallChange::NotMade));
+        file.is_unknown.set(matches!(change, CallChange::Unknown) && !state.ignored);
         Ok(change)
     }
 }
@@ -388,12 +394,12 @@ fn call_id(repo: &Repo, announced: &Announced, path: &RepoPath) -> Result<String
 }
 
 /// The warning about a file whose earlier content is unknown.
-pub(crate) fn unknown(path: &RepoPath) -> Warning {
+fn unknown(path: &RepoPath) -> Warning {
     let message = "edt did not see this file before the tool changed it, and cannot distinguish \
-        the change from the user's. It is committed as the user's: to land it, the user must agree \
-        (`edt land --include-user-changes`)."
+        the change from the user's. So the call is not recorded: the change stays on disk, \
+        uncommitted, and counts as the user's. Announce each call with the hook that runs before it."
         .to_owned();
-    Warning { code: "recorded_as_users", path: Some(path.text()), message }
+    Warning { code: "call_not_recorded", path: Some(path.text()), message }
 }
 
 /// The warning about a file that shows nothing of an announced call.
@@ -401,7 +407,7 @@ fn not_recorded(path: &RepoPath) -> Warning {
     let message = "This file shows nothing of what the call says: a formatter or another program \
         rewrote it, or the call changed nothing. So the call is not recorded. What no commit has \
         stays on disk, uncommitted, and counts as the user's. To have it recorded, repeat the edit \
-        with `edt apply`, or commit the file as the user's with `edt checkpoint`."
+        with `edt apply`."
         .to_owned();
     Warning { code: "call_not_recorded", path: Some(path.text()), message }
 }

@@ -83,13 +83,7 @@ impl Commit {
         self.trailers.as_ref().is_some_and(|trailers| trailers.kind.is_edit())
     }
 
-    /// Whether it records the user's uncommitted changes. A commit that the user made does not.
-    #[must_use]
-    pub fn is_users_changes(&self) -> bool {
-        self.trailers.as_ref().is_some_and(|trailers| trailers.kind.is_users())
-    }
-
-    /// Whether it is a checkpoint, which the user or an agent requested.
+    /// Whether it is a checkpoint of the user's uncommitted changes.
     #[must_use]
     pub fn is_checkpoint(&self) -> bool {
         self.trailers.as_ref().is_some_and(|trailers| trailers.kind == Kind::Checkpoint)
@@ -98,7 +92,7 @@ impl Commit {
     /// Whether its content is the user's.
     #[must_use]
     pub fn is_users(&self) -> bool {
-        self.trailers.is_none() || self.is_users_changes()
+        self.trailers.is_none() || self.is_checkpoint()
     }
 
     /// The first line of the message.

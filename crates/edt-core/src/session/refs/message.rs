@@ -10,11 +10,8 @@ pub enum Kind {
     Begin,
     /// An edit through `edt apply` or an agent's own tool.
     Edit,
-    /// The user's uncommitted changes, committed on request, or because edt did not see the files
-    /// before an agent's tool changed them.
+    /// The user's uncommitted changes, committed on request.
     Checkpoint,
-    /// The user's version of files that an edit cannot be separated from.
-    UserChanges,
     /// An edit of files with merge conflicts, which stays uncommitted. On no branch.
     Resolution,
     /// A file set to an earlier state.
@@ -36,7 +33,6 @@ impl Kind {
         Kind::Begin,
         Kind::Edit,
         Kind::Checkpoint,
-        Kind::UserChanges,
         Kind::Resolution,
         Kind::Restore,
         Kind::Run,
@@ -53,7 +49,6 @@ impl Kind {
             Kind::Begin => "begin",
             Kind::Edit => "edit",
             Kind::Checkpoint => "checkpoint",
-            Kind::UserChanges => "user-changes",
             Kind::Resolution => "resolution",
             Kind::Restore => "restore",
             Kind::Run => "run",
@@ -62,13 +57,6 @@ impl Kind {
             Kind::Proposal => "proposal",
             Kind::Decision => "decision",
         }
-    }
-
-    /// Whether its content is the user's: landing it needs the user's consent, and no undo takes
-    /// it off the disk.
-    #[must_use]
-    pub const fn is_users(self) -> bool {
-        matches!(self, Kind::Checkpoint | Kind::UserChanges)
     }
 
     /// Whether it counts as an edit, which `undo` undoes.

@@ -1,6 +1,8 @@
 //! Whose bytes are whose: the user's uncommitted changes and commits, and those of edits.
 
 pub mod edit_change;
+pub mod hunks;
+pub mod left_over;
 pub mod ownership;
 pub mod path_state;
 pub mod user_changes;

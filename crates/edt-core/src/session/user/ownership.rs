@@ -3,12 +3,13 @@
 
 use std::ops::Range;
 
+use super::hunks::{self, SplitChange, TakenLines};
 use super::path_state::PathState;
 use edt_git::index::IndexState;
 use edt_git::merge::{MergedText, merge_text, merge_text_with_theirs};
 use edt_git::{FileId, FileMode, ObjectWriter};
 use edt_journal::{PrivateBytes, PrivateFile};
-use edt_types::{Result, UserChanges};
+use edt_types::{RecordedIn, Result, UserChanges};
 
 /// A file as Git records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,19 +150,58 @@ pub struct SeparatedEdit {
     pub branch: Option<Version>,
     /// The index entry; the inner `None` removes it. `None` leaves it as it is.
     pub entry: Option<Option<Version>>,
-    /// What happened to the user's uncommitted changes.
+    /// Whether the user has uncommitted changes of the file.
     pub user_changes: UserChanges,
+    pub left_over: LeftOver,
+}
+
+/// What an edit changed on disk, and no commit has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeftOver {
+    Nothing,
+    /// These rows of the new file, counted from 0, end excluded. The row before which lines were only
+    /// removed has an empty range.
+    Rows(Vec<Range<usize>>),
+    /// The whole edit: of an untracked or an ignored file, or one that only overlaps.
+    All,
+}
+
+impl LeftOver {
+    /// Where the edit is recorded.
+    #[must_use]
+    pub const fn recorded(&self) -> RecordedIn {
+        match self {
+            LeftOver::Nothing => RecordedIn::Branch,
+            LeftOver::Rows(_) => RecordedIn::Partly,
+            LeftOver::All => RecordedIn::Private,
+        }
+    }
+
+    /// The lines of the new file that are on disk alone, such as `20-24`, if others are recorded.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        match self {
+            LeftOver::Rows(rows) => rows.iter().map(line_numbers).collect(),
+            LeftOver::Nothing | LeftOver::All => Vec::new(),
+        }
+    }
+}
+
+/// Rows that are counted from 0 as line numbers: `7`, or `7-9`.
+#[must_use]
+pub fn line_numbers(rows: &Range<usize>) -> String {
+    match rows.len() {
+        0 | 1 => (rows.start + 1).to_string(),
+        _ => format!("{}-{}", rows.start + 1, rows.end),
+    }
 }
 
 impl SeparatedEdit {
-    /// The edit on top of a commit with the user's version.
+    /// An edit of which neither the branch nor the index gets anything: the branch has `tip`.
     #[must_use]
-    pub fn mixed(after: Option<&Version>) -> SeparatedEdit {
-        SeparatedEdit {
-            branch: after.cloned(),
-            entry: Some(after.cloned()),
-            user_changes: UserChanges::Mixed,
-        }
+    pub fn left_over(tip: Option<FileId>, user_changes: UserChanges) -> SeparatedEdit {
+        let branch = tip.map(Version::recorded);
+        SeparatedEdit { branch, entry: None, user_changes, left_over: LeftOver::All }
     }
 }
 
@@ -199,10 +239,8 @@ impl Before {
 }
 
 /// Separates an edit of the file of `state` to `after` from the user's changes. `before` is that
-/// file before the edit, or the file that it was renamed from.
-///
-/// [`UserChanges::Mixed`] means that the two cannot be separated: the branch and the index get
-/// `after`, and the user's version must be committed first.
+/// file before the edit, or the file that it was renamed from. A hunk that adds a line of `taken` is
+/// left over.
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `INTERNAL`.
@@ -211,24 +249,97 @@ pub fn separate(
     state: &PathState,
     before: &Before,
     after: Option<&Version>,
+    taken: &TakenLines,
 ) -> Result<SeparatedEdit> {
+    let is_untracked = before.tip.is_none() && before.disk.is_some();
     let clean = before.is_clean();
-    let branch = if clean {
-        after.cloned()
-    } else if before.tip.is_none() && before.disk.is_some() {
-        return Ok(SeparatedEdit::mixed(after));
-    } else {
-        let tip = before.tip.map(Version::recorded);
-        match merge3(writer, before.disk.as_ref(), tip.as_ref(), after)? {
-            MergedFile::Clean(branch) => branch,
-            MergedFile::Conflict(_) => return Ok(SeparatedEdit::mixed(after)),
+    let users = if clean { UserChanges::None } else { UserChanges::Separate };
+    if clean && !is_untracked && !takes(writer, after, taken)? {
+        let entry = index_entry(writer, state, after)?;
+        if let Ok(entry) = entry {
+            let branch = after.cloned();
+            let left_over = LeftOver::Nothing;
+            return Ok(SeparatedEdit { branch, entry, user_changes: users, left_over });
         }
+    }
+    let (Some(tip), Some(old), Some(after)) = (before.tip, &before.disk, after) else {
+        return Ok(SeparatedEdit::left_over(state.tip, UserChanges::Separate));
     };
-    let user_changes = if clean { UserChanges::None } else { UserChanges::Separate };
-    Ok(match index_entry(writer, state, branch.as_ref())? {
-        Ok(entry) => SeparatedEdit { branch, entry, user_changes },
-        Err(_) => SeparatedEdit::mixed(after),
-    })
+    split_hunks(writer, state, tip, (old, after), taken)
+}
+
+/// Separates a change of a tracked file hunk by hunk. Its mode is a hunk of its own.
+fn split_hunks(
+    writer: &ObjectWriter<'_>,
+    state: &PathState,
+    tip: FileId,
+    (old, after): (&Version, &Version),
+    taken: &TakenLines,
+) -> Result<SeparatedEdit> {
+    let users = UserChanges::Separate;
+    let staged = match state.staged {
+        IndexState::File(staged) if staged != tip => Some(staged),
+        _ => None,
+    };
+    let (mut ids, mut texts) = (vec![tip], Vec::new());
+    ids.extend(staged);
+    for id in &ids {
+        texts.push(writer.blob_content(id.oid)?);
+    }
+    let (old_text, new_text) = (old.bytes(writer)?, after.bytes(writer)?);
+    let all = texts.iter().chain([&old_text, &new_text]);
+    if old_text != new_text && all.into_iter().any(|text| edt_types::text::is_binary(text)) {
+        return Ok(SeparatedEdit::left_over(Some(tip), users));
+    }
+    let others: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+    let SplitChange { applied, mut left_over, count } =
+        hunks::split(&old_text, &new_text, &others, taken);
+    let moves_mode = old.file.mode != after.file.mode;
+    let sets_mode = moves_mode && ids.iter().all(|id| id.mode == old.file.mode);
+    if moves_mode && !sets_mode {
+        left_over.push(0..0);
+    }
+    if count == 0 && !sets_mode {
+        return Ok(SeparatedEdit::left_over(Some(tip), users));
+    }
+    let mut sides = Vec::new();
+    for (id, blob) in ids.into_iter().zip(applied) {
+        let mode = if sets_mode { after.file.mode } else { id.mode };
+        let file = FileId { oid: writer.repo().blob_id(&blob)?, mode };
+        sides.push(Version { file, blob: Some(blob), disk: None, permissions: None });
+    }
+    let mut sides = sides.into_iter();
+    let branch = sides.next();
+    let entry = match sides.next() {
+        Some(staged) => Some(Some(staged)),
+        None => index_entry(writer, state, branch.as_ref())?.unwrap_or(None),
+    };
+    let left_over =
+        if left_over.is_empty() { LeftOver::Nothing } else { LeftOver::Rows(left_over) };
+    Ok(SeparatedEdit { branch, entry, user_changes: users, left_over })
+}
+
+/// Whether `after` has one of the lines that are `taken`.
+fn takes(writer: &ObjectWriter<'_>, after: Option<&Version>, taken: &TakenLines) -> Result<bool> {
+    let Some(after) = after.filter(|_| !taken.is_empty()) else { return Ok(false) };
+    Ok(taken.is_in(&after.bytes(writer)?))
+}
+
+/// Adds the user's lines that the edit from `before` to `after` removes.
+///
+/// # Errors
+/// `OBJECT_MISSING`.
+pub fn add_taken(
+    writer: &ObjectWriter<'_>,
+    taken: &mut TakenLines,
+    before: &Before,
+    after: Option<&Version>,
+) -> Result<()> {
+    let Some(disk) = before.disk.as_ref().filter(|_| !before.is_clean()) else { return Ok(()) };
+    let tip = before.tip.map(Version::recorded);
+    let text = |version: Option<&Version>| version.map_or(Ok(Vec::new()), |it| it.bytes(writer));
+    taken.add(&disk.bytes(writer)?, &text(after)?, &text(tip.as_ref())?);
+    Ok(())
 }
 
 /// A merged index entry: `None` keeps the entry as it is, an inner `None` removes it. The error has
@@ -302,9 +413,14 @@ pub const fn with_mode(bits: u32, mode: FileMode) -> u32 {
 
 /// What the private store keeps of an edit of the file of `state`.
 #[must_use]
-pub fn private_file(state: &PathState, after: Option<(&[u8], FileMode)>) -> PrivateFile {
+pub fn private_file(
+    state: &PathState,
+    after: Option<(&[u8], FileMode)>,
+    left_over: &LeftOver,
+) -> PrivateFile {
     let after = after.map(|(bytes, mode)| private_bytes(bytes, mode));
-    PrivateFile::new(&state.path, exact(state), after)
+    let is_left_over = !state.ignored && *left_over != LeftOver::Nothing;
+    PrivateFile::new(&state.path, exact(state), after).with_left_over(is_left_over)
 }
 
 /// The exact file of `state` on disk.
@@ -564,7 +680,7 @@ mod tests {
         let state = state(writer, tip, is);
         let before = Before { tip: state.tip, disk: disk.map(|text| version(writer, text)) };
         let after = after.map(|text| version(writer, text));
-        separate(writer, &state, &before, after.as_ref()).unwrap()
+        separate(writer, &state, &before, after.as_ref(), &TakenLines::default()).unwrap()
     }
 
     #[test]
@@ -594,39 +710,72 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_of_the_users_lines_is_mixed() {
+    fn an_edit_of_the_users_lines_is_left_over() {
         with(|writer| {
             let after = users().replace("2 by hand", "two");
             let edit = separated(writer, Some(TEN), Some(&users()), Some(&after));
-            assert_eq!(edit.user_changes, UserChanges::Mixed);
-            assert_eq!(content(edit.branch.as_ref()), plain(&after));
-            assert_eq!(content(edit.entry.unwrap().as_ref()), plain(&after));
+            assert_eq!(edit.left_over, LeftOver::All);
+            assert_eq!(content(edit.branch.as_ref()), plain(TEN));
+            assert!(edit.entry.is_none());
         });
     }
 
     #[test]
-    fn an_edit_of_an_untracked_file_is_mixed() {
+    fn the_other_hunks_of_such_an_edit_are_on_the_branch() {
+        with(|writer| {
+            let after = users().replace("2 by hand", "two").replace('9', "nine");
+            let edit = separated(writer, Some(TEN), Some(&users()), Some(&after));
+            assert_eq!(edit.left_over, LeftOver::Rows(vec![1..2]));
+            let nine = TEN.replace('9', "nine");
+            assert_eq!(content(edit.branch.as_ref()), plain(&nine));
+            assert_eq!(content(edit.entry.unwrap().as_ref()), plain(&nine));
+        });
+    }
+
+    #[test]
+    fn an_untracked_file_stays_untracked() {
         with(|writer| {
             for after in [Some("mine\nnew\n"), None] {
                 let edit = separated(writer, None, Some("mine\n"), after);
-                assert_eq!(edit.user_changes, UserChanges::Mixed, "{after:?}");
+                assert_eq!((edit.left_over, edit.branch), (LeftOver::All, None), "{after:?}");
+                assert!(edit.entry.is_none());
             }
         });
     }
 
     #[test]
-    fn an_edit_that_makes_a_file_anew_which_the_user_removed_is_mixed() {
+    fn a_file_that_the_user_removed_and_an_edit_makes_anew_is_left_over() {
         with(|writer| {
             let edit = separated(writer, Some(TEN), None, Some("new\n"));
-            assert_eq!(edit.user_changes, UserChanges::Mixed);
+            assert_eq!(edit.left_over, LeftOver::All);
+            assert_eq!(content(edit.branch.as_ref()), plain(TEN));
         });
     }
 
     #[test]
-    fn the_deletion_of_a_file_with_user_changes_is_mixed() {
+    fn the_deletion_of_a_file_with_user_changes_is_left_over() {
         with(|writer| {
             let edit = separated(writer, Some(TEN), Some(&users()), None);
-            assert_eq!((edit.user_changes, edit.branch), (UserChanges::Mixed, None));
+            assert_eq!(edit.left_over, LeftOver::All);
+            assert_eq!(content(edit.branch.as_ref()), plain(TEN));
+        });
+    }
+
+    #[test]
+    fn a_moved_line_of_the_users_stays_out_of_another_file() {
+        with(|writer| {
+            let mut taken = TakenLines::default();
+            let id = version(writer, TEN).file;
+            let before = Before { tip: Some(id), disk: Some(version(writer, &users())) };
+            let after = version(writer, &users().replace("2 by hand\n", ""));
+            add_taken(writer, &mut taken, &before, Some(&after)).unwrap();
+            let is = staged(writer, TEN);
+            let state = state(writer, Some(TEN), is);
+            let clean = Before { tip: state.tip, disk: Some(version(writer, TEN)) };
+            let after = version(writer, &TEN.replace("9\n", "9\n2 by hand\n"));
+            let edit = separate(writer, &state, &clean, Some(&after), &taken).unwrap();
+            assert_eq!(edit.left_over, LeftOver::All);
+            assert_eq!(content(edit.branch.as_ref()), plain(TEN));
         });
     }
 
@@ -638,7 +787,8 @@ mod tests {
             let disk = Some(moded(writer, TEN, FileMode::Executable));
             let after = moded(writer, "new\n", FileMode::Executable);
             let before = Before { tip: state.tip, disk };
-            let edit = separate(writer, &state, &before, Some(&after)).unwrap();
+            let edit =
+                separate(writer, &state, &before, Some(&after), &TakenLines::default()).unwrap();
             assert_eq!(edit.user_changes, UserChanges::Separate);
             assert_eq!(content(edit.branch.as_ref()), plain("new\n"));
         });
@@ -652,7 +802,8 @@ mod tests {
             let disk = Some(version(writer, &users()));
             let after = moded(writer, &users(), FileMode::Executable);
             let before = Before { tip: state.tip, disk };
-            let edit = separate(writer, &state, &before, Some(&after)).unwrap();
+            let edit =
+                separate(writer, &state, &before, Some(&after), &TakenLines::default()).unwrap();
             assert_eq!(edit.user_changes, UserChanges::Separate);
             let branch = edit.branch.unwrap();
             assert_eq!(branch.bytes(writer).unwrap(), TEN.as_bytes());
@@ -661,14 +812,38 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_of_a_staged_line_is_mixed() {
+    fn an_edit_of_a_staged_line_is_left_over_and_another_one_keeps_it_staged() {
         with(|writer| {
             let is = staged(writer, &users());
             let state = state(writer, Some(TEN), is);
             let before = Before { tip: state.tip, disk: Some(version(writer, TEN)) };
-            let after = version(writer, &TEN.replace("2\n", "two\n"));
-            let edit = separate(writer, &state, &before, Some(&after)).unwrap();
-            assert_eq!(edit.user_changes, UserChanges::Mixed);
+            let edit = |text: String| {
+                let after = version(writer, &text);
+                separate(writer, &state, &before, Some(&after), &TakenLines::default()).unwrap()
+            };
+            let two = TEN.replace("2\n", "two\n");
+            let alone = edit(two.clone());
+            assert_eq!((alone.left_over, alone.entry.is_none()), (LeftOver::All, true));
+            let both = edit(two.replace("9\n", "nine\n"));
+            assert_eq!(both.left_over, LeftOver::Rows(vec![1..2]));
+            let nine = |text: &str| plain(&text.replace("9\n", "nine\n"));
+            assert_eq!(content(both.branch.as_ref()), nine(TEN));
+            assert_eq!(content(both.entry.unwrap().as_ref()), nine(&users()));
+        });
+    }
+
+    #[test]
+    fn a_mode_that_the_user_changed_and_the_edit_too_is_left_over() {
+        with(|writer| {
+            let is = staged(writer, TEN);
+            let state = state(writer, Some(TEN), is);
+            let disk = Some(moded(writer, TEN, FileMode::Executable));
+            let before = Before { tip: state.tip, disk };
+            let after = version(writer, "new\n");
+            let edit =
+                separate(writer, &state, &before, Some(&after), &TakenLines::default()).unwrap();
+            assert_eq!(edit.left_over, LeftOver::Rows(vec![0..0]));
+            assert_eq!(content(edit.branch.as_ref()), plain("new\n"));
         });
     }
 }

@@ -1,5 +1,5 @@
 //! The user's commits on a session's branch, which guards and a switch of the worktree take into
-//! account: commits that edt did not make, and those with the user's own uncommitted changes.
+//! account: commits that edt did not make, and checkpoints.
 
 use std::cell::OnceCell;
 
@@ -18,35 +18,21 @@ pub struct UserCommits<'a> {
     writer: &'a ObjectWriter<'a>,
     session: &'a Session,
     unpublished: Option<(Oid, Oid)>,
-    counted: Counted,
+    is_counted: bool,
     steps: OnceCell<Vec<Vec<TreeDifference>>>,
-}
-
-/// Which commits count as the user's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counted {
-    All,
-    MadeWithGit,
-    None,
 }
 
 impl<'a> UserCommits<'a> {
     #[must_use]
     pub fn of(writer: &'a ObjectWriter<'a>, session: &'a Session) -> UserCommits<'a> {
         let steps = OnceCell::new();
-        UserCommits { writer, session, unpublished: None, counted: Counted::All, steps }
-    }
-
-    /// The same, without the commits of the user's changes that edt made: the guards judge those.
-    #[must_use]
-    pub fn made_with_git(self) -> UserCommits<'a> {
-        UserCommits { counted: Counted::MadeWithGit, steps: OnceCell::new(), ..self }
+        UserCommits { writer, session, unpublished: None, is_counted: true, steps }
     }
 
     /// Without any commit.
     #[must_use]
     pub fn none(writer: &'a ObjectWriter<'a>, session: &'a Session) -> UserCommits<'a> {
-        UserCommits { counted: Counted::None, ..UserCommits::of(writer, session) }
+        UserCommits { is_counted: false, ..UserCommits::of(writer, session) }
     }
 
     /// The same, with a change of the user's that the branch does not have yet: its trees before
@@ -97,12 +83,11 @@ impl<'a> UserCommits<'a> {
     fn read(&self) -> Result<Vec<Vec<TreeDifference>>> {
         let (writer, mut steps) = (self.writer, Vec::new());
         let repo = writer.repo();
-        if self.counted != Counted::None && self.session.tip != self.session.base {
+        if self.is_counted && self.session.tip != self.session.base {
             let amended = repo.amended(&self.session.branch());
             for commit in self.session.commits(repo) {
                 let commit: Commit = commit?;
-                let is_users = commit.trailers.is_none()
-                    || self.counted == Counted::All && commit.is_users_changes()
+                let is_users = commit.is_users()
                     || amended.contains(&commit.oid)
                         && edit_change::is_amended(repo, &commit, true)?;
                 if is_users {

@@ -144,6 +144,7 @@ pub fn report(
         context: None,
         matched_by: None,
         user_changes: UserChanges::None,
+        left_over: Vec::new(),
         recorded: RecordedIn::Branch,
     }
 }

@@ -33,8 +33,6 @@ pub struct EditCounts {
     pub undone: u64,
     /// Checkpoints that somebody asked for.
     pub checkpoints: u64,
-    /// Commits of the user's changes from which an edit could not be separated.
-    pub user_changes: u64,
     /// User commits on the session's branch.
     pub user_commits: u64,
     /// Edits, restores and runs that used each override, including undone ones.
@@ -54,7 +52,6 @@ impl EditCounts {
         self.runs += other.runs;
         self.undone += other.undone;
         self.checkpoints += other.checkpoints;
-        self.user_changes += other.user_changes;
         self.user_commits += other.user_commits;
         for (word, count) in &other.overrides {
             *self.overrides.entry(word.clone()).or_default() += count;
@@ -71,7 +68,6 @@ impl EditCounts {
             (Kind::Edit, CommitState::Current) => self.edits += 1,
             (Kind::Restore, CommitState::Current) => self.restores += 1,
             (Kind::Run, CommitState::Current) => self.runs += 1,
-            (Kind::UserChanges, CommitState::Current) => self.user_changes += 1,
             (Kind::Checkpoint, CommitState::Current) => self.checkpoints += 1,
             (
                 Kind::Begin

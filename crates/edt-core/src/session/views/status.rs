@@ -6,11 +6,13 @@ use serde::Serialize;
 use super::diff_report;
 use super::log::LogFile;
 use crate::session::private::hidden;
+use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
+use crate::session::user::left_over::{self, LeftOverFile};
 use crate::session::user::user_changes::{self, ReadLimits, UserChange};
 use edt_edit::diff::LineDiff;
 use edt_git::status::StatusKind;
-use edt_git::{InHead, Repo};
+use edt_git::{InHead, ObjectWriter, Repo};
 use edt_io::clock;
 use edt_types::{FileChangeKind, Recovered, RepoPath, Result, SessionReport};
 
@@ -33,6 +35,8 @@ pub struct WorktreeStatus {
     /// The user's uncommitted changes of tracked files: how the worktree differs from the session's
     /// tip, or from HEAD without a session.
     pub user_changes: Vec<UncommittedFile>,
+    /// The files of `user_changes` and `untracked` that include changes of edits.
+    pub left_over: Vec<LeftOverLines>,
     /// Paths with staged content: the index differs from HEAD.
     pub staged: Vec<String>,
     /// Untracked files, without ignored ones. A directory without tracked files is one path that
@@ -48,6 +52,24 @@ pub struct WorktreeStatus {
     pub operation: Option<&'static str>,
     /// An interrupted transaction that this call recovered.
     pub recovered: Option<Recovered>,
+}
+
+/// A file whose uncommitted changes include changes of edits that no commit has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftOverLines {
+    /// The path.
+    pub path: String,
+    /// The numbers of the edits.
+    pub edits: Vec<u64>,
+    /// The lines on disk that the edits wrote, such as `20-24`.
+    pub lines: Vec<String>,
+}
+
+impl LeftOverLines {
+    fn of(file: LeftOverFile) -> LeftOverLines {
+        let LeftOverFile { path, edits, lines } = file;
+        LeftOverLines { path: path.text(), edits, lines }
+    }
 }
 
 /// A tracked file that the user changed and did not commit.
@@ -89,6 +111,9 @@ pub fn status(repo: &Repo, recovered: Option<Recovered>) -> Result<WorktreeStatu
         status.edits = session.edits(repo)?;
         status.changed = changed.iter().map(LogFile::of).collect();
         status.session = Some(session.report(false));
+        let commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
+        let files = left_over::of_session(&ObjectWriter::new(repo), session, &commits)?;
+        status.left_over = files.into_iter().map(LeftOverLines::of).collect();
     }
     let private = hidden::private_paths(repo, session.as_ref())?;
     status.private = private.iter().map(RepoPath::text).collect();

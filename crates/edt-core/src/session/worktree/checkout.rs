@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::session::private::hidden::Hidden;
 use crate::session::refs::current::Session;
-use crate::session::user::ownership::{self, Version};
+use crate::session::user::ownership::{self, LeftOver, Version};
 use crate::session::user::path_state::{PathState, unsupported_kind};
 use crate::session::views::diff_report;
 use edt_git::diff::TreeDifference;
@@ -213,7 +213,7 @@ impl CheckoutPlan {
         };
         if is_private {
             let bytes = new.as_ref().map(|new| (new.bytes.as_slice(), new.file.mode));
-            let mut file = ownership::private_file(&state, bytes);
+            let mut file = ownership::private_file(&state, bytes, &LeftOver::Nothing);
             let permissions = new.as_ref().and_then(|new| new.permissions);
             file.after.iter_mut().for_each(|after| after.permissions = permissions);
             self.private.push(file);

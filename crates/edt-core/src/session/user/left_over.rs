@@ -1,0 +1,211 @@
+//! What the session's edits changed on disk, and no commit has: it is among the user's uncommitted
+//! changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::ownership::{Version, line_numbers};
+use super::path_state::PathState;
+use crate::session::back::unwind;
+use crate::session::refs::commit::Commit;
+use crate::session::refs::current::Session;
+use edt_edit::diff::LineDiff;
+use edt_git::{ObjectWriter, Oid};
+use edt_io::clock;
+use edt_types::{RepoPath, Result};
+
+/// How long each comparison may search for the smallest difference, in milliseconds.
+const TIME_LIMIT: u64 = 100;
+
+/// A file whose uncommitted changes include changes of edits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOverFile {
+    pub path: RepoPath,
+    /// The numbers of the edits, in order.
+    pub edits: Vec<u64>,
+    /// The lines on disk that they wrote, such as `20-24`. Empty if they only removed lines, or for a
+    /// file that is not text.
+    pub lines: Vec<String>,
+}
+
+impl LeftOverFile {
+    /// As a part of a sentence: `a.py (edits 3 and 5; lines 20-24)`.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let numbers: Vec<String> = self.edits.iter().map(u64::to_string).collect();
+        let edits = match numbers.as_slice() {
+            [one] => format!("edit {one}"),
+            many => format!("edits {}", many.join(", ")),
+        };
+        let lines = match self.lines.as_slice() {
+            [] => String::new(),
+            [one] if !one.contains('-') => format!("; line {one}"),
+            many => format!("; lines {}", many.join(", ")),
+        };
+        format!("{} ({edits}{lines})", self.path)
+    }
+}
+
+/// The files on disk with changes of `commits`, which are commits of the session, that its tip does
+/// not have. What the user committed or removed since does not count.
+///
+/// # Errors
+/// `OBJECT_MISSING`, `IO_ERROR`, `INTERNAL`.
+pub fn of_session(
+    writer: &ObjectWriter<'_>,
+    session: &Session,
+    commits: &[Commit],
+) -> Result<Vec<LeftOverFile>> {
+    let repo = writer.repo();
+    let mut changes: BTreeMap<RepoPath, Vec<(u64, [Option<Vec<u8>>; 2])>> = BTreeMap::new();
+    for commit in commits.iter().filter(|commit| commit.is_edit()) {
+        let number = commit.trailers.as_ref().map_or(0, |trailers| trailers.edit);
+        for file in unwind::private_files(repo, commit).into_iter().flatten() {
+            if file.is_left_over {
+                let sides = [file.before.as_ref(), file.after.as_ref()];
+                let sides = sides.map(|side| side.map(|side| side.bytes.clone()));
+                changes.entry(file.path()).or_default().push((number, sides));
+            }
+        }
+    }
+    if changes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tree = repo.tree_of(session.tip)?;
+    let mut found = Vec::new();
+    for (path, edits) in changes {
+        found.extend(of_path(writer, tree, path, &edits)?);
+    }
+    Ok(found)
+}
+
+fn of_path(
+    writer: &ObjectWriter<'_>,
+    tree: Oid,
+    path: RepoPath,
+    edits: &[(u64, [Option<Vec<u8>>; 2])],
+) -> Result<Option<LeftOverFile>> {
+    let Ok(state) = PathState::at(writer.repo(), tree, None, &path) else { return Ok(None) };
+    if state.disk_file() == state.tip {
+        return Ok(None);
+    }
+    let recorded = match state.tip {
+        Some(tip) => Some(Version::recorded(tip).bytes(writer)?),
+        None => None,
+    };
+    let recorded = match recorded {
+        Some(blob) => {
+            let from = edt_git::Attributes::Worktree(tree);
+            Some(state.checked_out(writer.repo(), from, blob)?.disk().to_vec())
+        }
+        None => None,
+    };
+    let disk = state.disk.as_ref().map(|disk| disk.exact());
+    let (mut numbers, mut lines) = (BTreeSet::new(), BTreeSet::new());
+    for (number, [before, after]) in edits {
+        if let Some(rows) = rows(recorded.as_deref(), disk, before.as_deref(), after.as_deref()) {
+            numbers.insert(*number);
+            lines.extend(rows.into_iter().map(|rows| (rows.start, rows.end)));
+        }
+    }
+    let lines = lines.into_iter().map(|(start, end)| line_numbers(&(start..end))).collect();
+    let file = LeftOverFile { path, edits: numbers.into_iter().collect(), lines };
+    Ok((!file.edits.is_empty()).then_some(file))
+}
+
+/// The rows of `disk` that differ from `recorded` and that the step from `before` to `after` wrote.
+/// `None` if nothing of the step is left.
+fn rows(
+    recorded: Option<&[u8]>,
+    disk: Option<&[u8]>,
+    before: Option<&[u8]>,
+    after: Option<&[u8]>,
+) -> Option<Vec<Range<usize>>> {
+    let Some(disk) = disk else { return after.is_none().then(Vec::new) };
+    let (recorded, before) = (recorded.unwrap_or_default(), before.unwrap_or_default());
+    let after = after?;
+    let deadline = || clock::in_ms(TIME_LIMIT);
+    let step = LineDiff::of(before, after, deadline());
+    let (old, new) = step.texts();
+    let (mut added, mut removed) = (BTreeSet::new(), BTreeSet::new());
+    for (rows, by) in step.changes() {
+        removed.extend(old[rows].iter().copied());
+        added.extend(new[by].iter().copied());
+    }
+    let now = LineDiff::of(recorded, disk, deadline());
+    let (recorded, disk) = now.texts();
+    let (mut found, mut is_left) = (Vec::new(), false);
+    for (rows, by) in now.changes() {
+        let own: Vec<usize> = by.filter(|row| added.contains(disk[*row])).collect();
+        is_left |= !own.is_empty() || recorded[rows].iter().any(|line| removed.contains(line));
+        for row in own {
+            match found.last_mut() {
+                Some(last) if is_next(last, row) => last.end = row + 1,
+                _ => found.push(row..row + 1),
+            }
+        }
+    }
+    is_left.then_some(found)
+}
+
+fn is_next(rows: &Range<usize>, row: usize) -> bool {
+    rows.end == row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::recording::record::checkpoint;
+    use crate::tests::Scratch;
+    use crate::txn::Request;
+
+    const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+
+    /// A file whose line 2 the user changed, and then two edits, of the lines 2 and 9.
+    fn scratch() -> Scratch {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        scratch.begin("fix");
+        scratch.write("a.txt", &TEN.replace("2\n", "2 by hand\n"));
+        scratch.apply(&Request::new("x").edit("a.txt", "2 by hand\n", "two\n2\n")).unwrap();
+        scratch.apply(&Request::new("y").edit("a.txt", "9\n", "nine\n")).unwrap();
+        scratch
+    }
+
+    fn found(scratch: &Scratch) -> Vec<String> {
+        let (repo, session) = (scratch.repo(), scratch.session());
+        let writer = ObjectWriter::new(&repo);
+        let commits = session.commits(&repo).collect::<Result<Vec<Commit>>>().unwrap();
+        let files = of_session(&writer, &session, &commits).unwrap();
+        files.iter().map(LeftOverFile::shown).collect()
+    }
+
+    #[test]
+    fn lines_of_an_edit_among_the_users_are_named() {
+        let scratch = scratch();
+        assert_eq!(found(&scratch), ["a.txt (edit 1; line 2)"]);
+        let text = scratch.text("a.txt").unwrap();
+        scratch.write("a.txt", &format!("mine\n{text}"));
+        assert_eq!(found(&scratch), ["a.txt (edit 1; line 3)"]);
+    }
+
+    #[test]
+    fn what_the_user_committed_or_removed_is_not_left_over() {
+        let scratch = scratch();
+        scratch.write("a.txt", &TEN.replace("9\n", "nine\n").replace("2\n", "other\n"));
+        assert_eq!(found(&scratch), [] as [&str; 0]);
+        let scratch = self::scratch();
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert_eq!(found(&scratch), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn an_untracked_file_and_a_removed_one_are_named() {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        scratch.begin("fix");
+        scratch.write("new.txt", "mine\n");
+        scratch.apply(&Request::new("x").append("new.txt", "ours\n")).unwrap();
+        assert_eq!(found(&scratch), ["new.txt (edit 1; line 2)"]);
+        scratch.apply(&Request::new("y").delete("new.txt")).unwrap();
+        assert_eq!(found(&scratch), [] as [&str; 0]);
+    }
+}
