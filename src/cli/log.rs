@@ -246,14 +246,15 @@ mod tests {
     fn the_users_changes_have_a_letter_and_are_shown_as_theirs() {
         let scratch = Scratch::new();
         scratch.write("a.txt", "mine\n");
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
         scratch.apply(&Request::new("first").edit("a.txt", "mine", "two"));
         let lines = rendered(&scratch);
         assert_eq!(lines[0], "   1 ID first");
-        assert!(lines[1].starts_with("   u ID user changes: "), "{lines:?}");
+        assert!(lines[1].starts_with("   c ID checkpoint: "), "{lines:?}");
         assert!(lines[1].ends_with(" (the user's)"), "{lines:?}");
         let commits = commits(&scratch);
         assert_eq!((commits[0].by_user, commits[1].by_user), (false, true));
-        assert_eq!(commits[1].kind, Some(Kind::UserChanges.name()));
+        assert_eq!(commits[1].kind, Some(Kind::Checkpoint.name()));
     }
 
     #[test]

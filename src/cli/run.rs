@@ -268,7 +268,6 @@ fn print_answer(context: &Context, answer: &RunOutcome) {
         files: answer.files.clone(),
         warnings: answer.warnings.clone(),
         errors: answer.errors.clone(),
-        checkpoints: answer.checkpoints.clone(),
         ..Outcome::new(answer.status)
     };
     render::details(&mut out, &outcome);

@@ -54,6 +54,7 @@ pub(crate) fn file_report() -> FileReport {
         context: None,
         matched_by: None,
         user_changes: edt_types::UserChanges::None,
+        left_over: vec![],
         recorded: edt_types::RecordedIn::Branch,
     }
 }

@@ -174,7 +174,7 @@ fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Res
         if review.refused.is_empty() {
             observe_landing(&mut workspace, request, &recorded);
         }
-        let is_recorded = recorded.commit.is_some() || !recorded.checkpoints.is_empty();
+        let is_recorded = recorded.commit.is_some();
         if is_recorded || !recorded.warnings.is_empty() {
             has_objection |= !review.refused.is_empty();
             codes.extend(review.refused.iter().map(|finding| finding.code.name()));
@@ -466,10 +466,7 @@ mod tests {
             text.starts_with("The edit is not recorded as an edit.\nwarning: new.txt: "),
             "{text}"
         );
-        assert_eq!(
-            subjects(&repo),
-            ["checkpoint: uncommitted changes of new.txt", "edit a.txt (Edit)"]
-        );
+        assert_eq!(subjects(&repo), ["edit a.txt (Edit)"]);
     }
 
     #[test]

@@ -32,8 +32,6 @@ pub struct RunOutcome {
     pub edit: Option<u64>,
     /// The proposal that was made or is open, if policy requires user approval.
     pub proposal: Option<u64>,
-    /// Commits of the user's changes that could not be separated from those of the program.
-    pub checkpoints: Vec<String>,
     /// Ignored or uncommitted paths of which no copy was made before the program started, because
     /// they are too large or too many. `edt undo` cannot restore these. A warning `not_restorable`
     /// names each that the program changed or removed.
@@ -110,7 +108,6 @@ impl RunOutcome {
             parent: None,
             edit: None,
             proposal: None,
-            checkpoints: Vec::new(),
             not_kept: Vec::new(),
             new_files: Vec::new(),
             files_in_all: 0,
@@ -175,6 +172,7 @@ mod tests {
             context: None,
             matched_by: None,
             user_changes: edt_types::UserChanges::None,
+            left_over: vec![],
             recorded: edt_types::RecordedIn::Branch,
         };
         let guard =

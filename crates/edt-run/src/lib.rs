@@ -238,7 +238,6 @@ fn record_program(
     }
     answer.commit = Some(commit.to_string());
     answer.parent = Some(recorded.parent.to_string());
-    answer.checkpoints = recorded.checkpoints.iter().map(ToString::to_string).collect();
     answer.new_files = recorded.new_files.iter().map(RepoPath::text).collect();
     answer.files = recorded.files;
     Ok(())

@@ -117,7 +117,7 @@ codes! {
         "Later edits changed the same lines as the edit to revert. The answer names them. Nothing \
          was changed. Revert them in the same call (`edt revert 7 5`), or undo all edits since with \
          `edt undo -n N`.";
-    LeavesOut "LEAVES_OUT" Held Some("leaves_out"),
+    LeavesOut "LEAVES_OUT" Held None,
         "A part of what the session's edits changed is in no commit: it is on disk alone, among the \
          user's uncommitted changes or in an untracked file of the user's. The landing would lack \
          it. Nothing was landed. `edt checkpoint` commits these files as the user's. The user lands \

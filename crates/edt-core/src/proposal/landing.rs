@@ -192,8 +192,8 @@ mod tests {
                  without one."
             ),
             format!(
-                "Ask the user to review it (`git show {short}`) and to type `edt land \
-                 --include-user-changes` in their own terminal. Or `edt undo --to {short}~1` takes \
+                "Ask the user to review it (`git show {short}`) and to type `edt land` \
+                 in their own terminal. Or `edt undo --to {short}~1` takes \
                  it and what follows off the branch; its content stays on disk."
             ),
         );

@@ -288,18 +288,89 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_changes_of_the_user_get_a_commit_of_their_own() {
+    fn an_edit_that_only_overlaps_with_the_user_is_a_commit_without_a_change() {
         let scratch = Scratch::with(&[("a.txt", "one\n")]);
         scratch.write("a.txt", "one by hand\n");
         let outcome = scratch.edit("x", "a.txt", "one", "two");
-        let repo = scratch.repo();
-        let session = scratch.session();
-        let commits: Vec<_> = session.commits(&repo).map(|commit| commit.unwrap()).collect();
-        assert_eq!(outcome.checkpoints, [commits[1].oid.to_string()]);
-        assert_eq!(scratch.committed(commits[1].oid, "a.txt").as_deref(), Some("one by hand\n"));
-        assert_eq!(commits[1].trailers.as_ref().unwrap().kind, Kind::UserChanges);
-        assert_eq!(outcome.edit, Some(1));
-        assert_eq!(outcome.files[0].user_changes, UserChanges::Mixed);
+        assert_eq!((outcome.edit, commits(&scratch)), (Some(1), 1));
+        assert_eq!(outcome.files[0].recorded, RecordedIn::Private);
+        assert_eq!(scratch.committed(scratch.head(), "a.txt").as_deref(), Some("one\n"));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two by hand\n"));
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one by hand\n"));
+        scratch.redo().unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two by hand\n"));
+    }
+
+    #[test]
+    fn a_hunk_that_overlaps_is_left_over_and_the_others_are_committed() {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        let users = TEN.replace("2\n", "2 by hand\n");
+        scratch.write("a.txt", &users);
+        let edited = users.replace("2 by hand", "two").replace('9', "nine");
+        let outcome = scratch.apply(&Request::new("x").overwrite("a.txt", &*edited)).unwrap();
+        assert_eq!(outcome.files[0].recorded, RecordedIn::Partly);
+        assert_eq!(outcome.files[0].left_over, ["2"]);
+        let committed = scratch.committed(scratch.head(), "a.txt");
+        assert_eq!(committed, Some(TEN.replace('9', "nine")));
+        assert_eq!(scratch.text("a.txt"), Some(edited));
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("a.txt"), Some(users));
+        assert_eq!(scratch.committed(scratch.head(), "a.txt").as_deref(), Some(TEN));
+    }
+
+    #[test]
+    fn a_branch_with_half_a_pair_of_brackets_gets_nothing() {
+        let code = "fn a() {\n    one();\n    two();\n    three();\n}\n";
+        let scratch = Scratch::with(&[("a.rs", code)]);
+        let users = code.replace("one", "mine");
+        scratch.write("a.rs", &users);
+        let edited = users
+            .replace("    mine();\n", "    if mine() {\n")
+            .replace("    three();\n}\n", "    three();\n}\n}\n");
+        let outcome = scratch.apply(&Request::new("x").overwrite("a.rs", &*edited)).unwrap();
+        assert_eq!(outcome.files[0].recorded, RecordedIn::Private);
+        assert_eq!(scratch.committed(scratch.head(), "a.rs").as_deref(), Some(code));
+        assert_eq!(scratch.text("a.rs"), Some(edited));
+    }
+
+    #[test]
+    fn a_renamed_file_takes_the_users_lines_with_it_on_disk_alone() {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        let users = TEN.replace("2\n", "2 by hand\n");
+        scratch.write("a.txt", &users);
+        scratch.apply(&Request::new("x").rename("a.txt", "b.txt")).unwrap();
+        assert_eq!(scratch.committed(scratch.head(), "b.txt").as_deref(), Some(TEN));
+        assert_eq!(scratch.committed(scratch.head(), "a.txt"), None);
+        assert_eq!((scratch.text("a.txt"), scratch.text("b.txt")), (None, Some(users.clone())));
+        scratch.undo(1).unwrap();
+        assert_eq!((scratch.text("a.txt"), scratch.text("b.txt")), (Some(users), None));
+    }
+
+    #[test]
+    fn a_renamed_untracked_file_stays_untracked() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.write("new.txt", "mine\n");
+        let outcome = scratch.apply(&Request::new("x").rename("new.txt", "other.txt")).unwrap();
+        assert_eq!(outcome.files[0].recorded, RecordedIn::Private);
+        assert_eq!(scratch.committed(scratch.head(), "other.txt"), None);
+        assert_eq!(scratch.text("other.txt").as_deref(), Some("mine\n"));
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("new.txt").as_deref(), Some("mine\n"));
+    }
+
+    #[test]
+    fn a_function_of_the_users_that_an_edit_moves_stays_uncommitted() {
+        let scratch = Scratch::with(&[("a.txt", TEN), ("b.txt", "b\n")]);
+        let mine = "fn mine() {\n    body();\n}\n";
+        scratch.write("a.txt", &format!("{TEN}{mine}"));
+        let request = Request::new("move").edit("a.txt", mine, "").append("b.txt", mine);
+        scratch.apply(&request).unwrap();
+        assert_eq!(scratch.committed(scratch.head(), "b.txt").as_deref(), Some("b\n"));
+        assert_eq!(scratch.text("b.txt"), Some(format!("b\n{mine}")));
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("a.txt"), Some(format!("{TEN}{mine}")));
+        assert_eq!(scratch.text("b.txt").as_deref(), Some("b\n"));
     }
 
     #[test]
@@ -311,7 +382,7 @@ mod tests {
         assert_eq!(scratch.committed(scratch.head(), "a.txt"), Some(separate.clone()));
         assert_eq!(scratch.text("a.txt"), Some(separate.replace("2\n", "2 by hand\n")));
         assert_eq!(outcome.files[0].user_changes, UserChanges::Separate);
-        assert_eq!((outcome.checkpoints.len(), commits(&scratch)), (0, 1));
+        assert_eq!(commits(&scratch), 1);
     }
 
     #[test]
@@ -325,12 +396,12 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_of_an_untracked_file_is_mixed() {
+    fn an_untracked_file_stays_untracked() {
         let scratch = Scratch::with(&[("a.txt", "one\n")]);
         scratch.write("new.txt", "by hand\n");
         let outcome = scratch.edit("x", "new.txt", "by", "not by");
-        assert_eq!(outcome.files[0].user_changes, UserChanges::Mixed);
-        assert_eq!((outcome.checkpoints.len(), commits(&scratch)), (1, 2));
+        assert_eq!((outcome.files[0].recorded, commits(&scratch)), (RecordedIn::Private, 1));
+        assert_eq!(scratch.committed(scratch.head(), "new.txt"), None);
         scratch.undo(1).unwrap();
         assert_eq!(scratch.text("new.txt").as_deref(), Some("by hand\n"));
     }

@@ -189,6 +189,7 @@ mod tests {
             ),
             matched_by: None,
             user_changes: edt_types::UserChanges::None,
+            left_over: vec![],
             recorded: edt_types::RecordedIn::Branch,
         };
         assert_eq!(outcome.files, [expected]);

@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_of_user_changes_have_no_steps() {
+    fn an_edit_that_no_commit_has_is_a_step_on_disk() {
         let scratch = Scratch::with(&[("a.txt", "one\n")]);
         scratch.begin("fix");
         scratch.write("a.txt", "one by hand\n");

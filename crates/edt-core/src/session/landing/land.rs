@@ -430,8 +430,8 @@ mod tests {
         (0..count).map(|n| format!("a line with number {n}\n")).collect()
     }
 
-    fn consent() -> LandOptions {
-        LandOptions { include_user_changes: true, ..LandOptions::default() }
+    fn by_user() -> LandOptions {
+        LandOptions { by_user: true, ..LandOptions::default() }
     }
 
     fn codes(scratch: &Scratch, options: &LandOptions) -> Vec<&'static str> {
@@ -453,7 +453,7 @@ mod tests {
         scratch.user_commit("edt/fix", &[("edt.toml", Some(&end))], "at the end\n");
         let begin = format!("[session]\nswitch = true\n{middle}# end\n");
         scratch.user_commit("main", &[("edt.toml", Some(&begin))], "at the beginning\n");
-        let by_user = LandOptions { by_user: true, ..consent() };
+        let by_user = self::by_user();
         assert_eq!(refusal(landed(&scratch, &by_user)).code, Code::BadRequest);
     }
 
@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn a_policy_that_cannot_be_read_does_not_land() {
         let scratch = one_edit();
-        let by_user = LandOptions { by_user: true, ..consent() };
+        let by_user = self::by_user();
         scratch.user_commit("edt/fix", &[("edt.toml", Some("[guards\n"))], "by hand\n");
         let finding = refusal(landed(&scratch, &by_user));
         assert_eq!(finding.code, Code::BadRequest);
@@ -605,26 +605,31 @@ mod tests {
     }
 
     #[test]
-    fn the_users_own_cut_below_an_edit_needs_consent_and_an_override() {
-        let scratch = Scratch::with(&[("a.txt", &numbers(200))]);
-        scratch.write("a.txt", &numbers(20));
-        // No guard refuses the edits.
-        for text in ["one\n", "two\n"] {
-            scratch.apply(&Request::new("x").append("a.txt", text)).unwrap();
-        }
-        let both = ["USER_CHANGES_INCLUDED", "SIZE_REDUCTION"];
-        assert_eq!(codes(&scratch, &LandOptions::default()), both);
-        let with_word = allow("size_reduction", LandOptions::default());
-        assert_eq!(codes(&scratch, &with_word), both[..1]);
-        let finding = refusal(landed(&scratch, &consent()));
-        assert_eq!((finding.code, finding.effect), (Code::SizeReduction, Effect::NothingLanded));
-        let remedy =
-            "It is in the user's changes, not in an edit: the commit of the user's changes";
-        assert!(finding.remedy.starts_with(remedy), "{finding:#?}");
-        let flags = "`edt land --include-user-changes` with `--allow size_reduction`";
-        assert!(finding.hint().contains(flags), "{finding:#?}");
-        let done = landed(&scratch, &allow("size_reduction", consent())).unwrap();
-        assert_eq!(scratch.committed(done.commit, "a.txt"), Some(numbers(20) + "one\ntwo\n"));
+    fn a_part_of_an_edit_that_no_commit_has_is_not_left_out_without_a_word() {
+        let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")]);
+        scratch.begin("fix");
+        scratch.write("a.txt", "1\n2 by hand\n3\n4\n5\n6\n7\n8\n9\n");
+        scratch.edit("users", "a.txt", "2 by hand", "two");
+        scratch.edit("own", "a.txt", "8", "eight");
+        let finding = refusal(landed(&scratch, &by_user()));
+        assert_eq!((finding.code, finding.effect), (Code::LeavesOut, Effect::NothingLanded));
+        assert!(finding.summary.contains("a.txt (edit 1; line 2)"), "{finding:#?}");
+        // An agent cannot give the user's word.
+        let word = |options| allow("leaves_out", options);
+        assert_eq!(codes(&scratch, &word(LandOptions::default())), ["LEAVES_OUT"]);
+        let done = landed(&scratch, &word(by_user())).unwrap();
+        let text = "1\n2\n3\n4\n5\n6\n7\neight\n9\n";
+        assert_eq!(scratch.committed(done.commit, "a.txt").as_deref(), Some(text));
+        assert_eq!(scratch.text("a.txt"), Some(text.replace("2\n", "two\n")));
+    }
+
+    #[test]
+    fn a_session_whose_edits_no_commit_has_lands_nothing() {
+        let scratch = Scratch::with(&[("a.txt", "1\n")]);
+        scratch.begin("fix");
+        scratch.write("a.txt", "1 by hand\n");
+        scratch.edit("users", "a.txt", "1 by hand", "one");
+        assert_eq!(codes(&scratch, &by_user()), ["NOTHING_TO_LAND"]);
     }
 
     #[test]
@@ -641,24 +646,15 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_that_replaces_the_users_cut_does_not_hide_it() {
-        let scratch = Scratch::with(&[("a.txt", &numbers(200))]);
-        scratch.begin("fix");
-        scratch.write("a.txt", "oops\n");
-        scratch.edit("x", "a.txt", "oops", "oops2");
-        assert_eq!(codes(&scratch, &consent()), ["SIZE_REDUCTION"]);
-    }
-
-    #[test]
-    fn cuts_of_the_user_and_of_an_edit_add_up_without_blame() {
+    fn cuts_of_the_user_and_of_an_edit_add_up_where_an_agent_lands() {
         let scratch = Scratch::with(&[("a.txt", &numbers(200))]);
         scratch.begin("fix");
         scratch.write("a.txt", &numbers(90));
         checkpoint(&mut scratch.open(), None, &[]).unwrap();
         scratch.apply(&Request::new("x").overwrite("a.txt", numbers(50))).unwrap();
-        let finding = refusal(landed(&scratch, &consent()));
-        assert_eq!(finding.code, Code::SizeReduction);
-        assert!(finding.remedy.starts_with("It is in the user's changes"), "{finding:#?}");
+        let both = ["SIZE_REDUCTION", "APPROVAL_REQUIRED"];
+        assert_eq!(codes(&scratch, &LandOptions::default()), both);
+        landed(&scratch, &by_user()).unwrap();
     }
 
     #[test]
@@ -676,11 +672,8 @@ mod tests {
             if user_cuts {
                 scratch.write("3.txt", "oops\n");
                 checkpoint(&mut scratch.open(), None, &[]).unwrap();
-                let found = refusal(landed(&scratch, &consent()));
-                assert_eq!(
-                    (found.code, found.path.as_deref()),
-                    (Code::SizeReduction, Some("3.txt"))
-                );
+                let both = ["SIZE_REDUCTION", "APPROVAL_REQUIRED"];
+                assert_eq!(codes(&scratch, &LandOptions::default()), both);
             } else {
                 landed(&scratch, &LandOptions::default()).unwrap();
             }
@@ -709,8 +702,9 @@ mod tests {
         scratch.apply(&gone(&names[..12]).allow("mass_deletion")).unwrap();
         names[12..24].iter().for_each(|name| scratch.remove(name));
         checkpoint(&mut scratch.open(), None, &[]).unwrap();
-        assert_eq!(codes(&scratch, &consent()), ["MASS_DELETION"]);
-        landed(&scratch, &allow("mass_deletion", consent())).unwrap();
+        let both = ["MASS_DELETION", "APPROVAL_REQUIRED"];
+        assert_eq!(codes(&scratch, &LandOptions::default()), both);
+        landed(&scratch, &by_user()).unwrap();
     }
 
     #[test]
@@ -733,42 +727,14 @@ mod tests {
     }
 
     #[test]
-    fn the_consent_to_land_a_checkpoint_overrides_no_guard() {
+    fn a_checkpoint_lands_by_the_user_alone() {
         let scratch = cut_in_a_checkpoint();
-        let commit = scratch.head();
-        let short = commit.to_hex_with_len(12);
-        let both = ["USER_CHANGES_INCLUDED", "SIZE_REDUCTION"];
+        let both = ["SIZE_REDUCTION", "APPROVAL_REQUIRED"];
         assert_eq!(codes(&scratch, &LandOptions::default()), both);
-        let finding = refusal(landed(&scratch, &consent()));
-        assert_eq!((finding.code, finding.effect), (Code::SizeReduction, Effect::NothingLanded));
-        assert!(finding.remedy.contains(&format!("`edt undo --to {short}~1`")), "{finding:#?}");
         let with_word = allow("size_reduction", LandOptions::default());
-        assert_eq!(codes(&scratch, &with_word), ["USER_CHANGES_INCLUDED"]);
-        let done = landed(&scratch, &allow("size_reduction", consent())).unwrap();
+        assert_eq!(codes(&scratch, &with_word), both[1..]);
+        let done = landed(&scratch, &by_user()).unwrap();
         assert_eq!(scratch.committed(done.commit, "a.txt").as_deref(), Some("oops\n"));
-    }
-
-    #[test]
-    fn an_edit_on_a_checkpoint_does_not_hide_its_cut() {
-        let scratch = cut_in_a_checkpoint();
-        scratch.edit("more", "a.txt", "oops", "oops again");
-        scratch.edit("other", "b.txt", "b", "c");
-        assert_eq!(refusal(landed(&scratch, &consent())).code, Code::SizeReduction);
-    }
-
-    #[test]
-    fn a_file_that_a_tool_changed_unseen_is_judged() {
-        let scratch = Scratch::with(&[("a.txt", &numbers(200))]);
-        scratch.begin("fix");
-        scratch.write("a.txt", "oops\n");
-        let (repo, only) = (scratch.repo(), [path("a.txt")]);
-        let before = Snapshot::taken_of_paths(&repo, &only, [].into()).unwrap();
-        let info = CommitInfo { message: "edit".into(), agent: None, kind: Kind::Edit };
-        let mut record = |_: &ChangesPreview<'_>| Ok(RecordAction::Record);
-        let mut workspace = scratch.open();
-        record_changes(&mut workspace, &before, &info, Some(&only), &mut record).unwrap();
-        drop(workspace);
-        assert_eq!(refusal(landed(&scratch, &consent())).code, Code::SizeReduction);
     }
 
     #[test]
@@ -779,7 +745,7 @@ mod tests {
         scratch.apply(&cut).unwrap();
         scratch.write("a.txt", "new\nmine\n");
         checkpoint(&mut scratch.open(), None, &[]).unwrap();
-        landed(&scratch, &consent()).unwrap();
+        landed(&scratch, &by_user()).unwrap();
     }
 
     #[test]

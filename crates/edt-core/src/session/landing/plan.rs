@@ -471,7 +471,7 @@ mod tests {
         let scratch = one_edit();
         amend(&scratch, "first", Some("two by hand\n"));
         assert_eq!(planned(&scratch).unwrap(), ["(first)"]);
-        scratch.edit("second", "a.txt", "hand", "keyboard");
+        scratch.apply(&crate::txn::Request::new("second").create("c.txt", "c\n")).unwrap();
         let (repo, session) = (scratch.repo(), scratch.session());
         let target = main_of(&scratch);
         let plan = LandPlan::of(&repo, &mut ObjectWriter::new(&repo), &session, &target).unwrap();

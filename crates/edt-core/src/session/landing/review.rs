@@ -23,6 +23,9 @@ use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result, Warning};
 /// The commits that applied approved proposals, with what the user granted.
 pub(crate) type ApprovedCommits = BTreeMap<Oid, Vec<Grant>>;
 
+/// The word with which the user lands without what is on disk alone.
+const LEAVES_OUT: &str = "leaves_out";
+
 /// What judges a landing.
 #[derive(Debug)]
 pub(crate) struct LandReview<'a> {
@@ -344,8 +347,7 @@ impl LandReview<'_> {
         session: &Session,
         plan: &LandPlan,
     ) -> Result<Option<Finding>> {
-        let word = Code::LeavesOut.allow().unwrap_or_default();
-        if self.options.by_user && self.options.allow.iter().any(|allowed| allowed == word) {
+        if self.options.by_user && self.options.allow.iter().any(|word| word == LEAVES_OUT) {
             return Ok(None);
         }
         let files = left_over::of_session(writer, session, &plan.commits)?;
@@ -356,12 +358,12 @@ impl LandReview<'_> {
         let remedy = if self.options.by_user {
             format!(
                 "`edt checkpoint` commits these files as they are, as your changes; then repeat \
-                 `edt land`. `edt land --allow {word}` lands without them."
+                 `edt land`. `edt land --allow {LEAVES_OUT}` lands without them."
             )
         } else {
             format!(
                 "Tell the user what would be missing. They type `edt checkpoint` and `edt land`, \
-                 or `edt land --allow {word}` to land without it."
+                 or `edt land --allow {LEAVES_OUT}` to land without it."
             )
         };
         let paths: Vec<String> = files.iter().map(|file| file.path.text()).collect();

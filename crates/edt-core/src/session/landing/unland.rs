@@ -587,8 +587,13 @@ mod tests {
         scratch.begin("fix");
         scratch.edit("first", "a.txt", "1", "ONE");
         scratch.write("a.txt", "ONE\n2\n3\n4\n5 mine\n6\n7\n8\n9\n");
+        crate::session::recording::record::checkpoint(&mut scratch.open(), None, &[]).unwrap();
         scratch.edit("second", "a.txt", "5 mine", "5 mine, changed");
-        let options = LandOptions { include_user_changes: true, ..LandOptions::default() };
+        let options = LandOptions {
+            by_user: true,
+            allow: vec!["leaves_out".to_owned()],
+            ..LandOptions::default()
+        };
         let session = scratch.session();
         land(&mut scratch.open(), &session, &options).unwrap();
         undone(&scratch).unwrap();
@@ -635,9 +640,14 @@ mod tests {
         scratch.begin("fix");
         scratch.edit("first", "a.txt", "1", "ONE");
         scratch.write("a.txt", "ONE by hand\n2\n3\n4\n5\n");
+        crate::session::recording::record::checkpoint(&mut scratch.open(), None, &[]).unwrap();
         scratch.edit("second", "a.txt", "ONE by", "TWO by");
         let session = scratch.session();
-        let consent = LandOptions { include_user_changes: true, ..LandOptions::default() };
+        let consent = LandOptions {
+            by_user: true,
+            allow: vec!["leaves_out".to_owned()],
+            ..LandOptions::default()
+        };
         land(&mut scratch.open(), &session, &consent).unwrap();
         let landed = scratch.head();
         let finding = refusal(undone(&scratch));
@@ -659,7 +669,11 @@ mod tests {
         scratch.write("n.txt", "mine\n");
         crate::session::recording::record::checkpoint(&mut scratch.open(), None, &[]).unwrap();
         let session = scratch.session();
-        let consent = LandOptions { include_user_changes: true, ..LandOptions::default() };
+        let consent = LandOptions {
+            by_user: true,
+            allow: vec!["leaves_out".to_owned()],
+            ..LandOptions::default()
+        };
         land(&mut scratch.open(), &session, &consent).unwrap();
         let paths = |done: Unlanded| -> Vec<String> {
             done.files.into_iter().map(|file| file.path).collect()

@@ -158,7 +158,7 @@ impl ProgramChange {
         };
         let before = match (before, &version) {
             // A file of the session, of which there was no need for a copy.
-            (None, Some(version)) if separated.left_over != LeftOver::Nothing => {
+            (None, Some(version)) if separated.left_over != LeftOver::Nothing && !state.ignored => {
                 Some(checked_out(writer, &state, version)?)
             }
             (before, _) => before,

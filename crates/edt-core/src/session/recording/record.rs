@@ -469,7 +469,7 @@ mod tests {
     use crate::session::recording::candidates::ignored_path;
     use crate::session::refs::commit::Commit;
     use crate::tests::{Scratch, path, refusal};
-    use edt_types::{Code, Effect, FileChangeKind};
+    use edt_types::{Code, Effect, FileChangeKind, RecordedIn, UserChanges};
 
     fn scratch() -> Scratch {
         let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", "b\n"), ("dir/c.txt", "c\n")]);
@@ -711,7 +711,7 @@ mod tests {
         scratch.write("mine.txt", "by hand\n");
         let outcome = ran(&scratch, || scratch.write("a.txt", "two\n"));
         assert!(outcome.began);
-        assert_eq!((outcome.commit, outcome.checkpoints), (Some(scratch.head()), vec![]));
+        assert_eq!(outcome.commit, Some(scratch.head()));
         assert_eq!(scratch.committed(scratch.head(), "mine.txt"), None);
     }
 
@@ -725,29 +725,28 @@ mod tests {
         assert_eq!(scratch.committed(scratch.head(), "a.txt"), Some(TEN.replace('9', "nine")));
         assert_eq!(scratch.text("a.txt"), Some(users.replace('9', "nine")));
         assert_eq!(outcome.files[0].user_changes, UserChanges::Separate);
-        assert!(outcome.checkpoints.is_empty());
         scratch.undo(1).unwrap();
         assert_eq!(scratch.text("a.txt"), Some(users));
     }
 
     #[test]
-    fn a_program_that_changes_the_users_line_is_mixed() {
+    fn a_program_that_changes_the_users_line_is_left_over() {
         let scratch = scratch();
         scratch.write("a.txt", "by hand\n");
         let outcome = ran(&scratch, || scratch.write("a.txt", "by program\n"));
-        let [below] = outcome.checkpoints[..] else { panic!("{:?}", outcome.checkpoints) };
-        assert_eq!(scratch.committed(below, "a.txt").as_deref(), Some("by hand\n"));
-        assert_eq!(outcome.files[0].user_changes, UserChanges::Mixed);
+        assert_eq!(outcome.files[0].recorded, RecordedIn::Private);
+        assert_eq!(scratch.committed(scratch.head(), "a.txt").as_deref(), Some("one\n"));
         scratch.undo(1).unwrap();
         assert_eq!(scratch.text("a.txt").as_deref(), Some("by hand\n"));
     }
 
     #[test]
-    fn an_untracked_file_that_a_program_changes_is_mixed() {
+    fn an_untracked_file_that_a_program_changes_stays_untracked() {
         let scratch = scratch();
         scratch.write("new.txt", "by hand\n");
         let outcome = ran(&scratch, || scratch.write("new.txt", "by hand\nby program\n"));
-        assert_eq!(outcome.files[0].user_changes, UserChanges::Mixed);
+        assert_eq!(outcome.files[0].recorded, RecordedIn::Private);
+        assert_eq!(scratch.committed(scratch.head(), "new.txt"), None);
         scratch.undo(1).unwrap();
         assert_eq!(scratch.text("new.txt").as_deref(), Some("by hand\n"));
     }

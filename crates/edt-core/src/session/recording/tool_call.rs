@@ -576,18 +576,15 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_change_is_the_users() {
+    fn an_unknown_change_stays_on_disk_as_the_users() {
         for named in ["a.txt", "new.txt"] {
             let scratch = scratch();
             let base = scratch.head();
             scratch.write(named, "anything\n");
             let outcome = record(&scratch, named, &[]);
-            assert_eq!((outcome.commit, outcome.checkpoints.len()), (None, 1));
+            assert_eq!((outcome.commit, scratch.head()), (None, base));
             assert_eq!(outcome.warnings, [unknown(&path(named))]);
-            assert_eq!(kinds(&scratch), [Kind::Checkpoint]);
-            assert_eq!(scratch.committed(scratch.head(), named).as_deref(), Some("anything\n"));
-            assert_ne!(scratch.head(), base);
-            assert_eq!(scratch.session().edits(&scratch.repo()).unwrap(), 0);
+            assert_eq!(scratch.text(named).as_deref(), Some("anything\n"));
         }
     }
 
@@ -610,7 +607,7 @@ mod tests {
         announce(&scratch, "new.txt", &[]);
         scratch.remove("new.txt");
         assert!(record(&scratch, "new.txt", &[]).commit.is_some());
-        assert_eq!(kinds(&scratch), [Kind::Edit, Kind::UserChanges]);
+        assert_eq!(kinds(&scratch), [Kind::Edit]);
         scratch.undo(1).unwrap();
         assert_eq!(scratch.text("new.txt").as_deref(), Some("mine\n"));
     }
@@ -625,7 +622,7 @@ mod tests {
             record(&scratch, "a.txt", &[first]);
             change(&scratch, "a.txt", "4\n", "");
             let outcome = record(&scratch, "a.txt", &[("4\n", "")]);
-            assert_eq!((outcome.warnings, outcome.checkpoints.len()), (vec![], 0));
+            assert_eq!(outcome.warnings, []);
             assert_eq!(kinds(&scratch), [Kind::Edit, Kind::Edit]);
             assert_eq!(scratch.committed(scratch.head(), "a.txt"), scratch.text("a.txt"));
         }
@@ -640,7 +637,7 @@ mod tests {
         record(&scratch, "a.txt", &[]);
         change(&scratch, "a.txt", "4\n", "");
         let outcome = record(&scratch, "a.txt", &[]);
-        assert_eq!((outcome.warnings, outcome.checkpoints.len()), (vec![], 0));
+        assert_eq!(outcome.warnings, []);
         assert_eq!(scratch.committed(scratch.head(), "a.txt"), scratch.text("a.txt"));
         assert_eq!(kinds(&scratch), [Kind::Edit, Kind::Edit]);
     }
@@ -667,7 +664,7 @@ mod tests {
         let disk = scratch.text("a.txt");
         let outcome = record(&scratch, "a.txt", pieces);
         assert_eq!(outcome.warnings, [has_more(&path("a.txt"))]);
-        assert_eq!((outcome.checkpoints.len(), scratch.text("a.txt")), (0, disk));
+        assert_eq!(scratch.text("a.txt"), disk);
         assert_eq!(outcome.files[0].user_changes, UserChanges::Separate);
         let committed = scratch.committed(scratch.head(), "a.txt").unwrap();
         (scratch, committed)
@@ -752,7 +749,7 @@ mod tests {
             announce(&scratch, "a.txt", pieces);
             change(&scratch, "a.txt", user.0, user.1);
             let outcome = record(&scratch, "a.txt", pieces);
-            assert!(outcome.commit.is_none() && outcome.checkpoints.is_empty(), "{pieces:?}");
+            assert!(outcome.commit.is_none(), "{pieces:?}");
             // The tool makes it later.
             let text = match pieces[0] {
                 ("", text) => text.to_owned(),
@@ -833,7 +830,7 @@ mod tests {
                     let disk = (scratch.text("a.txt"), scratch.text("b.txt"));
                     let parent = scratch.committed(scratch.head(), named).unwrap();
                     let outcome = record(&scratch, named, &pieces);
-                    assert!(outcome.commit.is_some() && outcome.checkpoints.is_empty());
+                    assert!(outcome.commit.is_some());
                     let committed = scratch.committed(scratch.head(), named);
                     assert_eq!(committed, Some(parent.replace(&*old, new)));
                     assert_eq!(disk, (scratch.text("a.txt"), scratch.text("b.txt")));

@@ -137,6 +137,7 @@ pub fn file_in(repo: &Repo, tree: Oid, path: &RepoPath) -> Result<Option<Version
 mod tests {
     use super::*;
     use crate::session::back::undo::{MoveOptions, Overlaps};
+    use crate::session::recording::record::checkpoint;
     use crate::tests::{Scratch, path, refusal};
     use crate::txn::{Request, RestoreTarget, restore};
 
@@ -286,7 +287,8 @@ mod tests {
     fn a_checkpoint_names_no_trees() {
         let scratch = Scratch::with(&[("a.txt", "one\n")]);
         scratch.write("a.txt", "one by hand\n");
-        scratch.apply(&Request::new("mixed").edit("a.txt", "one", "two")).unwrap();
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        scratch.apply(&Request::new("on it").edit("a.txt", "one", "two")).unwrap();
         let (repo, session) = (scratch.repo(), scratch.session());
         let commits: Vec<Commit> = session.commits(&repo).map(|commit| commit.unwrap()).collect();
         let parent = repo.tree_of(commits[1].oid).unwrap();

@@ -669,6 +669,11 @@ mod tests {
         });
     }
 
+    fn recorded(writer: &ObjectWriter<'_>, text: &str) -> Version {
+        let oid = writer.repo().blob_id(text.as_bytes()).unwrap();
+        Version::recorded(FileId { oid, mode: FileMode::Plain })
+    }
+
     /// Separates the edit from `disk` to `after` of a file with this tip, which is not staged.
     fn separated(
         writer: &mut ObjectWriter<'_>,
@@ -715,7 +720,7 @@ mod tests {
             let after = users().replace("2 by hand", "two");
             let edit = separated(writer, Some(TEN), Some(&users()), Some(&after));
             assert_eq!(edit.left_over, LeftOver::All);
-            assert_eq!(content(edit.branch.as_ref()), plain(TEN));
+            assert_eq!(edit.branch, Some(recorded(writer, TEN)));
             assert!(edit.entry.is_none());
         });
     }
@@ -748,7 +753,7 @@ mod tests {
         with(|writer| {
             let edit = separated(writer, Some(TEN), None, Some("new\n"));
             assert_eq!(edit.left_over, LeftOver::All);
-            assert_eq!(content(edit.branch.as_ref()), plain(TEN));
+            assert_eq!(edit.branch, Some(recorded(writer, TEN)));
         });
     }
 
@@ -757,7 +762,7 @@ mod tests {
         with(|writer| {
             let edit = separated(writer, Some(TEN), Some(&users()), None);
             assert_eq!(edit.left_over, LeftOver::All);
-            assert_eq!(content(edit.branch.as_ref()), plain(TEN));
+            assert_eq!(edit.branch, Some(recorded(writer, TEN)));
         });
     }
 
@@ -775,7 +780,7 @@ mod tests {
             let after = version(writer, &TEN.replace("9\n", "9\n2 by hand\n"));
             let edit = separate(writer, &state, &clean, Some(&after), &taken).unwrap();
             assert_eq!(edit.left_over, LeftOver::All);
-            assert_eq!(content(edit.branch.as_ref()), plain(TEN));
+            assert_eq!(edit.branch, Some(recorded(writer, TEN)));
         });
     }
 

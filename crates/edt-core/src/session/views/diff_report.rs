@@ -210,6 +210,7 @@ mod tests {
                     context: None,
                     matched_by: None,
                     user_changes: edt_types::UserChanges::None,
+                    left_over: vec![],
                     recorded: edt_types::RecordedIn::Branch,
                 }
             };
