@@ -216,9 +216,10 @@ fn render_human(answer: &Answer, of_file: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use edt_core::Request;
-    use edt_core::session::Session;
+    use edt_core::session::recording::record;
     use edt_core::session::refs::message::Kind;
+    use edt_core::session::{LockedWorkspace, Session};
+    use edt_core::{Options, Request};
 
     use super::*;
     use crate::cli::tests::{Session as Scratch, plain};
@@ -246,7 +247,10 @@ mod tests {
     fn the_users_changes_have_a_letter_and_are_shown_as_theirs() {
         let scratch = Scratch::new();
         scratch.write("a.txt", "mine\n");
-        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        let mut workspace =
+            LockedWorkspace::open(scratch.workspace().root(), Options::default()).unwrap();
+        record::checkpoint(&mut workspace, None, &[]).unwrap();
+        drop(workspace);
         scratch.apply(&Request::new("first").edit("a.txt", "mine", "two"));
         let lines = rendered(&scratch);
         assert_eq!(lines[0], "   1 ID first");

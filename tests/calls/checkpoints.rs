@@ -1,5 +1,5 @@
-//! Unrecorded changes of the user are recorded first; undo restores exactly those bytes and changes
-//! nothing else.
+//! Uncommitted changes of the user stay uncommitted, also where an edit overlaps with them; undo
+//! restores exactly those bytes and changes nothing else.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -28,21 +28,17 @@ fn history(workspace: &TestRepo, path: &str) -> Vec<String> {
 }
 
 #[test]
-fn unstaged_changes_are_recorded_first_and_restored() {
+fn unstaged_changes_are_in_no_commit_and_restored() {
     let workspace = workspace();
     workspace.write("a.txt", "one\na user's line\n");
     let answer = workspace.overwrite("a.txt", "an agent's\n");
-    assert_eq!((answer.checkpoints(), &answer.json["edit"]), (1, &json!(1)));
-    assert_eq!(history(&workspace, "a.txt"), ["an agent's\n", "one\na user's line\n", "one\n"]);
-    assert_eq!(
-        workspace.git(&[
-            "log",
-            "--format=%(trailers:key=Edt-Kind,valueonly,separator=)",
-            "main..HEAD"
-        ]),
-        "edit\nuser-changes\n"
-    );
-    workspace.is_clean();
+    assert_eq!(answer.json["edit"], json!(1));
+    assert_eq!(answer.json["files"][0]["recorded"], json!("private"));
+    // The line that the agent replaced is next to the user's.
+    assert_eq!(history(&workspace, "a.txt"), ["one\n", "one\n"]);
+    let kinds = ["log", "--format=%(trailers:key=Edt-Kind,valueonly,separator=)", "main..HEAD"];
+    assert_eq!(workspace.git(&kinds), "edit\n");
+    assert_eq!(workspace.text("a.txt"), "an agent's\n");
     workspace.edt(&["undo"]).landed();
     assert_eq!(workspace.text("a.txt"), "one\na user's line\n");
     assert_eq!(workspace.status(), " M a.txt\n");
@@ -50,33 +46,31 @@ fn unstaged_changes_are_recorded_first_and_restored() {
 }
 
 #[test]
-fn staged_changes_are_recorded_first_and_restored() {
+fn staged_changes_stay_staged_and_are_restored() {
     let workspace = workspace();
     workspace.write("a.txt", "staged\n");
     workspace.git(&["add", "a.txt"]);
-    assert_eq!(workspace.overwrite("a.txt", "an agent's\n").checkpoints(), 1);
-    workspace.is_clean();
+    workspace.overwrite("a.txt", "an agent's\n");
+    assert_eq!(workspace.status(), "MM a.txt\n");
+    assert_eq!(workspace.git(&["show", ":a.txt"]), "staged\n");
     workspace.edt(&["undo"]).landed();
     assert_eq!(workspace.text("a.txt"), "staged\n");
-    assert_eq!(workspace.status(), " M a.txt\n");
+    assert_eq!(workspace.status(), "M  a.txt\n");
 }
 
 #[test]
-fn staged_content_that_is_not_on_disk_stays_reachable() {
+fn staged_content_that_is_not_on_disk_stays_staged() {
     let workspace = workspace();
     workspace.write("a.txt", "only in the index\n");
     workspace.git(&["add", "a.txt"]);
     workspace.write("a.txt", "only on disk\n");
-    assert_eq!(workspace.overwrite("a.txt", "an agent's\n").checkpoints(), 2);
-    assert_eq!(
-        history(&workspace, "a.txt"),
-        ["an agent's\n", "only on disk\n", "only in the index\n", "one\n"]
-    );
-    assert!(workspace.git(&["log", "-p", "edt/main-1"]).contains("+only in the index"));
-    workspace.is_clean();
+    workspace.overwrite("a.txt", "an agent's\n");
+    assert_eq!(history(&workspace, "a.txt"), ["one\n", "one\n"]);
+    assert_eq!(workspace.git(&["show", ":a.txt"]), "only in the index\n");
     workspace.edt(&["undo"]).landed();
     assert_eq!(workspace.text("a.txt"), "only on disk\n");
-    assert_eq!(workspace.status(), " M a.txt\n");
+    assert_eq!(workspace.git(&["show", ":a.txt"]), "only in the index\n");
+    assert_eq!(workspace.status(), "MM a.txt\n");
 }
 
 #[test]
@@ -89,8 +83,8 @@ fn a_file_that_the_user_deleted_is_deleted_again_after_undo() {
     let answer = workspace
         .edt(&["apply", "a.txt", "--mode", "create", "--content", "an agent's\n"])
         .landed();
-    assert_eq!(answer.checkpoints(), 1);
-    workspace.is_clean();
+    assert_eq!(answer.json["files"][0]["recorded"], json!("private"));
+    assert_eq!(workspace.status(), " M a.txt\n");
     workspace.edt(&["undo"]).landed();
     assert!(!workspace.exists("a.txt"));
     assert_eq!(workspace.status(), " D a.txt\n");
@@ -102,7 +96,7 @@ fn a_mode_bit_that_the_user_set_stays_uncommitted() {
     let path = workspace.root.join("a.txt");
     let mode = || path.metadata().unwrap().permissions().mode() & 0o777;
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
-    assert_eq!(workspace.overwrite("a.txt", "an agent's\n").checkpoints(), 0);
+    workspace.overwrite("a.txt", "an agent's\n");
     assert_eq!(mode(), 0o755);
     assert_eq!(workspace.git(&["ls-tree", "--format=%(objectmode)", "HEAD", "a.txt"]), "100644\n");
     assert_eq!(workspace.status(), " M a.txt\n");
@@ -112,11 +106,11 @@ fn a_mode_bit_that_the_user_set_stays_uncommitted() {
 }
 
 #[test]
-fn an_untracked_file_is_recorded_first_and_restored() {
+fn an_untracked_file_stays_untracked_and_is_restored() {
     let workspace = workspace();
     workspace.write("notes.txt", "nobody recorded this\n");
-    assert_eq!(workspace.overwrite("notes.txt", "an agent's\n").checkpoints(), 1);
-    workspace.is_clean();
+    workspace.overwrite("notes.txt", "an agent's\n");
+    assert_eq!(workspace.status(), "?? notes.txt\n");
     workspace.edt(&["undo"]).landed();
     assert_eq!(workspace.text("notes.txt"), "nobody recorded this\n");
 }

@@ -305,7 +305,7 @@ fn the_users_changes_that_landed_stay_on_disk_when_the_landing_is_undone() {
     workspace.write("b.txt", "mine\n");
     workspace.edt(&["checkpoint", "b.txt"]).landed();
     edit(&workspace, "a.txt", "one", "ONE");
-    let (exit, screen) = workspace.at_terminal("land --include-user-changes", "");
+    let (exit, screen) = workspace.at_terminal("land", "");
     assert_eq!((exit, workspace.status().as_str()), (Some(0), ""), "{screen}");
     workspace.edt(&["land", "--undo"]).landed();
     assert_eq!(

@@ -165,7 +165,7 @@ fn links_are_left_out_of_a_checkpoint_and_named() {
 }
 
 #[test]
-fn changes_of_the_lines_that_an_edit_changes_are_committed_first_as_the_users() {
+fn changes_of_the_lines_that_an_edit_changes_stay_the_users() {
     let workspace = workspace();
     workspace.edt(&["begin", "s"]).landed();
     workspace.overwrite("a.txt", "agent\n");
@@ -177,10 +177,10 @@ fn changes_of_the_lines_that_an_edit_changes_are_committed_first_as_the_users() 
     let answer = workspace
         .edt(&["apply", "a.txt", "--mode", "append", "--content", "agent again\n"])
         .landed();
-    assert_eq!(answer.checkpoints(), 1);
-    assert_eq!(trailer(&workspace, "HEAD^", "Edt-Kind"), "user-changes");
-    assert_eq!(workspace.blob("HEAD^:a.txt"), b"agent\nand a user\n");
-    assert_eq!(workspace.status(), " M b.txt\n", "an untouched path is left alone");
+    assert_eq!(answer.json["files"][0]["recorded"], json!("private"));
+    assert_eq!(workspace.blob("HEAD:a.txt"), b"agent\n");
+    assert_eq!(workspace.text("a.txt"), "agent\nand a user\nagent again\n");
+    assert_eq!(workspace.status(), " M a.txt\n M b.txt\n");
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn abandon_keeps_the_lines_that_the_user_typed() {
     workspace.edt(&["begin", "s"]).landed();
     workspace.overwrite("long.txt", "one\n2\n3\n4\n5\n");
     workspace.write("long.txt", "one\n2\n3\n4\n5\nuser\n");
-    assert_eq!(workspace.edt(&["abandon"]).landed().checkpoints(), 0);
+    workspace.edt(&["abandon"]).landed();
     assert_eq!(workspace.blob("refs/edt/s/abandoned:long.txt"), b"one\n2\n3\n4\n5\n");
     assert_eq!(workspace.text("long.txt"), "1\n2\n3\n4\n5\nuser\n");
     assert_eq!(workspace.status(), " M long.txt\n");
@@ -785,7 +785,7 @@ fn codex_29388_disk() {
     workspace.is_sound();
 }
 
-/// What `claude_94657_shell_edits_unseen` needs besides the automatic checkpoints.
+/// What `claude_94657_shell_edits_unseen` needs besides.
 #[test]
 fn changes_by_the_shell_are_recorded_on_request() {
     let workspace = workspace();
@@ -815,7 +815,7 @@ fn abandon_keeps_both_versions_of_a_user_that_an_edit_replaced() {
     workspace.overwrite("a.txt", "agent\n");
     workspace.edt(&["abandon"]).landed();
     assert_eq!(workspace.text("a.txt"), "on disk\n");
-    assert_eq!(workspace.blob("refs/edt/s/abandoned~2:a.txt"), b"staged\n");
+    assert_eq!(workspace.git(&["show", ":a.txt"]), "staged\n");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn busy() -> TestRepo {
     workspace.write("user.txt", "p\n");
     workspace.git(&["add", "user.txt"]);
     workspace.git(&["commit", "--quiet", "-m", "a user's own"]);
-    let (exit, screen) = workspace.at_terminal("land -m all --include-user-changes", "");
+    let (exit, screen) = workspace.at_terminal("land -m all", "");
     assert_eq!(exit, Some(0), "{screen}");
     workspace.edt(&["begin", "second"]);
     edit("other", "five\n");

@@ -304,22 +304,13 @@ fn an_edit_that_landed_against_a_guard_is_recorded_and_reported_in_the_agents_fo
     let reason = answer["reason"].as_str().unwrap();
     assert!(reason.starts_with("edt would have refused this edit, but the tool has made it.\nThe edit is not recorded as an edit.\nSIZE_REDUCTION: This would shrink"), "{reason}");
     assert!(!reason.contains("Nothing was changed"), "{reason}");
-    // Nobody knows the file before: all of it counts as the user's, and an undo keeps it.
+    // Nobody knows the file before: all of it counts as the user's, and stays uncommitted.
     assert!(reason.contains("warning: big.c: edt did not see this file"), "{reason}");
-    assert_eq!(trailer(&workspace, "Edt-Kind"), "checkpoint");
-    workspace.refuses(&["NOTHING_TO_UNDO"], 1, &["undo"]);
-    assert_eq!(workspace.text("big.c"), "}");
-    // Consent alone does not land what a guard refuses.
-    workspace.refuses(&["USER_CHANGES_INCLUDED", "SIZE_REDUCTION"], 4, &["land"]);
-    let (status, screen) = workspace.at_terminal("land --include-user-changes", "");
-    assert!(status == Some(1) && screen.contains("SIZE_REDUCTION"), "{status:?} {screen}");
-    let line = "land --include-user-changes --allow size_reduction";
-    assert_eq!(workspace.at_terminal(line, "").0, Some(0));
-}
-
-fn trailer(workspace: &TestRepo, key: &str) -> String {
-    let format = format!("--format=%(trailers:key={key},valueonly,separator=)");
-    workspace.git(&["log", "-1", &format]).trim().to_owned()
+    assert_eq!(
+        (workspace.text("big.c").as_str(), workspace.status().as_str()),
+        ("}", " M big.c\n")
+    );
+    workspace.refuses(&["NO_SESSION"], 1, &["undo"]);
 }
 
 /// The hook after the second of two parallel calls finds no announcement.

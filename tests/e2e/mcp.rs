@@ -419,10 +419,10 @@ fn cached_data_is_never_stale() {
     change(&mut server, &workspace);
     workspace.commit(&[("theirs.txt", b"theirs\n")]);
     change(&mut server, &workspace);
-    // The user's changes in the meantime are seen, and recorded first.
+    // The user's changes in the meantime are seen, and are not committed.
     workspace.write("src/b.c", "int b(void)\n{\n    return 7;\n}\n");
     let printed = server.call("apply", edit("src/b.c", "return 7;", "return 8;")).done();
-    assert_eq!(printed.json["checkpoints"].as_array().unwrap().len(), 1);
+    assert_eq!(printed.json["files"][0]["recorded"], "private");
     // Another worktree, another filter, another policy.
     workspace.git(&["config", "core.autocrlf", "true"]);
     workspace.write("crlf.txt", "a\r\nb\r\n");
@@ -831,9 +831,7 @@ fn a_server_started_at_a_terminal_is_not_the_user() {
         "{printed}"
     );
     assert_eq!(workspace.rev("main"), before);
-    // Whoever types it there is the user. The checkpoint has the user's changes.
-    assert_eq!(workspace.at_terminal("land", "").0, Some(4));
-    assert_eq!(workspace.rev("main"), before);
-    assert_eq!(workspace.at_terminal("land --include-user-changes", "").0, Some(0));
+    // Whoever types it there is the user.
+    assert_eq!(workspace.at_terminal("land", "").0, Some(0));
     assert_ne!(workspace.rev("main"), before);
 }

@@ -268,21 +268,15 @@ fn a_programs_changes_are_one_commit_and_can_be_undone() {
 }
 
 #[test]
-fn earlier_user_changes_have_their_own_commit() {
+fn what_a_program_removes_of_the_user_comes_back() {
     let workspace = free();
     workspace.write("a.txt", "a user's\n");
     workspace.write("scratch.txt", "not tracked\n");
     let answer = workspace.runs(&[], &["rm", "a.txt", "scratch.txt"]);
-    assert_eq!(
-        (answer.checkpoints(), answer.json["session"]["began"].as_bool()),
-        (1, Some(true)),
-        "{:#}",
-        answer.json
-    );
+    assert_eq!(answer.json["session"]["began"].as_bool(), Some(true), "{:#}", answer.json);
     // A deletion cannot be separated from the user's content.
-    assert_eq!(workspace.blob("HEAD~1:a.txt"), b"a user's\n");
-    let users = workspace.git(&["log", "-1", "--format=%B", "HEAD~1"]);
-    assert!(users.contains("Edt-Kind: user-changes"), "{users}");
+    assert_eq!(workspace.status(), " D a.txt\n");
+    assert!(!workspace.git(&["log", "--all", "-p"]).contains("a user's"));
     workspace.edt(&["undo"]).landed();
     assert_eq!(
         (workspace.text("a.txt").as_str(), workspace.text("scratch.txt").as_str()),
@@ -1039,7 +1033,7 @@ fn a_protected_path_does_not_land_by_way_of_a_checkpoint() {
         (Some("held"), Some("APPROVAL_REQUIRED")),
         "{printed:#}"
     );
-    let land = workspace.edt(&["land", "--include-user-changes"]);
+    let land = workspace.edt(&["land"]);
     assert_eq!(
         (land.exit, land.codes(), land.errors()[0]["path"].as_str()),
         (4, vec!["APPROVAL_REQUIRED"], Some("ci/run")),
@@ -1048,7 +1042,7 @@ fn a_protected_path_does_not_land_by_way_of_a_checkpoint() {
     );
     assert_eq!(workspace.blob("main:ci/run"), b"true\n");
     // The user may land it.
-    let (status, screen) = workspace.at_terminal("land --include-user-changes", "");
+    let (status, screen) = workspace.at_terminal("land", "");
     assert_eq!(
         (status, workspace.blob("main:ci/run")),
         (Some(0), b"true\nevil\n".to_vec()),

@@ -280,10 +280,11 @@ fn landing_undone(root: &Path) -> Result<Vec<&'static str>> {
     Ok(codes(&unland(&mut open(root)?, &UnlandOptions::default())?.warnings))
 }
 
-fn landing_with_consent(root: &Path) -> Result<Vec<&'static str>> {
+fn landing_without_the_rest(root: &Path) -> Result<Vec<&'static str>> {
     let mut workspace = open(root)?;
     let session = running(&workspace)?;
-    let options = LandOptions { include_user_changes: true, ..LandOptions::default() };
+    let allow = vec!["leaves_out".to_owned()];
+    let options = LandOptions { by_user: true, allow, ..LandOptions::default() };
     Ok(codes(&land(&mut workspace, &session, &options)?.warnings))
 }
 
@@ -495,8 +496,8 @@ fn landed_with_user_lines() -> TestRepo {
     workspace
 }
 
-/// An edit could not be separated from the user's changes.
-fn with_a_mixed_edit(switched: bool) -> TestRepo {
+/// An edit overlaps with the user's changes, and another one does not.
+fn with_an_overlapping_edit(switched: bool) -> TestRepo {
     let workspace = with_user_changes(switched);
     edit_of_a_changed_file(&workspace.root).unwrap();
     workspace
@@ -571,10 +572,10 @@ fn an_executable_file() {
 }
 
 #[test]
-fn an_edit_over_unrecorded_user_changes() {
-    alone("an_edit_over_unrecorded_user_changes", || {
+fn an_edit_over_user_changes() {
+    alone("an_edit_over_user_changes", || {
         in_both_modes(
-            ["recorded, switched", "recorded, without switching"],
+            ["left over, switched", "left over, without switching"],
             with_user_changes,
             edit_of_a_changed_file,
         );
@@ -709,12 +710,12 @@ fn a_landing_that_is_undone() {
 }
 
 #[test]
-fn a_landing_with_the_users_consent() {
-    alone("a_landing_with_the_users_consent", || {
+fn a_landing_that_leaves_out_what_no_commit_has() {
+    alone("a_landing_that_leaves_out_what_no_commit_has", || {
         in_both_modes(
-            ["land with consent, switched", "land with consent, without switching"],
-            with_a_mixed_edit,
-            landing_with_consent,
+            ["land without, switched", "land without, without switching"],
+            with_an_overlapping_edit,
+            landing_without_the_rest,
         );
     });
 }
@@ -1174,7 +1175,7 @@ impl Trial {
     /// Whether Git finds nothing uncommitted before and after.
     fn clean(&self) -> bool {
         self.case.name.ends_with("switched")
-            && !["recorded", "checkpoint", "dirty"]
+            && !["left over", "recorded", "checkpoint", "dirty", "land without"]
                 .iter()
                 .any(|name| self.case.name.starts_with(name))
     }

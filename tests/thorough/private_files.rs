@@ -19,9 +19,8 @@ use crate::rng::Dice;
 use crate::test_repo::{Answer, EDT, Snapshot, TestRepo, lines, run};
 
 const RULES: &str = ".env\n*.log\ncache/\ndata/\n";
-/// The user's policy that lets every program run, and every session land.
-const FREE: &str = "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\ntimeout = 600\n\
-    [session]\nland_user_changes = true\n";
+/// The user's policy that lets every program run.
+const FREE: &str = "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\ntimeout = 600\n";
 /// In every content of an ignored file, and nowhere else.
 const MARKER: &str = "MaRkEr-0f-4-private-f1le-0f-the-user";
 const IGNORED: [&str; 6] =
@@ -225,7 +224,7 @@ impl Day {
                 Ok(())
             }
             19 => {
-                self.edt(&["land", "--include-user-changes"]);
+                self.edt(&["land"]);
                 Ok(())
             }
             20 => {

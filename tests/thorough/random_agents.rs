@@ -13,16 +13,15 @@ use crate::rng::Dice;
 use crate::test_repo::{EDT, TestRepo, lines, run};
 
 /// The first policy allows more than the one that `main` has.
-const LOOSE: &[u8] = b"[session]\nland_user_changes = true\n";
-const STRICT: &[u8] = b"[session]\nland_user_changes = false\n\
-    [[protect]]\npaths = [\"ci/**\"]\noverride = \"approval\"\n\
+const LOOSE: &[u8] = b"[session]\nswitch = true\n";
+const STRICT: &[u8] = b"[[protect]]\npaths = [\"ci/**\"]\noverride = \"approval\"\n\
     [guards.size_reduction]\noverride = \"never\"\n";
 
 /// What the agent may never change.
 const HELD: [&str; 3] = ["ci/run", "edt.toml", ".envrc"];
 
 /// An `edt.toml` that allows everything, and the variables that lead to it.
-const LOOSEST: &str = "[session]\nland_user_changes = true\n[[unprotect]]\npaths = [\"**\"]\n\
+const LOOSEST: &str = "[[unprotect]]\npaths = [\"**\"]\n\
     [guards.size_reduction]\nmode = \"off\"\n";
 
 struct Agent {
@@ -140,7 +139,7 @@ impl Agent {
             16 => self.edt(&["undo"]),
             17 => self.git(&["switch", "--quiet", "--detach", &revision]),
             18 => self.git(&["switch", "--quiet", "main"]),
-            19 => self.edt(&["land", "--include-user-changes", "--allow", "size_reduction"]),
+            19 => self.edt(&["land", "--allow", "leaves_out", "--allow", "size_reduction"]),
             20 => self.edt(&["land", "--into", "main", "--allow", "size_reduction"]),
             21 => self.edt(&["land", "--undo"]),
             22 => {

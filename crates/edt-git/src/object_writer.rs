@@ -17,7 +17,7 @@ use super::tree::{TREE_MODE, merged, subtrees};
 use edt_types::{RepoPath, Result};
 
 /// New objects that are not on disk yet. They can be read already.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ObjectWriter<'r> {
     repo: &'r Repo,
     objects: BTreeMap<Oid, (Kind, Vec<u8>)>,

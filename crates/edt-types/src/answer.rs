@@ -174,10 +174,10 @@ pub enum RecordedIn {
     #[default]
     Branch,
     /// In the session's commit, except the lines of `left_over`: the user has uncommitted changes
-    /// there. `edt undo` takes back both.
+    /// there. `edt undo` undoes both.
     Partly,
     /// Outside Git's objects, because Git ignores the file, or because the user has uncommitted
-    /// changes in its place. The change is on disk alone. `edt undo` takes it back.
+    /// changes in its place. The change is on disk alone. `edt undo` undoes it.
     Private,
     /// In the worktree alone, because the file has a merge conflict. The user finishes the merge.
     Worktree,

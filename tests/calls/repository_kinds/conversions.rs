@@ -103,10 +103,9 @@ fn bytes_that_git_would_not_check_out_again_are_refused_not_lost() {
         );
     }
     workspace.write("a.txt", "one\r\ntwo\r\nthree\r\nmine\r\n");
-    let landed =
-        workspace.edt(&["apply", "a.txt", "--mode", "append", "--content", "four\n"]).landed();
-    assert_eq!(landed.checkpoints(), 1, "a user's lines are recorded first");
-    as_git_would(&workspace, "the edit");
+    workspace.edt(&["apply", "a.txt", "--mode", "append", "--content", "four\n"]).landed();
+    assert_eq!(workspace.text("a.txt"), "one\r\ntwo\r\nthree\r\nmine\r\nfour\r\n");
+    assert_eq!(workspace.blob("HEAD:a.txt"), b"one\ntwo\nthree\n");
     workspace.edt(&["undo"]).landed();
     assert_eq!(workspace.text("a.txt"), "one\r\ntwo\r\nthree\r\nmine\r\n");
 }
@@ -307,7 +306,7 @@ fn checkpoints_landing_and_abandoning_speak_of_the_same_bytes() {
         {"path": "b.u16", "mode": "edit", "old_text": "zwei", "content": "drei"},
         {"path": "dir/new.txt", "mode": "create", "content": "new\n"},
     ]});
-    for (end, lands) in [("land --include-user-changes", true), ("abandon", false)] {
+    for (end, lands) in [("land", true), ("abandon", false)] {
         let workspace = made(&[], attributes, &files);
         let mut start = workspace.files();
         workspace.apply(&edits).landed();

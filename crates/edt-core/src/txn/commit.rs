@@ -225,7 +225,6 @@ pub(super) fn subject(cleared: &Cleared<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::session::refs::message::Kind;
     use crate::tests::Scratch;
     use crate::txn::Request;
     use edt_types::{RecordedIn, UserChanges};

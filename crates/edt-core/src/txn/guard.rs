@@ -255,17 +255,16 @@ impl Texts {
             state.paths.get(path).is_some_and(|one| one.tip.is_some() && one.disk.is_none())
         };
         let dirty = states().find(|one| one.disk.is_some() && one.disk_file() != one.tip);
-        let separable = match dirty {
-            None => true,
-            Some(_) => {
-                let parts = separated.iter().find(|one| one.edit.state.path == file.path);
-                let parts = parts.map(|one| &one.parts);
-                let parts = parts.filter(|parts| parts.left_over != LeftOver::All);
-                if let Some(branch) = parts.and_then(|parts| parts.branch.as_ref()) {
-                    recorded = Some(branch.bytes(writer)?);
-                }
-                recorded.is_some() || file.after.is_none()
+        let separable = if dirty.is_none() {
+            true
+        } else {
+            let parts = separated.iter().find(|one| one.edit.state.path == file.path);
+            let parts = parts.map(|one| &one.parts);
+            let parts = parts.filter(|parts| parts.left_over != LeftOver::All);
+            if let Some(branch) = parts.and_then(|parts| parts.branch.as_ref()) {
+                recorded = Some(branch.bytes(writer)?);
             }
+            recorded.is_some() || file.after.is_none()
         };
         let before = states().find_map(|one| one.disk.as_ref()).map(|disk| disk.bytes.as_slice());
         let after = file.after.as_ref().map(|content| content.bytes.as_slice());

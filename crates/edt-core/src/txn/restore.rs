@@ -1,6 +1,8 @@
 //! Restores one file to an earlier state, as a new commit. Guards do not check it: the file had
 //! that state before.
 
+use std::collections::BTreeMap;
+
 use crate::session::back::restore::{self as history, Earlier};
 use crate::session::back::rewrite::{FileRewrite, Rewrite};
 use crate::session::back::saved::{OverlappingFiles, Overlaps};
@@ -199,6 +201,7 @@ impl Wanted {
 /// the branch. Commits of the user have none: their lines stay.
 fn steps_back(repo: &Repo, since: &[Commit], path: &RepoPath) -> Result<(FileSteps, FileSteps)> {
     let (mut on_disk, mut on_branch, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    let mut is_left_over = false;
     let of_path = |changes: Vec<FileStep>| {
         let step = changes.into_iter().find(|(changed, ..)| changed == path);
         step.map(|(_, before, after)| (after, before))
@@ -206,11 +209,14 @@ fn steps_back(repo: &Repo, since: &[Commit], path: &RepoPath) -> Result<(FileSte
     for commit in since.iter().filter(|commit| commit.is_edit()) {
         let changes = unwind::changes(repo, commit)?;
         warnings.extend(changes.warning);
+        is_left_over |= changes.left_over.contains(path);
         on_disk.extend(of_path(changes.files));
         on_branch.extend(of_path(unwind::recorded_changes(repo, commit)?));
     }
     let steps = |steps| FileSteps::of_file(path, steps);
-    Ok((FileSteps { warnings, ..steps(on_disk) }, steps(on_branch)))
+    let on_branch = steps(on_branch);
+    let recorded = if is_left_over { on_branch.files.clone() } else { BTreeMap::new() };
+    Ok((FileSteps { recorded, warnings, ..steps(on_disk) }, on_branch))
 }
 
 fn not_found(path: &RepoPath, spec: &str) -> Finding {

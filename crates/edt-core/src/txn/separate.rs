@@ -84,11 +84,8 @@ fn separate_renamed(
     taken: &TakenLines,
 ) -> Result<SeparatedEdit> {
     let is_free = state.tip.is_none() && state.staged == IndexState::Nothing;
-    let (tip, staged) = if is_free {
-        (source.tip, source.staged.clone())
-    } else {
-        (state.tip, state.staged.clone())
-    };
+    let (tip, staged) =
+        if is_free { (source.tip, source.staged) } else { (state.tip, state.staged) };
     let as_source = PathState { tip, staged, ..state.clone() };
     let parts = ownership::separate(objects, &as_source, &Before::of(source), after, taken)?;
     if parts.left_over != LeftOver::All || source.tip.is_none() {

@@ -35,6 +35,8 @@ type Steps = Vec<(Option<Version>, Option<Version>)>;
 #[derive(Debug, Default)]
 pub struct FileSteps {
     pub files: BTreeMap<RepoPath, Steps>,
+    /// The same changes as the branch has them, of the files of which it lacks a part.
+    pub recorded: BTreeMap<RepoPath, Steps>,
     /// The files that no commit of the edits has.
     pub private: BTreeSet<RepoPath>,
     /// The edits whose exact bytes are unknown.
@@ -58,20 +60,38 @@ impl FileSteps {
         if direction == Direction::Forward {
             edits.reverse();
         }
-        let mut steps = FileSteps::default();
+        let (mut steps, mut partly) = (FileSteps::default(), BTreeSet::new());
         for commit in edits {
-            let EditChanges { files, private, warning } = changes(repo, commit)?;
+            let EditChanges { files, recorded, left_over, private, warning } =
+                changes(repo, commit)?;
             steps.warnings.extend(warning);
             steps.private.extend(private);
-            for (path, before, after) in files {
-                let step = match direction {
-                    Direction::Back => (after, before),
-                    Direction::Forward => (before, after),
-                };
-                steps.files.entry(path).or_default().push(step);
+            partly.extend(left_over);
+            for (all, changes) in [(&mut steps.files, files), (&mut steps.recorded, recorded)] {
+                for (path, before, after) in changes {
+                    let step = match direction {
+                        Direction::Back => (after, before),
+                        Direction::Forward => (before, after),
+                    };
+                    all.entry(path).or_default().push(step);
+                }
             }
         }
+        steps.recorded.retain(|path, _| partly.contains(path));
+        for path in partly {
+            steps.recorded.entry(path).or_default();
+        }
         Ok(steps)
+    }
+
+    /// The steps of the file of `state` on disk. If the user removed every uncommitted change of it,
+    /// those that the branch has.
+    fn of_state(&self, state: &PathState) -> &[(Option<Version>, Option<Version>)] {
+        let (disk, files) = (state.disk_file(), self.files.get(&state.path));
+        let first = files.and_then(|steps| steps.first());
+        let is_next = first.is_some_and(|(from, _)| from.as_ref().map(|it| it.file) == disk);
+        let recorded = self.recorded.get(&state.path).filter(|_| disk == state.tip && !is_next);
+        recorded.or(files).map_or(&[], Vec::as_slice)
     }
 
     /// Follows the steps of the file of `state` from its content on disk. The inner error has the
@@ -84,7 +104,7 @@ impl FileSteps {
         writer: &ObjectWriter<'_>,
         state: &PathState,
     ) -> Result<std::result::Result<Option<Version>, Vec<Range<usize>>>> {
-        self.follow_from(writer, &state.path, Version::on_disk(state))
+        followed(writer, self.of_state(state), Version::on_disk(state))
     }
 
     /// As [`FileSteps::follow`], for another content of the file.
@@ -95,24 +115,9 @@ impl FileSteps {
         &self,
         writer: &ObjectWriter<'_>,
         path: &RepoPath,
-        mut current: Option<Version>,
+        current: Option<Version>,
     ) -> Result<std::result::Result<Option<Version>, Vec<Range<usize>>>> {
-        let start = current.clone();
-        for (from, to) in self.files.get(path).into_iter().flatten() {
-            match merge3(writer, from.as_ref(), current.as_ref(), to.as_ref())? {
-                MergedFile::Clean(next) => {
-                    current = next.map(|next| next.replacing(current.as_ref()));
-                }
-                MergedFile::Conflict(rows) => {
-                    let (Some(start), Some(current)) = (start, current) else {
-                        return Ok(Err(rows));
-                    };
-                    let (start, current) = (start.bytes(writer)?, current.bytes(writer)?);
-                    return Ok(Err(rows_of_old(&start, &current, rows)));
-                }
-            }
-        }
-        Ok(Ok(current))
+        followed(writer, self.files.get(path).map_or(&[], Vec::as_slice), current)
     }
 
     /// As [`FileSteps::follow`], but the steps overwrite the conflicting rows. The other rows stay
@@ -125,7 +130,7 @@ impl FileSteps {
         writer: &ObjectWriter<'_>,
         state: &PathState,
     ) -> Result<Option<Version>> {
-        self.overwrite_from(writer, &state.path, Version::on_disk(state))
+        overwritten(writer, self.of_state(state), Version::on_disk(state))
     }
 
     /// As [`FileSteps::overwrite`], for another content of the file.
@@ -136,14 +141,45 @@ impl FileSteps {
         &self,
         writer: &ObjectWriter<'_>,
         path: &RepoPath,
-        mut current: Option<Version>,
+        current: Option<Version>,
     ) -> Result<Option<Version>> {
-        for (from, to) in self.files.get(path).into_iter().flatten() {
-            let next = merge3_with_theirs(writer, from.as_ref(), current.as_ref(), to.as_ref())?;
-            current = next.map(|next| next.replacing(current.as_ref()));
-        }
-        Ok(current)
+        overwritten(writer, self.files.get(path).map_or(&[], Vec::as_slice), current)
     }
+}
+
+fn followed(
+    writer: &ObjectWriter<'_>,
+    steps: &[(Option<Version>, Option<Version>)],
+    mut current: Option<Version>,
+) -> Result<std::result::Result<Option<Version>, Vec<Range<usize>>>> {
+    let start = current.clone();
+    for (from, to) in steps {
+        match merge3(writer, from.as_ref(), current.as_ref(), to.as_ref())? {
+            MergedFile::Clean(next) => {
+                current = next.map(|next| next.replacing(current.as_ref()));
+            }
+            MergedFile::Conflict(rows) => {
+                let (Some(start), Some(current)) = (start, current) else {
+                    return Ok(Err(rows));
+                };
+                let (start, current) = (start.bytes(writer)?, current.bytes(writer)?);
+                return Ok(Err(rows_of_old(&start, &current, rows)));
+            }
+        }
+    }
+    Ok(Ok(current))
+}
+
+fn overwritten(
+    writer: &ObjectWriter<'_>,
+    steps: &[(Option<Version>, Option<Version>)],
+    mut current: Option<Version>,
+) -> Result<Option<Version>> {
+    for (from, to) in steps {
+        let next = merge3_with_theirs(writer, from.as_ref(), current.as_ref(), to.as_ref())?;
+        current = next.map(|next| next.replacing(current.as_ref()));
+    }
+    Ok(current)
 }
 
 /// The rows of `old` that became the `rows` of `new`.
@@ -167,6 +203,10 @@ fn rows_of_old(old: &[u8], new: &[u8], rows: Vec<Range<usize>>) -> Vec<Range<usi
 #[derive(Debug)]
 pub struct EditChanges {
     pub files: Vec<FileStep>,
+    /// The same as the commit has it.
+    pub recorded: Vec<FileStep>,
+    /// The files of which the commit lacks a part, although Git does not ignore them.
+    pub left_over: Vec<RepoPath>,
     /// The files of which neither the edit's commit nor its parent has a version.
     pub private: Vec<RepoPath>,
     /// Set if the edit's private record is missing.
@@ -180,13 +220,16 @@ pub struct EditChanges {
 pub fn changes(repo: &Repo, commit: &Commit) -> Result<EditChanges> {
     let recorded = recorded_changes(repo, commit)?;
     let mut all: BTreeMap<RepoPath, _> =
-        recorded.into_iter().map(|(path, before, after)| (path, (before, after))).collect();
+        recorded.iter().cloned().map(|(path, before, after)| (path, (before, after))).collect();
     let private = private_files(repo, commit);
     let warning = private.is_none().then(|| missing_record(commit));
-    let mut unrecorded = Vec::new();
+    let (mut unrecorded, mut left_over) = (Vec::new(), Vec::new());
     for file in private.into_iter().flatten() {
         let path = file.path();
-        if !all.contains_key(&path) && repo.tracked(commit.tree, &path)? == Tracked::Nothing {
+        if file.is_left_over {
+            left_over.push(path.clone());
+        } else if !all.contains_key(&path) && repo.tracked(commit.tree, &path)? == Tracked::Nothing
+        {
             unrecorded.push(path.clone());
         }
         let side = |bytes: Option<PrivateBytes>| {
@@ -196,7 +239,7 @@ pub fn changes(repo: &Repo, commit: &Commit) -> Result<EditChanges> {
         all.insert(path, sides);
     }
     let files = all.into_iter().map(|(path, (before, after))| (path, before, after)).collect();
-    Ok(EditChanges { files, private: unrecorded, warning })
+    Ok(EditChanges { files, recorded, left_over, private: unrecorded, warning })
 }
 
 /// What an edit changed that no commit has; `None` if its record is missing.

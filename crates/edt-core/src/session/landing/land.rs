@@ -407,7 +407,6 @@ mod tests {
     use crate::session::landing::unland::{UnlandOptions, unland};
     use crate::session::recording::record::{CommitInfo, RecordAction, checkpoint, record_changes};
     use crate::session::recording::review::ChangesPreview;
-    use crate::session::recording::snapshot::Snapshot;
     use crate::session::refs::commit::Commit;
     use crate::session::refs::message::Kind;
     use crate::session::worktree::begin::HeadSwitch;

@@ -362,7 +362,7 @@ impl LandReview<'_> {
             )
         } else {
             format!(
-                "Tell the user what would be missing. They type `edt checkpoint` and `edt land`, \
+                "Let the user know what would be missing: they type `edt checkpoint` and `edt land`, \
                  or `edt land --allow {LEAVES_OUT}` to land without it."
             )
         };

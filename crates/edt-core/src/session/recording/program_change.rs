@@ -41,7 +41,7 @@ impl ProgramChange {
         state: PathState,
     ) -> Result<Option<ProgramChange>> {
         if let Some(call) = &snapshot.tool {
-            return ProgramChange::of_call(writer, snapshot, call, tree, state);
+            return ProgramChange::of_call(writer, snapshot, call, tree, &state);
         }
         let repo = writer.repo();
         let stat = state.disk.as_ref().map(|disk| disk.stat);
@@ -80,9 +80,9 @@ impl ProgramChange {
         snapshot: &Snapshot,
         call: &ToolCall,
         tree: Oid,
-        state: PathState,
+        state: &PathState,
     ) -> Result<Option<ProgramChange>> {
-        let changes = match snapshot.change_of(call, writer, tree, &state)? {
+        let changes = match snapshot.change_of(call, writer, tree, state)? {
             CallChange::Known(changes) => changes,
             CallChange::None | CallChange::NotMade | CallChange::Unknown => return Ok(None),
         };

@@ -212,11 +212,12 @@ pub fn record_changes(
     let changed = ProgramChange::leave_moved_lines(&writer, changed)?;
     let (changes, moves, private) = write(&mut writer, &changed);
     let (new_tree, touched_trees) = writer.write_tree(tree, &changes)?;
-    let paths = writer.tree_diff(tree, new_tree)?;
+    let (judged, [from, to]) = judged(&writer, tree, &changed)?;
+    let paths = judged.tree_diff(from, to)?;
     let base = writer.tree_of(session.base)?;
-    let users = UserCommits::of(&writer, &session);
+    let users = UserCommits::of(&judged, &session).followed_by(tree, from);
     let preview = ChangesPreview {
-        writer: &writer,
+        writer: &judged,
         base,
         users: &users,
         paths: &paths,
@@ -228,7 +229,7 @@ pub fn record_changes(
     if changed.is_empty() {
         return Ok(outcome);
     }
-    outcome.files = reports(&writer, &paths, &changed)?;
+    outcome.files = reports(&judged, &paths, &changed)?;
     let private = PrivateRecord::of_edit(repo, &session.name, (session.tip, new_tree), private)?;
     let trailers = Trailers {
         agent: info.agent.clone(),
@@ -282,6 +283,29 @@ fn update_list(
         private_list::prune(repo, tree)?;
     }
     Ok(warning)
+}
+
+/// What the guards judge: the files on disk before and after, with the user's uncommitted changes. The
+/// objects of these trees are never written.
+fn judged<'r>(
+    writer: &ObjectWriter<'r>,
+    tree: Oid,
+    changed: &[ProgramChange],
+) -> Result<(ObjectWriter<'r>, [Oid; 2])> {
+    let mut judged = writer.clone();
+    let (mut from, mut to) = (Vec::new(), Vec::new());
+    for ProgramChange { state, version, after, .. } in changed {
+        if state.ignored {
+            continue;
+        }
+        for (changes, version) in [(&mut from, version), (&mut to, after)] {
+            let file = ownership::write(&mut judged, version.clone());
+            changes.push(TreeChange { path: state.path.clone(), file });
+        }
+    }
+    let from = judged.write_tree(tree, &from)?.0;
+    let to = judged.write_tree(tree, &to)?.0;
+    Ok((judged, [from, to]))
 }
 
 /// Writes what the branch and the index get. Returns the changes of both, and the bytes that only

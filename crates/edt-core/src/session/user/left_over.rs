@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::ownership::{Version, line_numbers};
-use super::path_state::PathState;
+use super::path_state::{OnDisk, PathState};
 use crate::session::back::unwind;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
@@ -16,6 +16,9 @@ use edt_types::{RepoPath, Result};
 
 /// How long each comparison may search for the smallest difference, in milliseconds.
 const TIME_LIMIT: u64 = 100;
+
+/// The number of an edit, and the bytes of a file before and after it.
+type NumberedChange = (u64, [Option<Vec<u8>>; 2]);
 
 /// A file whose uncommitted changes include changes of edits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +60,7 @@ pub fn of_session(
     commits: &[Commit],
 ) -> Result<Vec<LeftOverFile>> {
     let repo = writer.repo();
-    let mut changes: BTreeMap<RepoPath, Vec<(u64, [Option<Vec<u8>>; 2])>> = BTreeMap::new();
+    let mut changes: BTreeMap<RepoPath, Vec<NumberedChange>> = BTreeMap::new();
     for commit in commits.iter().filter(|commit| commit.is_edit()) {
         let number = commit.trailers.as_ref().map_or(0, |trailers| trailers.edit);
         for file in unwind::private_files(repo, commit).into_iter().flatten() {
@@ -83,7 +86,7 @@ fn of_path(
     writer: &ObjectWriter<'_>,
     tree: Oid,
     path: RepoPath,
-    edits: &[(u64, [Option<Vec<u8>>; 2])],
+    edits: &[NumberedChange],
 ) -> Result<Option<LeftOverFile>> {
     let Ok(state) = PathState::at(writer.repo(), tree, None, &path) else { return Ok(None) };
     if state.disk_file() == state.tip {
@@ -100,7 +103,7 @@ fn of_path(
         }
         None => None,
     };
-    let disk = state.disk.as_ref().map(|disk| disk.exact());
+    let disk = state.disk.as_ref().map(OnDisk::exact);
     let (mut numbers, mut lines) = (BTreeSet::new(), BTreeSet::new());
     for (number, [before, after]) in edits {
         if let Some(rows) = rows(recorded.as_deref(), disk, before.as_deref(), after.as_deref()) {

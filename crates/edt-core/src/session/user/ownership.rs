@@ -299,7 +299,7 @@ fn split_hunks(
     if moves_mode && !sets_mode {
         left_over.push(0..0);
     }
-    if count == 0 && !sets_mode {
+    if count == 0 && !sets_mode && !left_over.is_empty() {
         return Ok(SeparatedEdit::left_over(Some(tip), users));
     }
     let mut sides = Vec::new();
