@@ -244,16 +244,19 @@ fn reset_hard_unrecorded_the_doctor_reports_what_hooks_cannot_protect() {
     ] {
         assert!(printed.contains(word), "{word}: {printed}");
     }
-    // What edt recorded before its first edit survives the reset that destroys what is on disk.
+    // What edt kept with its edit survives the reset that destroys what is on disk.
+    workspace.edt(&["apply", "new.txt", "--mode", "create", "--content", "the agent's\n"]);
     workspace.write("b.txt", "a user's unrecorded work\n");
     workspace.edt(&["apply", "b.txt", "--mode", "append", "--content", "the agent's\n"]);
     let tip = workspace.rev("HEAD");
     let done = shell(workspace, By::Agent, "git reset --hard HEAD~2").output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(said.contains("GIT_OPERATION_BLOCKED") && said.contains("edt recorded them"), "{said}");
+    assert!(said.contains("GIT_OPERATION_BLOCKED"), "{said}");
+    assert!(said.contains("edt restore PATH --to N"), "{said}");
     assert_eq!((workspace.rev("HEAD"), workspace.text("b.txt").as_str()), (tip, "two\n"));
     let repair = said.split("next: `").nth(1).unwrap().split('`').next().unwrap();
     assert!(shell(workspace, By::Agent, repair).status().unwrap().success());
+    workspace.edt(&["restore", "b.txt", "--to", "2"]).landed();
     assert_eq!(workspace.text("b.txt"), "a user's unrecorded work\nthe agent's\n");
 }
 

@@ -423,6 +423,7 @@ fn cached_data_is_never_stale() {
     workspace.write("src/b.c", "int b(void)\n{\n    return 7;\n}\n");
     let printed = server.call("apply", edit("src/b.c", "return 7;", "return 8;")).done();
     assert_eq!(printed.json["files"][0]["recorded"], "private");
+    workspace.git(&["stash", "--quiet"]);
     // Another worktree, another filter, another policy.
     workspace.git(&["config", "core.autocrlf", "true"]);
     workspace.write("crlf.txt", "a\r\nb\r\n");
@@ -448,7 +449,7 @@ fn cached_data_is_never_stale() {
     );
     workspace.git(&["init", "--quiet", "--initial-branch=trunk"]);
     workspace.commit(&[]);
-    server.call("apply", edit("src/b.c", "return 8;", "return 9;")).done();
+    server.call("apply", edit("src/b.c", "return 1;", "return 9;")).done();
     assert_eq!(
         workspace.git(&["log", "-1", "--format=%s", "edt/trunk-1"]).trim(),
         "edit src/b.c (+1 -1)"

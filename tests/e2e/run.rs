@@ -276,7 +276,7 @@ fn what_a_program_removes_of_the_user_comes_back() {
     assert_eq!(answer.json["session"]["began"].as_bool(), Some(true), "{:#}", answer.json);
     // A deletion cannot be separated from the user's content.
     assert_eq!(workspace.status(), " D a.txt\n");
-    assert!(!workspace.git(&["log", "--all", "-p"]).contains("a user's"));
+    assert!(!workspace.git(&["log", "--all", "-p", "--format="]).contains("a user's"));
     workspace.edt(&["undo"]).landed();
     assert_eq!(
         (workspace.text("a.txt").as_str(), workspace.text("scratch.txt").as_str()),

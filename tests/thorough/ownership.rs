@@ -105,7 +105,7 @@ impl Commit {
     }
 
     fn is_users_version(&self) -> bool {
-        ["user-changes", "checkpoint"].contains(&self.kind.as_str())
+        ["checkpoint", "saved"].contains(&self.kind.as_str())
     }
 }
 
@@ -140,8 +140,12 @@ struct Play {
     committed: BTreeSet<String>,
     /// The user's lines of the branch that a restore brought back.
     restored: BTreeSet<String>,
-    /// The user's lines in commits with the user's version.
-    mixed: BTreeSet<String>,
+    /// The user's lines in checkpoints.
+    checkpointed: BTreeSet<String>,
+    /// The files with a change of an edit that no commit has, at some time.
+    left_over: BTreeSet<String>,
+    /// The lines of those edits.
+    left_lines: BTreeSet<String>,
     /// Committed lines that the user's Git took off the disk, with the branch.
     parked: BTreeSet<String>,
     /// The user's lines that the user let edt save at a ref.
@@ -202,7 +206,9 @@ impl Play {
             touched: BTreeSet::new(),
             committed: BTreeSet::new(),
             restored: BTreeSet::new(),
-            mixed: BTreeSet::new(),
+            checkpointed: BTreeSet::new(),
+            left_over: BTreeSet::new(),
+            left_lines: BTreeSet::new(),
             parked: BTreeSet::new(),
             saved: BTreeSet::new(),
             sessions: BTreeMap::new(),
@@ -282,7 +288,9 @@ impl Play {
             .cloned()
             .collect();
         for line in gone {
-            if who == Who::Git && (self.committed.contains(&line) || self.mixed.contains(&line)) {
+            if who == Who::Git
+                && (self.committed.contains(&line) || self.checkpointed.contains(&line))
+            {
                 self.parked.insert(line);
             } else if who == Who::Agent && may_leave(&line) {
                 self.typed.remove(&line);
@@ -371,7 +379,8 @@ impl Play {
         for part in said.split('\u{1}').skip(1) {
             let (id, commit) = parsed(part);
             if commit.is_users_version() {
-                self.mixed.extend(commit.added.iter().filter(|line| is_users(line)).cloned());
+                self.checkpointed
+                    .extend(commit.added.iter().filter(|line| is_users(line)).cloned());
             }
             if !self.commits.contains_key(&id) {
                 ids.push(id.clone());
@@ -423,11 +432,13 @@ impl Play {
                 if commit.has_agent {
                     return wrong("(2) the user's version has an agent's name".to_owned());
                 }
-                if let Some(line) = commit.added.iter().find(|line| !is_users(line)) {
+                // What edits left over is among the user's changes.
+                let is_own = |line: &str| is_users(line) || self.left_lines.contains(line);
+                if let Some(line) = commit.added.iter().find(|line| !is_own(line)) {
                     return wrong(format!("(2) the user's version adds {line:?}"));
                 }
             }
-            if who == Who::Agent && commit.kind != "user-changes" && !consented {
+            if who == Who::Agent && commit.kind != "saved" && !consented {
                 let is_restored = |line: &str| commit.kind == "restore" && known.contains(line);
                 let private = |line: &String| !self.committed.contains(line) && !is_restored(line);
                 if let Some(line) = users(&commit.added).iter().find(|line| private(line)) {
@@ -459,12 +470,7 @@ impl Play {
 
     /// The index must follow HEAD: what was staged is still staged.
     fn check_index(&self, before: &Seen, after: &Seen) -> Judged {
-        self.check_index_without(before, after, &BTreeSet::new())
-    }
-
-    /// The same without paths whose staged version was committed as the user's.
-    fn check_index_without(&self, before: &Seen, after: &Seen, mixed: &BTreeSet<&str>) -> Judged {
-        for path in PATHS.into_iter().filter(|path| !mixed.contains(path)) {
+        for path in PATHS {
             let (old, new) = (before.in_head(path), after.in_head(path));
             if let Expected::Exactly(wanted) = merge3(&old, &before.staged(path), &new)
                 && wanted != after.staged(path)
@@ -529,7 +535,7 @@ impl Play {
         }
         self.repo.git(&["push", "--quiet", "--mirror", place]);
         let all = self.repo.git(&["-C", place, "cat-file", "--batch-all-objects", "--batch"]);
-        let public = [&self.committed, &self.mixed, &self.touched, &self.saved];
+        let public = [&self.committed, &self.checkpointed, &self.touched, &self.saved];
         let private = |line: &&str| {
             is_users(line)
                 && (line.starts_with("secret ") || !public.iter().any(|all| all.contains(*line)))

@@ -634,7 +634,7 @@ impl Play {
         if answer["status"] != "applied" {
             return wrong("the edit was not applied".to_owned());
         }
-        let mut mixed = BTreeSet::new();
+        let mut ends = BTreeSet::new();
         for path in PATHS {
             let (tip, now) = (before.in_head(path), after.in_head(path));
             let Some((old, new)) = files.get(path) else {
@@ -645,54 +645,57 @@ impl Play {
                 }
                 continue;
             };
-            let report = answer["files"].as_array().unwrap().iter().find(|one| one["path"] == path);
-            let said = report.map_or("none", |one| one["user_changes"].as_str().unwrap());
-            if said == "mixed" {
-                mixed.insert(path);
-            }
-            if report.is_some_and(|one| one["recorded"] != "branch") {
-                return wrong(format!("{path} is not recorded in the branch"));
-            }
             if let Some((from, to)) = renamed {
-                let clean = before.in_head(from) == before.on_disk(from);
-                let moved = [before.in_head(from), before.on_disk(from)];
-                if path == to && (!moved.contains(&now) || clean && now != moved[0]) {
+                let source = before.in_head(from);
+                let expected = if path == from { None } else { source.clone() };
+                let is_right = now == expected || source.is_none() && now == tip;
+                if !is_right {
                     return wrong(format!(
-                        "(2) {to} was renamed from {from} and is neither of both"
+                        "(2) {from} was renamed to {to}; {path} in the branch: {}",
+                        difference(&expected, &now)
                     ));
                 }
                 continue;
             }
-            let (word, branch) = match merge3(old, &tip, new) {
-                Expected::Exactly(branch) if tip == *old => ("none", Some(branch)),
-                Expected::Exactly(branch) if tip.is_some() && old.is_some() && new.is_some() => {
-                    ("separate", Some(branch))
-                }
-                _ => ("", None),
-            };
-            // What was staged may make a separable edit mixed.
-            let staged = before.staged(path) != tip;
-            if said == "mixed" && (word.is_empty() || staged) {
-                if now != *new {
-                    return wrong(format!("(2) {path} is mixed: {}", difference(new, &now)));
-                }
-            } else if let Some(branch) = branch {
-                if now != branch {
-                    return wrong(format!(
-                        "(2) {path} in the branch: {}",
-                        difference(&branch, &now)
-                    ));
-                }
-                if said != word {
-                    return wrong(format!("{path} is {said} and should be {word}"));
-                }
-            } else if let Err(fault) = agrees(old, &tip, new, &now) {
-                return wrong(format!("(2) {path} in the branch, which is {said}: {fault}"));
+            let report = answer["files"].as_array().unwrap().iter().find(|one| one["path"] == path);
+            let said = report.map_or("branch", |one| one["recorded"].as_str().unwrap());
+            ends.insert(said.to_owned());
+            if said != "branch" {
+                self.left_over.insert(path.to_owned());
+                let lines = new.iter().flat_map(|text| text.lines());
+                self.left_lines.extend(lines.map(str::to_owned));
             }
-        }
-        let made = answer["checkpoints"].as_array().unwrap().len();
-        if mixed.is_empty() != (made == 0) {
-            return wrong(format!("{made} commits of the user's version, mixed: {mixed:?}"));
+            // What the user has in the index or in an untracked file, or removed.
+            let staged = before.staged(path) != tip;
+            let is_tracked = tip == *old || tip.is_some() && old.is_some() && new.is_some();
+            let merged = merge3(old, &tip, new);
+            match (said, merged) {
+                ("branch", Expected::Exactly(branch)) if now != branch => {
+                    return wrong(format!("(2) {path}: {}", difference(&branch, &now)));
+                }
+                ("branch", Expected::Exactly(_)) => {}
+                ("branch", Expected::Unclear) => {
+                    if let Err(fault) = agrees(old, &tip, new, &now) {
+                        return wrong(format!("(2) {path} in the branch: {fault}"));
+                    }
+                }
+                ("partly" | "private", Expected::Exactly(_)) if is_tracked && !staged => {
+                    return wrong(format!("{path} is {said} for no reason"));
+                }
+                ("private", _) if now != tip => {
+                    return wrong(format!("(2) {path} is private: {}", difference(&tip, &now)));
+                }
+                ("partly" | "private", _) => {
+                    let lines = |text: &Text| text.clone().unwrap_or_default();
+                    let (tip, new) = (lines(&tip), lines(new));
+                    let known: BTreeSet<&str> = tip.lines().chain(new.lines()).collect();
+                    let now = lines(&now);
+                    if let Some(line) = now.lines().find(|line| !known.contains(line)) {
+                        return wrong(format!("(2) {path} in the branch has {line:?}"));
+                    }
+                }
+                _ => return wrong(format!("{path} is {said}")),
+            }
         }
         for path in files.keys().filter(|path| is_ignored(path)) {
             let report =
@@ -701,8 +704,9 @@ impl Play {
                 return wrong(format!("{path} is ignored and not recorded as private"));
             }
         }
-        self.check_index_without(before, &after, &mixed)?;
-        self.count(name, if mixed.is_empty() { "applied" } else { "applied, mixed" });
+        self.check_index(before, &after)?;
+        let ends: Vec<String> = ends.into_iter().collect();
+        self.count(name, &format!("applied {}", ends.join(" and ")));
         if before.session().is_none() {
             self.sessions
                 .insert(after.session().unwrap_or_default().to_owned(), Session::default());
@@ -875,7 +879,8 @@ impl Play {
 
     /// The same without paths of which the user's changes stay.
     fn check_moved_without(&self, before: &Seen, after: &Seen, users: &BTreeSet<String>) -> Judged {
-        for path in PATHS.into_iter().filter(|path| !users.contains(*path)) {
+        let is_known = |path: &&str| !users.contains(*path) && !self.left_over.contains(*path);
+        for path in PATHS.into_iter().filter(is_known) {
             let (old, new) = (before.in_head(path), after.in_head(path));
             let (disk, now) = (before.on_disk(path), after.on_disk(path));
             if old.is_none() && new.is_some() && now.is_some() {
@@ -1017,11 +1022,13 @@ impl Play {
                     None if old != new => return None,
                     None => (new.clone(), old.clone()),
                 };
+                let changes = old != new || edit.files.contains_key(path);
                 steps.push((path.to_owned(), from, to));
-                if old != new && seen == revision {
-                    return (old != before.in_head(path)).then_some(steps);
+                if changes && seen == revision {
+                    let is_known = old != before.in_head(path) || self.left_over.contains(path);
+                    return is_known.then_some(steps);
                 }
-                seen += usize::from(old != new);
+                seen += usize::from(changes);
             }
             at = parent;
         }
@@ -1278,22 +1285,22 @@ impl Play {
         let mut call = called(self.workspace.land(Land { allow: every_word(), ..Land::default() }));
         let mut consented = false;
         if let Called::Refused(codes) = &call
-            && codes.iter().any(|code| code == "USER_CHANGES_INCLUDED")
+            && codes.iter().any(|code| ["APPROVAL_REQUIRED", "LEAVES_OUT"].contains(&&**code))
         {
-            self.count("edt land", "USER_CHANGES_INCLUDED");
+            self.count("edt land", &codes.join(" "));
             let after = self.seen();
             self.check_refused(&before, &after, codes)?;
-            if !has_version {
-                return Err(format!("{codes:?} although no commit has the user's version"));
+            if !has_version && !has_own && codes.iter().any(|code| code == "APPROVAL_REQUIRED") {
+                return Err(format!("{codes:?} although no commit is the user's"));
             }
             if self.dice.chance(50) {
                 return Ok(());
             }
             // The user types it.
-            self.note("    --include-user-changes".to_owned());
+            self.note("    by the user".to_owned());
             let allow: String =
                 every_word().iter().map(|word| format!(" --allow {word}")).collect();
-            let line = format!("land --include-user-changes --json{allow}");
+            let line = format!("land --json --allow leaves_out{allow}");
             let (status, screen) = self.repo.at_terminal(&line, "");
             let answer = screen.find('{').map(|at| &screen[at..]).unwrap_or_default();
             let answer: Value = serde_json::from_str(answer.trim()).unwrap_or_default();
@@ -1322,7 +1329,7 @@ impl Play {
                 self.leaves_sometimes()
             }
             Called::Done(answer) => {
-                self.count("edt land", if consented { "done, with consent" } else { "done" });
+                self.count("edt land", if consented { "done, by the user" } else { "done" });
                 self.landed(&before, &after, &target, (consented, has_own))
                     .map_err(|fault| format!("{fault}; {answer:#}"))?;
                 if self.dice.chance(if consented { 60 } else { 20 }) {
@@ -1528,7 +1535,7 @@ impl Play {
             }
             return self.leaves_sometimes();
         }
-        self.count("edt abandon", if has_version { "done, mixed" } else { "done" });
+        self.count("edt abandon", if has_version { "done, with a checkpoint" } else { "done" });
         self.note(format!("    the user's version: {has_version}, commits: {has_own}"));
         self.check_index(&before, &after)?;
         if !has_version {

@@ -47,8 +47,8 @@ impl Rewritten {
             }
             Rewritten::Files { clean: true, paths } => format!(
                 "Git had already rewritten the index and files to that commit ({paths} differ). \
-                 Except after `--keep`, their uncommitted changes are gone, unless edt recorded \
-                 them (`edt log`)."
+                 Except after `--keep`, their uncommitted changes are gone. edt kept those of the \
+                 files that it edited: `edt log`, then `edt restore PATH --to N`."
             ),
             Rewritten::Files { clean: false, paths } => format!(
                 "Git had already rewritten the index and files to that commit ({paths} differ). \

@@ -69,7 +69,10 @@ pub fn restore(
     let mut overlapping = OverlappingFiles::new(options.overlaps, VERB);
     let (tip, wanted) = (state.tip.map(Version::recorded), file.map(Version::recorded));
     let mut warnings = Vec::new();
-    let rewrite = if file == state.tip && !(state.ignored && since.is_some()) {
+    let left_over = left_over_after(repo, &session, &state, target)?;
+    let rewrite = if left_over.is_some() {
+        Some(FileRewrite { state, branch: tip, disk: left_over, entry: None })
+    } else if file == state.tip && !is_on_disk_alone(repo, &state, since.as_deref()) {
         // Only the user has changed the file since.
         let is_staged = match state.staged {
             IndexState::File(staged) => Some(staged) != state.tip,
@@ -129,6 +132,36 @@ pub fn restore(
     let mut outcome = rewrite.publish(workspace)?;
     outcome.warnings.extend(warnings);
     Ok(outcome)
+}
+
+/// The exact file after the edit that `target` names, if no commit has a part of it, and the disk has
+/// nothing of the user's that it would replace.
+fn left_over_after(
+    repo: &Repo,
+    session: &Session,
+    state: &PathState,
+    target: &RestoreTarget,
+) -> Result<Option<Version>> {
+    let RestoreTarget::To(spec) = target else { return Ok(None) };
+    let Some(number) = revision::edit_number(spec) else { return Ok(None) };
+    if state.disk_file() != state.tip {
+        return Ok(None);
+    }
+    let Some(commit) = revision::edit(repo, session, number)? else { return Ok(None) };
+    let files = unwind::private_files(repo, &Commit::read(repo, commit)?).unwrap_or_default();
+    let file = files.into_iter().find(|file| file.is_left_over && file.path() == state.path);
+    let after = file.and_then(|file| file.after);
+    let tree = repo.tree_of(session.tip)?;
+    after.map(|bytes| unwind::version_of(repo, tree, &state.path, bytes)).transpose()
+}
+
+/// Whether one of the commits `since` changed the file on disk, and not on the branch.
+fn is_on_disk_alone(repo: &Repo, state: &PathState, since: Option<&[Commit]>) -> bool {
+    let is_of = |commit: &Commit| {
+        let files = unwind::private_files(repo, commit).unwrap_or_default();
+        files.iter().any(|file| file.is_left_over && file.path() == state.path)
+    };
+    since.is_some_and(|since| state.ignored || since.iter().any(is_of))
 }
 
 /// What the file becomes.

@@ -4,7 +4,7 @@ use super::unwind;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::user::edit_change::FileStep;
-use edt_git::{FileId, Repo};
+use edt_git::{FileId, Repo, Tracked};
 use edt_types::text::counted;
 use edt_types::{Code, Finding, RepoPath, Result};
 
@@ -37,10 +37,13 @@ pub fn before(repo: &Repo, session: &Session, path: &RepoPath, revision: u64) ->
         let is_it = |(changed, before, after): &FileStep| changed == path && before != after;
         let step = changes.into_iter().find(is_it);
         let private = step.is_none() && is_private(repo, since.last(), path);
-        let file = match step {
-            Some((_, before, _)) => before.map(|version| version.file),
-            None if private => None,
-            None => continue,
+        let file = match (step, since.last()) {
+            (Some((_, before, _)), _) => before.map(|version| version.file),
+            (None, Some(commit)) if private => match repo.tracked(commit.tree, path)? {
+                Tracked::File(file) => Some(file),
+                _ => None,
+            },
+            _ => continue,
         };
         if seen == revision {
             return Ok(Earlier { file, since, edit, private });

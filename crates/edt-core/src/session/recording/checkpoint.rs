@@ -1,6 +1,8 @@
 //! Commits the user's uncommitted changes: on the session's branch where the user requests it, or at
 //! a ref that keeps a version which a command overwrites.
 
+use std::collections::BTreeSet;
+
 use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::user::ownership::{self, Version};
@@ -25,8 +27,9 @@ pub struct Checkpoints {
 pub enum CheckpointReason<'a> {
     /// A command with `--save` overwrites the user's version.
     Saved,
-    /// The caller requested it, with or without a message.
-    Requested(Option<&'a str>),
+    /// The caller requested it, with or without a message. The numbers are those of edits that the
+    /// uncommitted changes include.
+    Requested(Option<&'a str>, &'a BTreeSet<u64>),
 }
 
 /// The user's version of a file.
@@ -100,22 +103,31 @@ impl Checkpoints {
             return Ok(());
         }
         let (tree, _) = writer.write_tree(self.tree, changes)?;
-        let label = match reason {
-            CheckpointReason::Saved => "saved",
-            CheckpointReason::Requested(_) => "checkpoint",
+        let kind = match reason {
+            CheckpointReason::Saved => Kind::Saved,
+            CheckpointReason::Requested(..) => Kind::Checkpoint,
         };
+        let label = kind.name();
         let read = |oid| writer.blob_content(oid);
         let changed = writer.repo().with_renames(writer.tree_diff(self.tree, tree)?, read)?;
         let subject = match (reason, changed.as_slice()) {
-            (CheckpointReason::Requested(Some(text)), _) => text.to_owned(),
+            (CheckpointReason::Requested(Some(text), _), _) => text.to_owned(),
             (_, [ChangedPath { path, from: Some(from), .. }]) => {
                 format!("{label}: {what} changes of {} => {path}", from.path)
             }
             (_, [one]) => format!("{label}: {what} changes of {}", one.path),
             (_, many) => format!("{label}: {what} changes of {} files", many.len()),
         };
-        let message =
-            message::compose(&subject, &Trailers::plain(&session.name, Kind::Checkpoint, edit));
+        let trailers = Trailers::plain(&session.name, kind, edit);
+        let mut message = message::compose(&subject, &trailers);
+        if let CheckpointReason::Requested(_, includes) = reason {
+            message.extend(includes.iter().map(|edit| {
+                format!(
+                    "Edt-Includes: {edit}
+"
+                )
+            }));
+        }
         let commit =
             writer.write_commit(&NewCommit { tree, parent: Some(self.tip), message: &message })?;
         self.commits.push(commit);

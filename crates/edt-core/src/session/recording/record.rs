@@ -1,5 +1,7 @@
 //! Records changes that were not made through `edt apply`: `edt checkpoint`, `edt run`, agent hooks.
 
+use std::collections::BTreeSet;
+
 use super::candidates::{candidates, ignored_paths};
 use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use super::kept;
@@ -10,10 +12,12 @@ use crate::session::private::hidden::{Hidden, IgnoredBefore};
 use crate::session::private::private_list;
 use crate::session::private::uncovered::{self, publish};
 use crate::session::recording::review::ChangesPreview;
+use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::refs::names::next_numbered_ref;
 use crate::session::user::edit_change;
+use crate::session::user::left_over;
 use crate::session::user::ownership::{self, SeparatedEdit, Version};
 use crate::session::user::path_state::PathState;
 use crate::session::user::user_commits::UserCommits;
@@ -106,7 +110,16 @@ pub fn checkpoint(
     outcome.warnings.extend(ignored_paths(&ignored));
     let edits = if new.is_some() { 0 } else { session.edits(repo)? };
     let versions = states.iter().map(UserVersion::of).collect();
-    let reason = CheckpointReason::Requested(message);
+    let left_over = if new.is_some() {
+        Vec::new()
+    } else {
+        let commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
+        left_over::of_session(&writer, &session, &commits)?
+    };
+    let of_states =
+        left_over.iter().filter(|file| states.iter().any(|state| state.path == file.path));
+    let numbers: BTreeSet<u64> = of_states.flat_map(|file| file.edits.iter().copied()).collect();
+    let reason = CheckpointReason::Requested(message, &numbers);
     let made = Checkpoints::write(&mut writer, &session, tree, edits, versions, reason)?;
     let Some(commit) = made.commits.last() else { return Ok(outcome) };
     let mut paths = writer.tree_diff(tree, made.tree)?;
@@ -186,12 +199,16 @@ pub fn record_changes(
     outcome.left_out = skipped.iter().map(|(path, _)| path.clone()).collect();
     outcome.warnings.extend(kept::not_recorded(repo, before, &outcome.left_out)?);
     let (mut changed, ignored) = (Vec::new(), IgnoredBefore::of(repo, Some(&session), before));
+    let mut unseen = Vec::new();
     for mut state in states {
         let Some(warning) = ignored.mark(&mut state)? else { continue };
-        if let Some(one) = ProgramChange::of(&writer, before, tree, state)? {
+        let change = ProgramChange::of(&writer, before, tree, state.clone())?;
+        if change.is_some() {
             outcome.warnings.extend(warning);
-            changed.push(one);
+        } else if before.is_unseen(&state.path) {
+            unseen.push(state);
         }
+        changed.extend(change);
     }
     outcome.warnings.extend(before.not_recorded());
     let moved = ignored.refusals();
@@ -212,7 +229,7 @@ pub fn record_changes(
     let changed = ProgramChange::leave_moved_lines(&writer, changed)?;
     let (changes, moves, private) = write(&mut writer, &changed);
     let (new_tree, touched_trees) = writer.write_tree(tree, &changes)?;
-    let (judged, [from, to]) = judged(&writer, tree, &changed)?;
+    let (judged, [from, to]) = judged(&writer, tree, &changed, &unseen)?;
     let paths = judged.tree_diff(from, to)?;
     let base = writer.tree_of(session.base)?;
     let users = UserCommits::of(&judged, &session).followed_by(tree, from);
@@ -285,12 +302,13 @@ fn update_list(
     Ok(warning)
 }
 
-/// What the guards judge: the files on disk before and after, with the user's uncommitted changes. The
-/// objects of these trees are never written.
+/// What the guards judge: the files on disk before and after, with the user's uncommitted changes, and
+/// those of which nobody knows the file before. The objects of these trees are never written.
 fn judged<'r>(
     writer: &ObjectWriter<'r>,
     tree: Oid,
     changed: &[ProgramChange],
+    unseen: &[PathState],
 ) -> Result<(ObjectWriter<'r>, [Oid; 2])> {
     let mut judged = writer.clone();
     let (mut from, mut to) = (Vec::new(), Vec::new());
@@ -302,6 +320,10 @@ fn judged<'r>(
             let file = ownership::write(&mut judged, version.clone());
             changes.push(TreeChange { path: state.path.clone(), file });
         }
+    }
+    for state in unseen {
+        let file = ownership::write(&mut judged, Version::on_disk(state));
+        to.push(TreeChange { path: state.path.clone(), file });
     }
     let from = judged.write_tree(tree, &from)?.0;
     let to = judged.write_tree(tree, &to)?.0;
@@ -491,7 +513,6 @@ mod tests {
     use super::*;
     use crate::session::private::not_kept::NamedPaths;
     use crate::session::recording::candidates::ignored_path;
-    use crate::session::refs::commit::Commit;
     use crate::tests::{Scratch, path, refusal};
     use edt_types::{Code, Effect, FileChangeKind, RecordedIn, UserChanges};
 

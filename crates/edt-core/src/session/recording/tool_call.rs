@@ -168,6 +168,12 @@ impl Snapshot {
         Ok(())
     }
 
+    /// Whether the file at `path` changed, and nobody knows which of its lines are the call's.
+    pub(crate) fn is_unseen(&self, path: &RepoPath) -> bool {
+        let file = self.tool.as_ref().and_then(|call| call.files.get(path));
+        file.is_some_and(|file| file.is_unknown.get())
+    }
+
     /// Warnings about the files of which the call recorded nothing, although they changed.
     pub(crate) fn not_recorded(&self) -> impl Iterator<Item = Warning> {
         let files = self.tool.iter().flat_map(|call| &call.files);

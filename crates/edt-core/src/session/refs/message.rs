@@ -12,6 +12,8 @@ pub enum Kind {
     Edit,
     /// The user's uncommitted changes, committed on request.
     Checkpoint,
+    /// The user's version of files that a command overwrites, or that a proposal is for. On no branch.
+    Saved,
     /// An edit of files with merge conflicts, which stays uncommitted. On no branch.
     Resolution,
     /// A file set to an earlier state.
@@ -33,6 +35,7 @@ impl Kind {
         Kind::Begin,
         Kind::Edit,
         Kind::Checkpoint,
+        Kind::Saved,
         Kind::Resolution,
         Kind::Restore,
         Kind::Run,
@@ -49,6 +52,7 @@ impl Kind {
             Kind::Begin => "begin",
             Kind::Edit => "edit",
             Kind::Checkpoint => "checkpoint",
+            Kind::Saved => "saved",
             Kind::Resolution => "resolution",
             Kind::Restore => "restore",
             Kind::Run => "run",

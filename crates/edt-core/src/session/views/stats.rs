@@ -75,7 +75,8 @@ impl EditCounts {
                 | Kind::Unland
                 | Kind::Proposal
                 | Kind::Decision
-                | Kind::Resolution,
+                | Kind::Resolution
+                | Kind::Saved,
                 CommitState::Current,
             ) => {}
         }
