@@ -433,8 +433,9 @@ impl Play {
                     return wrong("(2) the user's version has an agent's name".to_owned());
                 }
                 // What edits left over is among the user's changes.
-                let is_own = |line: &str| is_users(line) || self.left_lines.contains(line);
-                if let Some(line) = commit.added.iter().find(|line| !is_own(line)) {
+                let is_agents =
+                    |line: &&String| line.starts_with("agent ") && !self.left_lines.contains(*line);
+                if let Some(line) = commit.added.iter().find(is_agents) {
                     return wrong(format!("(2) the user's version adds {line:?}"));
                 }
             }
@@ -470,7 +471,24 @@ impl Play {
 
     /// The index must follow HEAD: what was staged is still staged.
     fn check_index(&self, before: &Seen, after: &Seen) -> Judged {
-        for path in PATHS {
+        self.check_index_of(before, after, None)
+    }
+
+    /// The same after a rename: what was staged of the file moves with it.
+    fn check_index_of(&self, before: &Seen, after: &Seen, renamed: Option<(&str, &str)>) -> Judged {
+        if let Some((from, to)) = renamed
+            && before.in_head(from).is_some()
+        {
+            let (staged, moved) = (before.staged(from), after.staged(to));
+            if before.staged(to).is_none() && moved != staged && after.staged(from) != staged {
+                return Err(format!(
+                    "{from} was renamed to {to}, and what was staged is lost: {}",
+                    difference(&staged, &moved)
+                ));
+            }
+        }
+        let is_renamed = |path: &&str| renamed.is_some_and(|(from, to)| [from, to].contains(path));
+        for path in PATHS.into_iter().filter(|path| !is_renamed(path)) {
             let (old, new) = (before.in_head(path), after.in_head(path));
             if let Expected::Exactly(wanted) = merge3(&old, &before.staged(path), &new)
                 && wanted != after.staged(path)

@@ -646,6 +646,8 @@ impl Play {
                 continue;
             };
             if let Some((from, to)) = renamed {
+                let lines = old.iter().chain(new).flat_map(|text| text.lines());
+                self.left_lines.extend(lines.map(str::to_owned));
                 let source = before.in_head(from);
                 let expected = if path == from { None } else { source.clone() };
                 let is_right = now == expected || source.is_none() && now == tip;
@@ -704,7 +706,7 @@ impl Play {
                 return wrong(format!("{path} is ignored and not recorded as private"));
             }
         }
-        self.check_index(before, &after)?;
+        self.check_index_of(before, &after, renamed)?;
         let ends: Vec<String> = ends.into_iter().collect();
         self.count(name, &format!("applied {}", ends.join(" and ")));
         if before.session().is_none() {
@@ -1447,6 +1449,8 @@ impl Play {
             let (base, onto) = (base.get(*path).cloned(), onto.get(*path).cloned());
             let (tip, landed) = (before.in_head(path), after.in_head(path));
             match merge3(&base, &onto, &tip) {
+                // A renamed file takes the target's lines with it.
+                _ if tip.is_none() || base.is_none() => {}
                 Expected::Exactly(wanted) if wanted != landed => {
                     return Err(format!("(3) {path} landed: {}", difference(&wanted, &landed)));
                 }
@@ -1501,7 +1505,9 @@ impl Play {
             if let Some(line) = private {
                 return Err(format!("(3) {line:?} landed without consent: {commit:#?}"));
             }
-            let agents = commit.added.iter().any(|line| line.starts_with("agent "));
+            let is_agents =
+                |line: &String| line.starts_with("agent ") && !self.left_lines.contains(line);
+            let agents = commit.added.iter().any(is_agents);
             let is_own = |line: &str| !self.touched.contains(line) && !self.restored.contains(line);
             let own = users.iter().any(|line| is_own(line));
             if agents && own {
