@@ -51,7 +51,12 @@ pub struct RefSwap<'a> {
 
 /// A lock file, removed on drop unless it was renamed.
 #[derive(Debug)]
-pub(super) struct RefLock(Option<PathBuf>);
+pub(super) struct RefLock {
+    /// `None` once it is released.
+    path: Option<PathBuf>,
+    /// The device and the inode of the lock. A user may remove it, and another program take it.
+    held: Option<(u64, u64)>,
+}
 
 /// The held lock of HEAD, which has the new content already.
 #[must_use = "HEAD moves with `Repo::move_head`"]
@@ -59,25 +64,37 @@ pub(super) struct RefLock(Option<PathBuf>);
 pub struct HeadLock(RefLock);
 
 impl RefLock {
+    /// The lock that was just made at `path`.
+    fn at(path: PathBuf) -> RefLock {
+        RefLock { held: inode(&path), path: Some(path) }
+    }
+
+    /// Its path if it is still the file that was made.
+    fn take(&mut self) -> Option<PathBuf> {
+        let path = self.path.take()?;
+        (self.held.is_some() && inode(&path) == self.held).then_some(path)
+    }
+
     /// Removes the lock. If this fails, recovery recognises the lock as edt's own.
     pub(super) fn release(mut self) -> Result<()> {
-        let Some(path) = self.0.take() else { return Ok(()) };
+        let Some(path) = self.take() else { return Ok(()) };
         fs::remove_file(&path).map_err(|error| failed("unlock", &path, &error).into())
     }
 
     /// Renames the lock onto the ref at `path`; removes the lock if that fails.
     pub(super) fn become_ref(mut self, path: &Path) -> Result<()> {
-        let Some(lock) = &self.0 else { return Ok(()) };
-        fs::rename(lock, path).map_err(|error| failed("move the ref", path, &error))?;
-        self.0 = None;
-        Ok(())
+        let Some(lock) = self.take() else { return Err(lost_lock(path).into()) };
+        fs::rename(&lock, path).map_err(|error| {
+            let _ = fs::remove_file(&lock);
+            failed("move the ref", path, &error).into()
+        })
     }
 }
 
 impl Drop for RefLock {
     fn drop(&mut self) {
-        if let Some(path) = &self.0 {
-            let _ = fs::remove_file(path);
+        if let Some(path) = self.take() {
+            let _ = fs::remove_file(&path);
         }
     }
 }
@@ -129,10 +146,13 @@ impl Repo {
             return self.change_refs(&[RefUpdate::Drop { name, from: to }], &[]);
         }
         let path = self.ref_path(name);
-        if !holds(&path, &to.to_string()) {
-            return Ok(());
+        if holds(&path, &to.to_string()) {
+            fs::remove_file(&path).map_err(|error| failed("delete the ref", &path, &error))?;
         }
-        fs::remove_file(&path).map_err(|error| failed("delete the ref", &path, &error))?;
+        // Git may have packed it.
+        if self.ref_value(name)? == Some(to) {
+            return self.delete_ref(name, to);
+        }
         let emptied = path.ancestors().skip(1).take_while(|directory| !directory.ends_with("refs"));
         emptied.take_while(|directory| fs::try_remove_empty_dir(directory)).for_each(drop);
         Ok(())
@@ -300,7 +320,7 @@ impl Repo {
                 return Err(locked(&lock).into());
             }
         }
-        Ok(RefLock(Some(lock)))
+        Ok(RefLock::at(lock))
     }
 
     /// Creates the file `path` with `content` atomically; `false` if it exists already.
@@ -379,6 +399,15 @@ pub(super) fn lock_path(path: &Path) -> PathBuf {
 /// Whether `value` is the only content of the file at `path`.
 fn holds(path: &Path, value: &str) -> bool {
     std::fs::read_to_string(path).is_ok_and(|text| text.trim_end() == value)
+}
+
+fn lost_lock(path: &Path) -> Finding {
+    Finding::new(
+        Code::SessionBusy,
+        format!("Another program removed the lock {} during the call.", lock_path(path).shown()),
+        "Repeat the call once no other program changes refs.",
+    )
+    .nothing_changed()
 }
 
 fn locked(lock: &Path) -> Finding {
@@ -507,5 +536,27 @@ mod tests {
         assert!(repo.link_new_file("x\n", &lock, REF).unwrap());
         repo.unlock_ref("refs/heads/x").unwrap();
         assert!(!lock.exists());
+    }
+
+    /// A user removed the lock of a running call, and another program took it.
+    #[test]
+    fn the_lock_that_another_program_took_meanwhile_stays() {
+        let (_scratch, repo) = scratch();
+        let path = repo.ref_path("refs/heads/x");
+        let taken = || {
+            let held = repo.lock_ref(&path, "x\n", REF).unwrap();
+            std::fs::remove_file(lock_path(&path)).unwrap();
+            std::fs::write(lock_path(&path), "another program's").unwrap();
+            held
+        };
+        let others = || std::fs::read_to_string(lock_path(&path)).unwrap();
+        assert_eq!(only(taken().become_ref(&path)).code, Code::SessionBusy);
+        assert_eq!((path.exists(), others()), (false, "another program's".to_owned()));
+        std::fs::remove_file(lock_path(&path)).unwrap();
+        taken().release().unwrap();
+        assert_eq!(others(), "another program's");
+        std::fs::remove_file(lock_path(&path)).unwrap();
+        drop(taken());
+        assert_eq!(others(), "another program's");
     }
 }

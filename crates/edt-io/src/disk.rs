@@ -353,6 +353,26 @@ impl Dir {
         }
     }
 
+    /// Whether two files of this directory can be exchanged. Two empty ones are made for that, and
+    /// removed; their names begin with `name`, and only the caller uses them.
+    ///
+    /// # Errors
+    /// Any other error of the operating system.
+    pub fn can_exchange(&self, name: &[u8]) -> io::Result<bool> {
+        let [one, other] = [".a", ".b"].map(|end| [name, end.as_bytes()].concat());
+        self.write_staged(&one, b"", Perms::Exactly(0o600))?;
+        let exchanged = self
+            .write_staged(&other, b"", Perms::Exactly(0o600))
+            .and_then(|()| self.rename(&one, self, &other, RenameMode::Exchange));
+        self.unlink(&one)?;
+        self.unlink(&other)?;
+        match exchanged {
+            Ok(()) => Ok(true),
+            Err(error) if is_unsupported(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Creates the hard link `to` in `dir` to the file `name`.
     ///
     /// # Errors
@@ -437,6 +457,12 @@ fn finish(file: &File, name: &[u8], perms: Perms) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a rename failed because the file system knows none of that kind.
+#[must_use]
+pub fn is_unsupported(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
 fn step(effect: SideEffect, name: &[u8]) -> io::Result<()> {

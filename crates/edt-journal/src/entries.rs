@@ -55,7 +55,7 @@ pub(super) fn move_entries(
             .and_then(|()| prepared.rename_in(repo, stage))
             .and_then(|()| index::sync(repo));
         if written.is_err() {
-            index::unlock(repo, stage)?;
+            index::unlock(repo)?;
         }
         return written;
     }

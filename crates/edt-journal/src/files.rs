@@ -7,7 +7,7 @@ use std::io;
 use super::record::{FileRecord, Id};
 use edt_git::convert::StoredForms;
 use edt_git::{FileId, FileMode, Forms, ObjectWriter, Repo};
-use edt_io::disk::{Dir, FoundEntry, Parent, Perms, RenameMode, Stat};
+use edt_io::disk::{Dir, FoundEntry, Parent, Perms, RenameMode, Stat, is_unsupported};
 use edt_io::failed;
 use edt_io::fs::make_private_dir;
 use edt_io::mount::Mount;
@@ -372,19 +372,12 @@ impl<'r> StagingArea<'r> {
             (Some((_, _, seen)), Some(_)) => {
                 match staging.rename(stage, &dir, name, RenameMode::Exchange) {
                     // This file system cannot exchange files: check once more, then rename.
-                    Err(error)
-                        if matches!(
-                            error.kind(),
-                            io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
-                        ) =>
-                    {
-                        match dir.stat(name)? {
-                            Some(stat) if stat.same_content_as(seen) => {
-                                staging.rename(stage, &dir, name, RenameMode::Replace)
-                            }
-                            _ => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
+                    Err(error) if is_unsupported(&error) => match dir.stat(name)? {
+                        Some(stat) if stat.same_content_as(seen) => {
+                            staging.rename(stage, &dir, name, RenameMode::Replace)
                         }
-                    }
+                        _ => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
+                    },
                     done => done,
                 }
             }

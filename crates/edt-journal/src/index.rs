@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::entry::{DiskState, EntryMove};
 use super::files::StagingArea;
-use super::index_file::{STAGED, busy, open_directory};
+use super::index_file::{FRESH, STAGED, busy, open_directory};
 use super::record::FileRecord;
 use edt_git::index::{EntryChange, Index, IndexState, UnsupportedIndex};
 use edt_git::{Oid, Repo, TouchedTrees, Tracked};
@@ -45,6 +45,8 @@ pub struct PreparedIndex {
     /// `None` if Git made the copy. Its entries have no stat.
     index: Option<Index>,
     seen: Option<Stat>,
+    /// The device and the inode of `index.lock`, while it is held.
+    held: Option<(u64, u64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,14 +133,21 @@ impl IndexView {
             return delegate(stage, moves);
         }
         put_staged(stage, index.finish(|_| None), self.stat)?;
-        Ok(PreparedIndex { index: Some(index), seen: self.stat })
+        Ok(PreparedIndex { index: Some(index), seen: self.stat, held: None })
     }
 }
 
 /// Writes the staged index, with the permissions of the one that it replaces.
 fn put_staged(stage: &StagingArea<'_>, bytes: &[u8], like: Option<Stat>) -> Result<()> {
     let perms = like.map_or(Perms::Exactly(0o666), |like| Perms::Of(like, false));
-    let staged = stage.dir().write_staged(STAGED, bytes, perms);
+    let dir = stage.dir();
+    let staged = match dir.write_new(STAGED, bytes, perms) {
+        // In one step: while a recovery is unfinished, a staged index says that the index follows.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => dir
+            .write_staged(FRESH, bytes, perms)
+            .and_then(|()| dir.rename(FRESH, dir, STAGED, RenameMode::Replace)),
+        written => written,
+    };
     staged.map_err(|error| failed("stage the index in", stage.repo.state_path(), &error))?;
     stage.repo.share(&stage.repo.state_path().join("stage/index"))
 }
@@ -162,7 +171,10 @@ fn delegate(stage: &StagingArea<'_>, moves: &[EntryMove]) -> Result<PreparedInde
             put_staged(stage, &bytes, Some(stat))?;
             Some(stat)
         }
-        _ => None,
+        _ => {
+            let _ = stage.dir().unlink(STAGED);
+            None
+        }
     };
     let null: Oid = repo.null();
     let mut input = Vec::new();
@@ -188,7 +200,7 @@ fn delegate(stage: &StagingArea<'_>, moves: &[EntryMove]) -> Result<PreparedInde
         let why = format!("could not be updated by git: {}", ran.stderr.trim());
         return Err(busy(&path, &why).into());
     }
-    Ok(PreparedIndex { index: None, seen })
+    Ok(PreparedIndex { index: None, seen, held: None })
 }
 
 impl PreparedIndex {
@@ -203,7 +215,7 @@ impl PreparedIndex {
     ///
     /// # Errors
     /// `REPOSITORY_BUSY` if another program holds the lock.
-    pub fn lock(&self, repo: &Repo, stage: &StagingArea<'_>) -> Result<LockOutcome> {
+    pub fn lock(&mut self, repo: &Repo, stage: &StagingArea<'_>) -> Result<LockOutcome> {
         let path = repo.index_path();
         let (dir, name) = open_directory(&path)?;
         let lock = [&name, b".lock".as_slice()].concat();
@@ -219,7 +231,9 @@ impl PreparedIndex {
                 Err(error) => return Err(failed("lock", &path, &error).into()),
             }
         }
-        let current = dir.stat(&name).map_err(|error| failed("read", &path, &error))?;
+        let stat = |name: &[u8]| dir.stat(name).map_err(|error| failed("read", &path, &error));
+        self.held = stat(&lock)?.map(|lock| lock.inode());
+        let current = stat(&name)?;
         let same = match (&current, &self.seen) {
             (None, None) => true,
             (Some(current), Some(seen)) => current.same_content_as(seen),
@@ -228,7 +242,7 @@ impl PreparedIndex {
         if same {
             return Ok(LockOutcome::Held);
         }
-        unlock(repo, stage)?;
+        unlock(repo)?;
         Ok(LockOutcome::Changed)
     }
 
@@ -303,20 +317,29 @@ impl PreparedIndex {
     /// Renames the staged index to the index, and removes the lock.
     ///
     /// # Errors
-    /// `IO_ERROR`; the lock then remains for recovery.
+    /// `IO_ERROR`; the lock then remains for recovery. `REPOSITORY_BUSY` if another program removed
+    /// the lock.
     pub fn rename_in(&self, repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
-        replace(repo, stage)
+        replace(repo, stage, self.held)
     }
 }
 
-/// Renames the staged index to the index, and removes the lock, which is a second name of it.
-fn replace(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
+/// Renames the staged index to the index, and removes the lock, which is a second name of it. `held`:
+/// the inode of the lock. A user may have removed it, and another program may hold one since.
+fn replace(repo: &Repo, stage: &StagingArea<'_>, held: Option<(u64, u64)>) -> Result<()> {
     let path = repo.index_path();
     let (dir, name) = open_directory(&path)?;
     let lock = [&name, b".lock".as_slice()].concat();
+    let is_held = || dir.stat(&lock).is_ok_and(|now| now.map(|now| now.inode()) == held);
+    if held.is_none() || !is_held() {
+        return Err(busy(&path, "was unlocked by another program during the call").into());
+    }
     let renamed = stage.dir().rename(STAGED, &dir, &name, RenameMode::Replace);
     renamed.map_err(|error| failed("write", &path, &error))?;
-    Ok(dir.unlink(&lock).map_err(|error| failed("unlock", &path, &error))?)
+    if is_held() {
+        dir.unlink(&lock).map_err(|error| failed("unlock", &path, &error))?;
+    }
+    Ok(())
 }
 
 /// Syncs the name of the index and the removal of its lock.
@@ -346,20 +369,25 @@ pub(super) fn stats(
     written.filter_map(|entry| Some((entry.path.clone(), stat(entry)?))).collect()
 }
 
-/// Removes the staged index, and `index.lock` if it is edt's own: the same file as the staged index, or
-/// as the index that it became.
+/// Removes `index.lock` if it is edt's own: the same file as the staged index, or as the index that it
+/// became.
 ///
 /// # Errors
 /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the lock then still exists, and recovery can still identify it
 /// as edt's own.
-pub fn unlock(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
-    if let Some(lock) = own_lock(repo) {
+pub fn unlock(repo: &Repo) -> Result<()> {
+    if let Some((lock, _)) = held_lock(repo) {
         fs::remove_file(&lock).map_err(|error| failed("unlock", &lock, &error))?;
     }
-    let _ = stage.dir().unlink(STAGED);
-    // That of a Git that changed the staged index.
-    let _ = stage.dir().unlink(b"index.lock");
     Ok(())
+}
+
+/// Removes the staged index, which shows until then that the index must follow.
+pub(super) fn discard_staged(stage: &StagingArea<'_>) {
+    // The last one is that of a Git that changed the staged index.
+    for name in [STAGED, FRESH, b"index.lock"] {
+        let _ = stage.dir().unlink(name);
+    }
 }
 
 /// Whether an index is staged that has not become the index.
@@ -378,13 +406,18 @@ pub(super) fn is_staged(repo: &Repo, stage: &StagingArea<'_>) -> Result<bool> {
 /// The path of `index.lock` if it is edt's own: the same file as the staged index, or as the index that
 /// it became. Git's is neither.
 pub(super) fn own_lock(repo: &Repo) -> Option<PathBuf> {
+    held_lock(repo).map(|(lock, _)| lock)
+}
+
+/// As [`own_lock`], with its device and inode.
+fn held_lock(repo: &Repo) -> Option<(PathBuf, (u64, u64))> {
     let inode = |path: &Path| path.symlink_metadata().ok().map(|it| (it.dev(), it.ino()));
     let mut lock = repo.index_path().into_os_string();
     lock.push(".lock");
     let lock = PathBuf::from(lock);
     let held = inode(&lock)?;
     let names = [repo.state_path().join("stage/index"), repo.index_path()];
-    names.iter().any(|path| inode(path) == Some(held)).then_some(lock)
+    names.iter().any(|path| inode(path) == Some(held)).then_some((lock, held))
 }
 
 /// Removes edt's own `index.lock` if no record says what it is for; renames it to the index if
@@ -396,7 +429,9 @@ pub(super) fn release(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
     if own_lock(repo).is_some() && is_committed(repo, stage)? {
         rename_own_in(repo, stage)?;
     }
-    unlock(repo, stage)
+    unlock(repo)?;
+    discard_staged(stage);
+    Ok(())
 }
 
 /// Whether HEAD's tree has what the staged index changes. The checksum is written last, before the
@@ -459,12 +494,42 @@ pub(super) fn rename_own_in(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> 
         Ok(FoundEntry::File(_, bytes)) => repo.is_valid_index(&bytes),
         _ => false,
     };
-    let is_ready = own_lock(repo).is_some() && is_staged(repo, stage)? && is_complete();
-    if is_ready { replace(repo, stage) } else { Ok(()) }
+    match held_lock(repo) {
+        Some((_, held)) if is_staged(repo, stage)? && is_complete() => {
+            replace(repo, stage, Some(held))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// `REPOSITORY_BUSY`, because the entry of a touched path changed.
 #[must_use]
 pub fn restaged(repo: &Repo) -> Finding {
     busy(&repo.index_path(), "was changed by another program during the call")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{Scratch, refusal};
+    use edt_types::Code;
+
+    /// A user removed the lock of a running call, and Git took it.
+    #[test]
+    fn the_lock_that_git_took_meanwhile_stays_and_so_does_the_index() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let stage = StagingArea::open(&repo).unwrap();
+        let (view, moves) = scratch.change(&repo, &[("a.txt", Some("two\n"))]).index.unwrap();
+        let mut prepared = view.prepare(&stage, &moves, &TouchedTrees::new()).unwrap();
+        assert_eq!(prepared.lock(&repo, &stage), Ok(LockOutcome::Held));
+        let lock = repo.git_dir().join("index.lock");
+        std::fs::remove_file(&lock).unwrap();
+        std::fs::write(&lock, "git's").unwrap();
+        let (before, index) = (scratch.state(), std::fs::read(repo.index_path()).unwrap());
+        assert_eq!(refusal(prepared.rename_in(&repo, &stage)).code, Code::RepositoryBusy);
+        assert_eq!(std::fs::read(repo.index_path()).unwrap(), index);
+        assert_eq!(std::fs::read_to_string(&lock).unwrap(), "git's");
+        assert_eq!(scratch.state(), before);
+    }
 }

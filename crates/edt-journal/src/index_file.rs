@@ -10,6 +10,8 @@ use edt_types::{Code, Finding, Result};
 
 /// The name of the staged index.
 pub(super) const STAGED: &[u8] = b"index";
+/// That of one which replaces another staged one.
+pub(super) const FRESH: &[u8] = b"index.new";
 
 pub(super) fn open_directory(index: &Path) -> Result<(Dir, Vec<u8>)> {
     let directory = index.parent().unwrap_or(index);

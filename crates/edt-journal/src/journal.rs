@@ -68,21 +68,27 @@ enum Found {
 
 impl Journal {
     /// Opens the journal in `directory`, creating it if missing. `pointer`: see
-    /// [`Journal::pointer`].
+    /// [`Journal::pointer`]. `before_new` runs before a new journal has its name.
     ///
     /// # Errors
-    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn open(directory: &Path, pointer: &'static str) -> Result<(Journal, Pending)> {
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`, those of `before_new`.
+    pub fn open(
+        directory: &Path,
+        pointer: &'static str,
+        before_new: impl FnOnce() -> Result<()>,
+    ) -> Result<(Journal, Pending)> {
         let path = directory.join("journal");
         let file = match File::open(&path, OpenMode::Existing) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                before_new()?;
                 return Ok((Journal::make(&path, pointer)?, Pending::Missing));
             }
             Err(error) => return Err(failed("open the journal", &path, &error).into()),
         };
         let Some(head) = header(&file)? else {
             let quarantined = quarantine(&path)?;
+            before_new()?;
             return Ok((Journal::make(&path, pointer)?, Pending::Quarantined(quarantined)));
         };
         let found = found(&file)?;
@@ -354,7 +360,7 @@ mod tests {
     }
 
     fn opened(directory: &Path) -> (Journal, Pending) {
-        Journal::open(directory, "refs/worktree/pointer").unwrap()
+        Journal::open(directory, "refs/worktree/pointer", || Ok(())).unwrap()
     }
 
     #[test]

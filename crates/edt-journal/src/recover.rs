@@ -32,7 +32,13 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
             .map_err(|error| edt_io::failed("make", directory, &error))?;
     }
     let is_new = repo.is_shared() && !directory.join("journal").exists();
-    let (mut journal, pending) = Journal::open(directory, pointer)?;
+    // What a call left without a journal is released before there is a new one: if this call is
+    // killed, the next one finds none, too.
+    let mut released = None;
+    let (mut journal, pending) = Journal::open(directory, pointer, || {
+        released = lost::release(repo)?;
+        Ok(())
+    })?;
     if is_new {
         repo.share(&directory.join("journal"))?;
     }
@@ -47,7 +53,7 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
             journal.close()?;
             recovered
         }
-        Pending::Missing => lost::release(repo)?,
+        Pending::Missing => released,
         Pending::Torn => {
             let released = lost::release(repo)?;
             journal.close()?;
@@ -58,7 +64,7 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
                 "The journal could not be read and was renamed to {}. No file was changed.",
                 path.shown()
             );
-            if let Some(released) = lost::release(repo)? {
+            if let Some(released) = released {
                 detail = format!("{detail} {}", released.detail);
             }
             Some(Recovered {
@@ -93,7 +99,7 @@ pub(super) fn recover(repo: &Repo, journal: &Journal, record: &ChangeRecord) -> 
     if follows {
         index::rename_own_in(repo, &stage)?;
     }
-    index::unlock(repo, &stage)?;
+    index::unlock(repo)?;
     repo.unlock_packed_refs()?;
     locked_names(record, &branch).try_for_each(|name| repo.unlock_ref(name))?;
     let recovered = match decision {
@@ -109,6 +115,7 @@ pub(super) fn recover(repo: &Repo, journal: &Journal, record: &ChangeRecord) -> 
     };
     record.files.iter().try_for_each(|file| stage.sync_target(file))?;
     durable::sync_record(repo, record)?;
+    index::discard_staged(&stage);
     Ok(recovered)
 }
 
@@ -119,11 +126,14 @@ fn locked_names<'r>(
 ) -> impl Iterator<Item = &'r str> {
     let dropped = record.drop.iter().map(|(name, _)| name.as_str());
     let moved = record.replace.iter().map(|(name, ..)| name.as_str());
+    // A rollback locks them to delete them.
+    let created = record.create.iter().map(|(name, _)| name.as_str());
     [branch.name.as_str(), "HEAD"]
         .into_iter()
         .chain(branch.point.as_deref())
         .chain(dropped)
         .chain(moved)
+        .chain(created)
 }
 
 /// Whether HEAD is where it must be after the transaction, or still where the transaction found it.
@@ -461,6 +471,7 @@ mod tests {
     use edt_git::index::IndexState;
     use edt_git::reflog::Reflogs;
     use edt_git::{FileId, FileMode};
+    use edt_io::effect::{FaultPlan, InjectedFault, with_plan};
 
     const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
     const ROLLED_BACK: &str = "An interrupted transaction was not recorded. It was rolled back.";
@@ -817,5 +828,68 @@ mod tests {
             assert_eq!(scratch.state(), before, "{files:?}");
             assert_eq!(scratch.text("new.txt"), None);
         }
+    }
+
+    /// Calls edt again and again, each time killed one effect later, until a call ends.
+    fn recovered_by_killed_calls(scratch: &Scratch, at: usize) -> bool {
+        let plan = FaultPlan { at, fault: InjectedFault::Crash, torn: false };
+        let repo = scratch.repo();
+        let (_, effects) = with_plan(plan, || open_recovered(&repo, POINTER).map(drop));
+        recovered(scratch);
+        effects.len() < at
+    }
+
+    /// The user removed `index.lock`: the entry alone says that the index must follow.
+    #[test]
+    fn the_index_follows_although_the_recovery_was_killed_after_the_user_removed_its_lock() {
+        for at in 1.. {
+            let scratch = Scratch::new();
+            let repo = scratch.repo();
+            let change = scratch.change(&repo, TWO);
+            let files = scratch.interrupt(&repo, &change);
+            StagingArea::open(&repo).unwrap().swap(&files[0]).unwrap();
+            commit(&repo, &change.branch);
+            let is_over = recovered_by_killed_calls(&scratch, at);
+            assert_eq!(scratch.state(), scratch.after(&change, "two\n"), "{at}");
+            assert!(!repo.state_path().join("stage/index").exists(), "{at}");
+            if is_over {
+                assert!(at > 8, "{at}");
+                return;
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_that_was_killed_when_it_found_no_journal_leaves_no_lock() {
+        for (text, at) in
+            [None, Some("other")].iter().flat_map(|text| (1..8).map(move |at| (text, at)))
+        {
+            let scratch = Scratch::new();
+            let repo = scratch.repo();
+            scratch.interrupt(&repo, &scratch.change(&repo, TWO));
+            let (state, lock) = (repo.state_path(), repo.git_dir().join("index.lock"));
+            std::fs::hard_link(state.join("stage/index"), &lock).unwrap();
+            match text {
+                None => std::fs::remove_file(state.join("journal")).unwrap(),
+                Some(text) => std::fs::write(state.join("journal"), text).unwrap(),
+            }
+            recovered_by_killed_calls(&scratch, at);
+            assert!(!lock.exists(), "{text:?} {at}");
+        }
+    }
+
+    #[test]
+    fn a_ref_that_git_packed_is_deleted_by_a_rollback() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let mut change = scratch.change(&repo, TWO);
+        let pin = ("refs/edt/created".to_owned(), change.branch.start());
+        change.create = vec![pin.clone()];
+        scratch.interrupt(&repo, &change);
+        let packed =
+            format!("# pack-refs with: peeled fully-peeled sorted \n{} {}\n", pin.1, pin.0);
+        std::fs::write(repo.git_dir().join("packed-refs"), packed).unwrap();
+        recovered(&scratch);
+        assert_eq!(scratch.repo().ref_value(&pin.0), Ok(None));
     }
 }

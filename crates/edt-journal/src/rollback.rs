@@ -32,16 +32,18 @@ impl StagingArea<'_> {
             return Ok(Rollback::Restored);
         }
         let staged = self.staged(record)?;
-        let happened = match (&record.old, &record.new, staged) {
-            (_, Some(_), StagedState::New) | (_, None, StagedState::Nothing) => false,
-            (Some(_), Some(_), StagedState::Nothing) => {
-                // The file was replaced without an exchange, or not at all.
-                return Ok(match current {
-                    TargetState::Old(_) => Rollback::Restored,
-                    TargetState::New => Rollback::FromBlob,
-                    TargetState::Other => Rollback::Left(None),
-                });
-            }
+        let is_change = record.old.is_some() && record.new.is_some();
+        if is_change
+            && current == TargetState::New
+            && matches!(staged, StagedState::Nothing | StagedState::Old)
+            && !self.can_exchange(record)?
+        {
+            return Ok(Rollback::FromBlob);
+        }
+        let happened = match staged {
+            StagedState::New => record.new.is_none(),
+            // An exchange leaves a file here. Without one, what is in place is someone else's.
+            StagedState::Nothing => record.new.is_some() && !is_change,
             _ => true,
         };
         if !happened {
@@ -73,14 +75,24 @@ impl StagingArea<'_> {
         Ok(Rollback::Left(Some(self.preserve(record)?)))
     }
 
+    /// Whether this file system can exchange the file of `record` with a staged one.
+    fn can_exchange(&self, record: &FileRecord) -> Result<bool> {
+        let can =
+            self.staging_dir(record).and_then(|dir| dir.can_exchange(record.stage.as_bytes()));
+        let path = RepoPath::from_tree(&record.path);
+        Ok(can.map_err(|error| {
+            failed("put back", &self.repo.root_path().join(path.text()), &error)
+        })?)
+    }
+
     /// Undoes a rename of which only the new name is there: the file has both. It was done by a link
-    /// and a removal.
+    /// and a removal. A file that someone has written to since keeps its place.
     fn end_rename(&self, record: &FileRecord) -> Result<()> {
         let both = self.stat(record).zip(self.staged_stat(record));
         if both.is_none_or(|(target, staged)| target.inode() != staged.inode()) {
             return Ok(());
         }
-        if record.new.is_none() {
+        if record.new.is_none() || self.staged(record)? != StagedState::New {
             self.discard(record);
             return Ok(());
         }
@@ -223,8 +235,8 @@ pub enum Rollback {
     /// Someone else's content is in place and was not changed. The path of a displaced file that
     /// was preserved.
     Left(Option<PathBuf>),
-    /// The new content is in place and the old file is not staged. The caller must restore it from
-    /// its blob.
+    /// The new content is in place, and this file system cannot exchange files. The caller must
+    /// restore the old one from its blob.
     FromBlob,
 }
 
@@ -312,14 +324,31 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_file_without_its_displaced_one_comes_from_its_blob() {
+    fn a_file_with_both_names_that_someone_wrote_to_stays() {
         let scratch = Scratch::new();
         let repo = scratch.repo();
         let stage = StagingArea::open(&repo).unwrap();
-        let record = staged(&stage, &scratch.change(&repo, TWO).files[0], 0);
-        stage.swap(&record).unwrap();
-        stage.discard(&record);
-        assert_eq!(stage.roll_back(&record), Ok(Rollback::FromBlob));
+        let record =
+            staged(&stage, &scratch.change(&repo, &[("x.txt", Some("new\n"))]).files[0], 0);
+        let from = repo.state_path().join("stage/tx-0");
+        std::fs::hard_link(from, scratch.root().join("x.txt")).unwrap();
+        scratch.write("x.txt", "mine\n");
+        assert_eq!(stage.roll_back(&record), Ok(Rollback::Left(None)));
+        assert_eq!(stage.staged(&record), Ok(StagedState::Nothing));
+        assert_eq!(scratch.text("x.txt").as_deref(), Some("mine\n"));
+    }
+
+    #[test]
+    fn bytes_that_someone_wrote_before_any_was_staged_are_left() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let stage = StagingArea::open(&repo).unwrap();
+        let record = stage.record(&scratch.change(&repo, TWO).files[0], "tx", 0).unwrap();
+        scratch.write("a.txt", "two\n");
+        assert_eq!(stage.roll_back(&record), Ok(Rollback::Left(None)));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
+        let stage = std::fs::read_dir(repo.state_path().join("stage")).unwrap();
+        assert_eq!(stage.count(), 0);
     }
 
     #[test]
