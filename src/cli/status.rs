@@ -14,6 +14,7 @@ use edt_core::session::refs::list::{self, LandedBy, SessionChoice, SessionList, 
 use edt_core::session::views::log::LogFile;
 use edt_core::session::views::status::{LeftOverLines, UncommittedFile, WorktreeStatus, status};
 use edt_git::Repo;
+use edt_journal::index;
 use edt_types::text::{counted, escape_controls};
 use edt_types::{Recovered, Result, SessionReport, Status, Warning};
 
@@ -138,7 +139,13 @@ impl Args {
         context.load_decisions(&repo);
         let interrupted = kept::interrupted(&repo);
         let reminder = kept::reminder(&repo).filter(|_| interrupted.is_empty());
-        let warnings = context.new_decisions().into_iter().chain(interrupted).chain(reminder);
+        let left = index::left_lock(&repo).map(|left| Warning {
+            code: "lock_left",
+            path: None,
+            message: format!("{} Edits are refused until then. {}", left.found(), left.remedy()),
+        });
+        let decisions = context.new_decisions().into_iter();
+        let warnings = decisions.chain(interrupted).chain(reminder).chain(left);
         let answer = Answer { warnings: warnings.collect(), ..self.answer(&repo, recovered)? };
         Ok(context.answer(&answer, render_human))
     }

@@ -409,6 +409,27 @@ fn a_first_edit_that_is_a_conflict_begins_no_session() {
     workspace.refuses(&["REPOSITORY_BUSY"], 3, &append("a.txt"));
 }
 
+/// Somebody removed edt's directory after a kill: nothing says any more whose the lock is.
+#[test]
+fn a_lock_that_no_program_holds_is_named_with_its_age_and_the_command_that_removes_it() {
+    let workspace = workspace();
+    let lock = workspace.root.join(".git/index.lock");
+    let file = std::fs::File::create(&lock).unwrap();
+    let time = std::time::SystemTime::now() - std::time::Duration::from_secs(190);
+    file.set_modified(time).unwrap();
+    drop(file);
+    let command = format!("`rm {}`", lock.display());
+    let refused = workspace.refuses(&["REPOSITORY_BUSY"], 3, &append("a.txt"));
+    for text in [&command, "is 3 minutes old. No running program has it open"] {
+        assert!(refused.json.to_string().contains(text), "{text}: {:#}", refused.json);
+    }
+    let warning = workspace.edt(&["status"]).json["warnings"][0].clone();
+    assert_eq!(warning["code"], "lock_left");
+    assert!(warning["message"].as_str().unwrap().contains(&command), "{warning}");
+    std::fs::remove_file(&lock).unwrap();
+    assert_eq!(workspace.edt(&["status"]).json["warnings"], serde_json::json!([]));
+}
+
 /// Takes the lock of the session's branch, as a Git program that was killed leaves it.
 fn lock_branch(workspace: &TestRepo) -> std::path::PathBuf {
     let lock = workspace.root.join(".git/refs/heads/edt/s.lock");

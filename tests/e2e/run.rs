@@ -1291,6 +1291,52 @@ fn directories_too_deep_for_a_path_disturb_no_later_call() {
     assert!(removed.success());
 }
 
+/// A file system without hard links answers as for a directory that is not writable.
+#[test]
+fn a_file_system_without_hard_links_is_named_and_nothing_changes() {
+    if !crate::test_repo::has_strace() {
+        return;
+    }
+    let workspace = TestRepo::with(&[("a.txt", b"a\n")]);
+    let before = (workspace.files(), workspace.git(&["for-each-ref"]));
+    for args in [&["apply", "a.txt", "--mode", "append", "--content", "x\n"][..], &["begin", "s"]] {
+        let mut command = workspace.command("strace");
+        let inject = "inject=link,linkat:error=EPERM:when=2+";
+        command.args(["-f", "-o", "/dev/null", "-e", "trace=link,linkat", "-e", inject, EDT]);
+        command.args([args[0], "--json"]).args(&args[1..]);
+        let refused = crate::test_repo::run(command, b"", args);
+        assert_eq!(refused.codes(), ["UNSUPPORTED_REPOSITORY"], "{args:?} {:#}", refused.json);
+        let message = refused.errors()[0]["message"].as_str().unwrap();
+        assert!(message.contains("knows no hard links"), "{message}");
+        assert_eq!((workspace.files(), workspace.git(&["for-each-ref"])), before, "{args:?}");
+    }
+    assert!(workspace.edt(&["status"]).json["recovered"].is_null());
+}
+
+/// Some containers refuse it: the end of a program is then looked for.
+#[test]
+fn a_program_runs_where_its_end_is_not_reported() {
+    if !crate::test_repo::has_strace() {
+        return;
+    }
+    for error in ["ENOSYS", "EPERM"] {
+        let workspace = free();
+        let run = |script: &str, limit: &str| {
+            let args = ["run", "--timeout", limit, "--", "sh", "-c", script];
+            let mut command = workspace.command("strace");
+            let inject = format!("inject=pidfd_open:error={error}");
+            command.args(["-f", "-o", "/dev/null", "-e", "trace=pidfd_open", "-e", &inject, EDT]);
+            command.args([args[0], "--json"]).args(&args[1..]);
+            crate::test_repo::run(command, b"", &args)
+        };
+        let ended = run("echo two > a.txt; exit 3", "60");
+        assert_eq!(ended.json["run"]["exit_code"], 3, "{error} {:#}", ended.json);
+        assert_eq!(workspace.text("a.txt"), "two\n");
+        let slow = run("sleep 77 & sleep 77", "1");
+        assert_eq!(slow.codes(), ["COMMAND_TIMEOUT"], "{error} {:#}", slow.json);
+    }
+}
+
 /// Containers and other kernels refuse system calls. Nothing runs that could not be recorded.
 #[test]
 fn a_missing_system_call_is_refused_before_anything_changes() {

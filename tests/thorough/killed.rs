@@ -1092,3 +1092,37 @@ fn a_killed_edit_whose_commit_the_user_had_left_before_is_rolled_back() {
         }
     }
 }
+
+/// As on NFS and some FUSE file systems.
+#[test]
+fn a_killed_edit_is_rolled_back_where_files_cannot_be_exchanged() {
+    if !has_strace() {
+        return;
+    }
+    let with = |workspace: &TestRepo, inject: &[&str], args: &[&str]| {
+        let mut command = workspace.command("strace");
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2,rename,unlinkat"]);
+        for inject in inject {
+            command.args(["-e", &format!("inject={inject}")]);
+        }
+        command.arg(EDT).args(args).output().unwrap()
+    };
+    let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", "two\n"];
+    // The edit writes three objects before. Of the recovery it is the second and the fourth call.
+    let (edits, recovers) = ("renameat2:error=EINVAL:when=5", "renameat2:error=EINVAL:when=2+2");
+    for n in 0..8 {
+        let workspace = TestRepo::with(FILES);
+        workspace.overwrite("b.txt", "agent\n");
+        with(&workspace, &[edits, "rename:signal=KILL:when=1"], &edit);
+        assert_eq!(workspace.text("a.txt"), "two\n");
+        let stage = workspace.git_dir("--git-common-dir").join("edt/main/stage");
+        let staged = || fs::read_dir(&stage).unwrap().map(|entry| entry.unwrap().file_name());
+        assert!(staged().all(|name| name == "index"), "{:?}", staged().collect::<Vec<_>>());
+        let kill = format!("unlinkat:signal=KILL:when={}", n + 1);
+        with(&workspace, &[recovers, &kill], &["status"]);
+        assert!(with(&workspace, &[recovers], &["status"]).status.success());
+        assert_eq!((workspace.text("a.txt").as_str(), workspace.status().as_str()), ("one\n", ""));
+        assert_eq!(staged().count(), 0);
+        workspace.is_sound();
+    }
+}

@@ -17,7 +17,7 @@ use super::reftable::RefUpdate;
 use super::repo::Repo;
 use edt_io::clock::Countdown;
 use edt_io::file::{File, OpenMode};
-use edt_io::{failed, file, fs};
+use edt_io::{failed, file, fs, link_failed};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
@@ -368,7 +368,7 @@ impl Repo {
                     fs::make_dir(directory).map_err(|error| failed("make", directory, &error))?;
                     self.share(directory)?;
                 }
-                Err(error) => return Err(failed("make a ref at", path, &error).into()),
+                Err(error) => return Err(link_failed("make a ref at", path, &error).into()),
             }
         }
     }

@@ -19,11 +19,16 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+};
 
 use super::effect::{self, SideEffect};
 use super::streams::wait_ready;
 use super::{Environment, clock, orphans};
+
+/// How often the end of a program is looked for, where the system does not report it.
+const TICK: Duration = Duration::from_millis(10);
 
 /// How many bytes of output are kept, from its end.
 pub const TAIL_BYTES: usize = 64 * 1024;
@@ -199,23 +204,34 @@ fn end_of(in_time: bool, status: ExitStatus) -> ProcessEnd {
 /// Waits for the end of the child and reads its output; false if `limit` is over first. The child
 /// is not reaped, so that its process id, which is also that of its group, is not reused.
 fn wait(child: &Child, outputs: &mut [&mut Output], limit: Duration) -> io::Result<bool> {
-    let watch = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
+    let program = Pid::from_child(child);
+    // Some containers refuse the call. Then the end is looked for.
+    let watch = pidfd_open(program, PidfdFlags::empty()).ok();
     let deadline = clock::now() + limit;
     loop {
-        let mut fds = vec![PollFd::new(&watch, PollFlags::IN)];
         let open = outputs.iter().filter(|output| output.open);
-        fds.extend(open.map(|output| PollFd::from_borrowed_fd(output.pipe.as_fd(), PollFlags::IN)));
-        if !wait_ready(&mut fds, deadline)? {
-            return Ok(false);
-        }
-        let ended = !fds[0].revents().is_empty();
-        if ended {
-            return Ok(true);
+        let open = open.map(|output| PollFd::from_borrowed_fd(output.pipe.as_fd(), PollFlags::IN));
+        let mut fds: Vec<PollFd<'_>> = open.collect();
+        fds.extend(watch.as_ref().map(|watch| PollFd::new(watch, PollFlags::IN)));
+        let until = if watch.is_some() { deadline } else { deadline.min(clock::now() + TICK) };
+        let is_ready = wait_ready(&mut fds, until)?;
+        let ended = match &watch {
+            Some(_) => fds.last().is_some_and(|watch| !watch.revents().is_empty()),
+            None => has_ended(program)?,
+        };
+        if ended || !is_ready && clock::now() >= deadline {
+            return Ok(ended);
         }
         for output in outputs.iter_mut() {
             output.read_some();
         }
     }
+}
+
+/// Whether the child `program` has ended. It is not reaped.
+fn has_ended(program: Pid) -> io::Result<bool> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(waitid(WaitId::Pid(program), options)?.is_some())
 }
 
 /// The process group of a child. Dropping it kills the group.

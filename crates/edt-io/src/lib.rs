@@ -15,6 +15,7 @@ pub mod fifos;
 pub mod file;
 pub mod fs;
 pub mod inherited;
+pub mod left_lock;
 pub mod lock;
 pub mod mount;
 pub mod names;
@@ -71,6 +72,26 @@ pub fn failed(what: &str, path: &Path, error: &std::io::Error) -> Finding {
     }
 }
 
+/// The finding for a hard link that failed: a file system that knows none answers as for a directory
+/// that is not writable.
+#[must_use]
+pub fn link_failed(what: &str, path: &Path, error: &std::io::Error) -> Finding {
+    if !matches!(error.raw_os_error(), Some(errno::EPERM | errno::EOPNOTSUPP)) {
+        return failed(what, path, error);
+    }
+    Finding::new(
+        Code::UnsupportedRepository,
+        format!(
+            "Could not {what} {}: {error}. This file system knows no hard links, with which edt \
+             takes Git's locks.",
+            path.shown()
+        ),
+        "Keep the repository on a file system with hard links (ext4, xfs, btrfs, tmpfs); `edt \
+         doctor` tests it.",
+    )
+    .nothing_changed()
+}
+
 /// Whether a later attempt may succeed: the disk or the machine failed, not the content of a file.
 #[must_use]
 pub fn is_transient(found: &Refusal) -> bool {
@@ -106,6 +127,7 @@ mod errno {
     pub(super) const EROFS: i32 = Errno::ROFS.raw_os_error();
     pub(super) const EACCES: i32 = Errno::ACCESS.raw_os_error();
     pub(super) const EPERM: i32 = Errno::PERM.raw_os_error();
+    pub(super) const EOPNOTSUPP: i32 = Errno::OPNOTSUPP.raw_os_error();
     const IO: i32 = Errno::IO.raw_os_error();
     const NOSPC: i32 = Errno::NOSPC.raw_os_error();
     const DQUOT: i32 = Errno::DQUOT.raw_os_error();

@@ -7,19 +7,19 @@
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use super::entry::{DiskState, EntryMove};
 use super::files::StagingArea;
-use super::index_file::{FRESH, STAGED, busy, open_directory};
+pub use super::index_file::left_lock;
+use super::index_file::{FRESH, STAGED, busy, held_lock, locked, open_directory, own_lock};
 use super::record::FileRecord;
 use edt_git::index::{EntryChange, Index, IndexState, UnsupportedIndex};
 use edt_git::{Oid, Repo, TouchedTrees, Tracked};
 use edt_io::clock::Countdown;
 use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode, Stat};
-use edt_io::{failed, file, fs, spawn};
+use edt_io::{failed, file, fs, link_failed, spawn};
 use edt_types::{Finding, RepoPath, Result};
 
 /// The maximum wait for another program's `index.lock`.
@@ -166,15 +166,13 @@ fn delegate(stage: &StagingArea<'_>, moves: &[EntryMove]) -> Result<PreparedInde
     let repo = stage.repo;
     let path = repo.index_path();
     let (dir, name) = open_directory(&path)?;
-    let seen = match dir.read(&name).map_err(|error| failed("read", &path, &error))? {
-        FoundEntry::File(stat, bytes) => {
-            put_staged(stage, &bytes, Some(stat))?;
-            Some(stat)
-        }
-        _ => {
-            let _ = stage.dir().unlink(STAGED);
-            None
-        }
+    let found = dir.read(&name).map_err(|error| failed("read", &path, &error))?;
+    let seen = if let FoundEntry::File(stat, bytes) = found {
+        put_staged(stage, &bytes, Some(stat))?;
+        Some(stat)
+    } else {
+        let _ = stage.dir().unlink(STAGED);
+        None
     };
     let null: Oid = repo.null();
     let mut input = Vec::new();
@@ -225,10 +223,10 @@ impl PreparedIndex {
                 Ok(()) => break,
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                     if !countdown.pause() {
-                        return Err(busy(&path, "is locked by another program").into());
+                        return Err(locked(repo).into());
                     }
                 }
-                Err(error) => return Err(failed("lock", &path, &error).into()),
+                Err(error) => return Err(link_failed("lock", &path, &error).into()),
             }
         }
         let stat = |name: &[u8]| dir.stat(name).map_err(|error| failed("read", &path, &error));
@@ -256,7 +254,7 @@ impl PreparedIndex {
         let mut countdown = Countdown::new(most);
         while !matches!(dir.stat(&[&name, b".lock".as_slice()].concat()), Ok(None)) {
             if !countdown.pause() {
-                return Err(busy(&path, "is locked by another program").into());
+                return Err(locked(repo).into());
             }
         }
         Ok(())
@@ -401,23 +399,6 @@ pub(super) fn is_staged(repo: &Repo, stage: &StagingArea<'_>) -> Result<bool> {
     let staged = stage.dir().stat(STAGED).map_err(wrap)?;
     let index = dir.stat(&name).map_err(wrap)?;
     Ok(staged.is_some_and(|staged| index.is_none_or(|index| index.inode() != staged.inode())))
-}
-
-/// The path of `index.lock` if it is edt's own: the same file as the staged index, or as the index that
-/// it became. Git's is neither.
-pub(super) fn own_lock(repo: &Repo) -> Option<PathBuf> {
-    held_lock(repo).map(|(lock, _)| lock)
-}
-
-/// As [`own_lock`], with its device and inode.
-fn held_lock(repo: &Repo) -> Option<(PathBuf, (u64, u64))> {
-    let inode = |path: &Path| path.symlink_metadata().ok().map(|it| (it.dev(), it.ino()));
-    let mut lock = repo.index_path().into_os_string();
-    lock.push(".lock");
-    let lock = PathBuf::from(lock);
-    let held = inode(&lock)?;
-    let names = [repo.state_path().join("stage/index"), repo.index_path()];
-    names.iter().any(|path| inode(path) == Some(held)).then_some((lock, held))
 }
 
 /// Removes edt's own `index.lock` if no record says what it is for; renames it to the index if

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::files::StagingArea;
+use super::index_file::own_lock;
 use super::{index, private};
 use edt_git::Repo;
 use edt_io::disk::MAX_FILE;
@@ -18,7 +19,7 @@ use edt_types::{Recovered, Result};
 #[must_use]
 pub fn own_locks(repo: &Repo) -> Vec<PathBuf> {
     let mut locks = repo.own_ref_locks();
-    locks.extend(index::own_lock(repo));
+    locks.extend(own_lock(repo));
     locks
 }
 

@@ -12,6 +12,7 @@ use super::location::Mechanism;
 use super::probe::{DoctorContext, Health, ProbeResult, probe_result};
 use super::renames;
 use edt_core::session::refs::names::{BRANCHES, base_ref};
+use edt_io::left_lock::LeftLock;
 use edt_io::process::is_running;
 use edt_io::scratch::Scratch;
 use edt_io::{Environment, capabilities, fs};
@@ -256,7 +257,11 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
         if context.left.contains(&path) {
             continue;
         }
-        if let Some(minutes @ 10..) = fs::minutes_old(&path) {
+        let places = [context.git.dir(), &context.git_dir, &context.location.common];
+        if let Some(left) = LeftLock::at(&path, &places) {
+            let (found, next) = (left.found(), left.remedy());
+            results.push(probe_result("leftovers", Health::Broken, &found, Some(&next)));
+        } else if let Some(minutes @ 10..) = fs::minutes_old(&path) {
             let found = format!("{} is {minutes} minutes old.", path.shown());
             results.push(probe_result(
                 "leftovers",

@@ -1,5 +1,6 @@
 //! The supervisor process: confines itself, starts the program, watches it and kills what is left.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
@@ -9,8 +10,8 @@ use std::time::Duration;
 use nix::sys::resource::{UsageWho, getrusage};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, pidfd_open,
-    pidfd_send_signal, set_child_subreaper, setsid, test_kill_process_group, waitpid,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group,
+    pidfd_open, pidfd_send_signal, set_child_subreaper, setsid, test_kill_process_group, waitpid,
 };
 
 use super::os_bytes::OsBytes;
@@ -129,33 +130,43 @@ const GROUP_TICK: Duration = Duration::from_millis(20);
 /// processes. After a signal from edt it waits for the program's process group: a shell ends before
 /// the programs that it started.
 fn watch(control: &OwnedFd, orders: &Orders, program: Pid) -> io::Result<Ended> {
-    let ended = pidfd_open(program, PidfdFlags::empty())?;
+    // Some containers refuse the call. Then the supervisor looks for the end.
+    let ended = pidfd_open(program, PidfdFlags::empty()).ok();
     let limits = &orders.limits;
-    let tick = if limits.watched() { Duration::from_millis(50) } else { Duration::from_secs(1) };
-    let mut how = None;
+    let tick = match &ended {
+        None => GROUP_TICK,
+        Some(_) if limits.watched() => Duration::from_millis(50),
+        Some(_) => Duration::from_secs(1),
+    };
+    let how = Cell::new(None);
     let mut note = |pid: Pid, status: WaitStatus| {
         if pid == program {
             let signal = || Termination::Signal(status.terminating_signal().unwrap_or_default());
-            how = Some(status.exit_status().map_or_else(signal, Termination::Exit));
+            how.set(Some(status.exit_status().map_or_else(signal, Termination::Exit)));
         }
+    };
+    // A program that was reaped has no number any more.
+    let send = |signal: Signal| match &ended {
+        Some(ended) => pidfd_send_signal(ended, signal),
+        None if how.get().is_none() => kill_process(program, signal),
+        None => Ok(()),
     };
     let (mut limit, mut over, mut signalled) = (None, false, false);
     loop {
-        let mut fds = [PollFd::new(control, PollFlags::IN), PollFd::new(&ended, PollFlags::IN)];
+        let mut fds = vec![PollFd::new(control, PollFlags::IN)];
         // The descriptor of a program that has ended is always ready.
-        let (watched, tick) = if over { (1, GROUP_TICK) } else { (2, tick) };
-        wait_ready(&mut fds[..watched], clock::now() + tick)?;
-        let [from_edt, has_ended] = fds.map(|fd| !fd.revents().is_empty());
-        if from_edt {
+        let watched = ended.as_ref().filter(|_| !over);
+        fds.extend(watched.map(|ended| PollFd::new(ended, PollFlags::IN)));
+        wait_ready(&mut fds, clock::now() + if over { GROUP_TICK } else { tick })?;
+        if !fds[0].revents().is_empty() {
             let Some(signal) = wire::receive_signal(control) else { break };
             // A program that left its process group gets the signal alone.
-            let _ =
-                kill_process_group(program, signal).or_else(|_| pidfd_send_signal(&ended, signal));
+            let _ = kill_process_group(program, signal).or_else(|_| send(signal));
             signalled = true;
         }
-        over |= has_ended;
         // The program itself, and its orphans that have ended.
         let children = tree::reap(&mut note);
+        over |= how.get().is_some();
         let group_goes_on = || signalled && test_kill_process_group(program).is_ok();
         if !children || over && !group_goes_on() {
             break;
@@ -168,7 +179,7 @@ fn watch(control: &OwnedFd, orders: &Orders, program: Pid) -> io::Result<Ended> 
     let left = if orders.namespaces == Namespaces::All {
         // When the first process of a namespace ends, the kernel kills all others. Only the program
         // itself is waited for.
-        let _ = pidfd_send_signal(&ended, Signal::KILL);
+        let _ = send(Signal::KILL);
         if let Ok(Some((pid, status))) = waitpid(Some(program), WaitOptions::empty()) {
             note(pid, status);
         }
@@ -177,7 +188,7 @@ fn watch(control: &OwnedFd, orders: &Orders, program: Pid) -> io::Result<Ended> 
         tree::end_all(&mut note)
     };
     let (cpu, max_rss) = used();
-    let how = how.unwrap_or(Termination::Signal(Signal::KILL.as_raw()));
+    let how = how.get().unwrap_or(Termination::Signal(Signal::KILL.as_raw()));
     if limit.is_none() && limits.cpu.is_some() && how == Termination::Signal(Signal::XCPU.as_raw())
     {
         limit = Some(ResourceLimit::Cpu);

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, pidfd_send_signal, wait,
-    waitpid,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process, pidfd_open,
+    pidfd_send_signal, wait, waitpid,
 };
 
 use edt_io::clock;
@@ -108,11 +109,17 @@ fn pause() {
 fn kill(processes: &[Process]) {
     for process in processes.iter().filter(|process| !process.zombie) {
         let Some(pid) = Pid::from_raw(process.pid) else { continue };
-        let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
-        // The PID may have been reused. The start time shows whether the handle is the same
-        // process.
+        // Some containers refuse the call.
+        let handle = match pidfd_open(pid, PidfdFlags::empty()) {
+            Err(Errno::SRCH) => continue,
+            opened => opened.ok(),
+        };
+        // The PID may have been reused. The start time shows whether it is the same process.
         if read(process.pid).is_some_and(|now| now.start == process.start) {
-            let _ = pidfd_send_signal(&handle, Signal::KILL);
+            let _ = match &handle {
+                Some(handle) => pidfd_send_signal(handle, Signal::KILL),
+                None => kill_process(pid, Signal::KILL),
+            };
         }
     }
 }
