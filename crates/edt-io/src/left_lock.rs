@@ -59,8 +59,11 @@ fn may_hold(process: &Path, lock: &Path, places: &[PathBuf]) -> bool {
     }
     let name = fs::read_small(&process.join("comm"), 64).unwrap_or_default();
     name.starts_with(b"git")
-        && std::fs::read_link(process.join("cwd"))
-            .map_or(true, |at| places.iter().any(|place| at.starts_with(place)))
+        && match std::fs::read_link(process.join("cwd")) {
+            Ok(at) => places.iter().any(|place| at.starts_with(place)),
+            // It may have ended.
+            Err(error) => error.kind() == std::io::ErrorKind::PermissionDenied,
+        }
 }
 
 #[cfg(test)]
