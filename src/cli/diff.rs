@@ -9,10 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::context::Context;
-use super::log::Line;
+use super::log::{Landed, Line};
 use super::render::{DIM, NOTE, coloured, paint};
 use edt_core::session::Session;
 use edt_core::session::refs::commit::Commit;
+use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::refs::revision;
 use edt_core::session::user::user_changes;
 use edt_core::session::views::file_diff::{self, FileDiff};
@@ -87,6 +88,8 @@ pub(super) struct Answer {
     lines_added: u64,
     /// How many lines were removed in all files.
     lines_removed: u64,
+    /// The landing of the session that is shown, if it has ended; else null.
+    pub(super) landed: Option<Landed>,
 }
 
 /// What is compared.
@@ -100,8 +103,10 @@ enum Compared {
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
-        let session = Session::current(&repo, &repo.head()?)?;
-        let (compared, paths) = self.parse(&repo, session.as_ref())?;
+        let here = repo.head()?;
+        let session = Session::current(&repo, &here)?;
+        let mut shown = ShownSession::here(&repo, &here)?;
+        let (compared, paths) = self.parse(&repo, session.as_ref(), &mut shown)?;
         let head = || match &session {
             Some(session) => Ok(session.tip),
             None => repo.head().map(|head| head.commit.unwrap_or_else(|| repo.empty_tree())),
@@ -123,6 +128,10 @@ impl Args {
                 Answer::new(head()?.to_string(), "worktree".to_owned(), files)
             }
         };
+        answer.landed = match (&compared, shown.and_then(|shown| shown.landing)) {
+            (Compared::Commits(..), Some(landing)) => Some(Landed::of(&repo, &landing)?),
+            _ => None,
+        };
         if self.stat {
             answer.files.iter_mut().for_each(|file| file.patch.clear());
         }
@@ -130,8 +139,14 @@ impl Args {
         Ok(context.answer(&answer, render))
     }
 
-    /// What to compare, and the paths that limit it.
-    fn parse(&self, repo: &Repo, session: Option<&Session>) -> Result<(Compared, Vec<RepoPath>)> {
+    /// What to compare, and the paths that limit it. `shown` becomes the session that an operand
+    /// names.
+    fn parse(
+        &self,
+        repo: &Repo,
+        session: Option<&Session>,
+        shown: &mut Option<ShownSession>,
+    ) -> Result<(Compared, Vec<RepoPath>)> {
         if self.staged && self.worktree || (self.staged || self.worktree) && self.revision.is_some()
         {
             let message = "`staged`, `worktree` and `revision` exclude each other.";
@@ -141,7 +156,7 @@ impl Args {
         let mut compared = match (self.staged, self.worktree, &self.revision) {
             (true, ..) => Some(Compared::Staged),
             (_, true, _) => Some(Compared::Worktree),
-            (.., Some(spec)) => Some(commits(repo, session, spec)?),
+            (.., Some(spec)) => Some(commits_of(repo, shown, spec)?),
             _ => None,
         };
         let mut paths = Vec::new();
@@ -152,7 +167,7 @@ impl Args {
             if revision::edit_number(text).is_none() && is_path(repo, session, first)? {
                 paths.extend(path(first)?);
             } else {
-                compared = Some(commits(repo, session, text)?);
+                compared = Some(commits_of(repo, shown, text)?);
             }
         }
         for raw in operands.chain(&self.paths) {
@@ -163,7 +178,7 @@ impl Args {
         let compared = if let Some(compared) = compared {
             compared
         } else {
-            let session = Session::required(repo, &repo.head()?)?;
+            let session = required(repo, shown.as_ref())?;
             Compared::Commits(session.base, session.tip)
         };
         Ok((compared, if all { Vec::new() } else { paths }))
@@ -182,6 +197,7 @@ impl Answer {
             lines_removed: files.iter().map(|file| file.lines_removed).sum(),
             files,
             private: Vec::new(),
+            landed: None,
         }
     }
 
@@ -191,10 +207,32 @@ impl Answer {
     }
 }
 
+/// The session to show.
+fn required(repo: &Repo, shown: Option<&ShownSession>) -> Result<Session> {
+    match shown {
+        Some(shown) => Ok(shown.session.clone()),
+        None => Session::required(repo, &repo.head()?),
+    }
+}
+
+/// As [`commits`], or all of the session that `spec` names: it becomes the one that is shown. A
+/// revision of Git comes first while the worktree has a session.
+fn commits_of(repo: &Repo, shown: &mut Option<ShownSession>, spec: &str) -> Result<Compared> {
+    let is_open = shown.as_ref().is_some_and(|shown| shown.landing.is_none());
+    let found = commits(repo, shown.as_ref(), spec);
+    if found.is_ok() && (is_open || !spec.starts_with("edt/")) {
+        return found;
+    }
+    let Some(named) = ShownSession::named(repo, spec)? else { return found };
+    let compared = Compared::Commits(named.session.base, named.session.tip);
+    *shown = Some(named);
+    Ok(compared)
+}
+
 /// The two commits that `spec` names: `A..B`, the number of an edit, or a revision.
-fn commits(repo: &Repo, session: Option<&Session>, spec: &str) -> Result<Compared> {
-    let required = || Session::required(repo, &repo.head()?);
-    let resolve = |spec: &str| revision::resolve(repo, session, spec);
+fn commits(repo: &Repo, shown: Option<&ShownSession>, spec: &str) -> Result<Compared> {
+    let required = || required(repo, shown);
+    let resolve = |spec: &str| revision::resolve(repo, shown.map(|shown| &shown.session), spec);
     if let Some((from, to)) = spec.split_once("..") {
         let from = if from.is_empty() { required()?.base } else { resolve(from)? };
         let to = if to.is_empty() { required()?.tip } else { resolve(to)? };
@@ -276,7 +314,9 @@ pub(super) fn render_human(answer: &Answer) -> String {
         let note = format!("changed {path}: its content is in the private store only");
         let _ = writeln!(out, "     {}", paint(NOTE, &escape_controls(&note).0));
     }
-    out + &render_diffs(&answer.files)
+    out.push_str(&render_diffs(&answer.files));
+    out.extend(answer.landed.iter().map(Landed::render_human));
+    out
 }
 
 /// Renders diffs as Git prints them, in colours.
@@ -373,7 +413,8 @@ mod tests {
         let session = session(&repo);
         let first = revision::resolve(&repo, Some(&session), "1").unwrap();
         let compared = |args: &[&str]| {
-            let (compared, paths) = parsed(args).parse(&repo, Some(&session)).unwrap();
+            let mut shown = Some(ShownSession { session: session.clone(), landing: None });
+            let (compared, paths) = parsed(args).parse(&repo, Some(&session), &mut shown).unwrap();
             (compared, paths.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
         let none = Vec::<String>::new;

@@ -9,9 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::render::{DIM, NAME, NOTE, paint, short};
-use edt_core::session::Session;
+use super::status::refused_lines;
 use edt_core::session::refs::commit::Commit;
+use edt_core::session::refs::ended::ShownSession;
+use edt_core::session::refs::landed::Landing;
 use edt_core::session::views::log::FileRevision;
+use edt_core::session::views::refused::{self, KeptCopies, RefusedRun};
+use edt_core::txn::refused_edits::{self, RefusedEdit};
+use edt_git::{Oid, Repo, Tracked};
 use edt_io::{Environment, clock};
 use edt_types::text::{counted, escape_controls};
 use edt_types::{FileChangeKind, RepoPath, Result, SessionReport, Status};
@@ -24,13 +29,18 @@ use edt_types::{FileChangeKind, RepoPath, Result, SessionReport, Status};
     after_help = "Examples:\n  edt log -n 5\n  edt log src/calc.c   # the revisions of this file in the session"
 )]
 pub(super) struct Args {
-    /// A file, relative to the worktree's root: list its revisions.
+    /// A file, relative to the worktree's root: list its revisions. Or the name of a session, also of
+    /// one that has ended.
     #[serde(default, deserialize_with = "edt_types::text::optional_os_string")]
     #[schemars(with = "Option<String>")]
     path: Option<OsString>,
     /// The maximum number of commits.
     #[arg(short = 'n', long, value_name = "N")]
     number: Option<usize>,
+    /// The session, also one that has ended; if omitted, that of the worktree, or else the one whose
+    /// landing HEAD is at.
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
 }
 
 /// The answer of `edt log`.
@@ -44,6 +54,62 @@ pub(super) struct Answer {
     commits: Vec<Line>,
     /// Whether `--number` cut the list.
     truncated: bool,
+    /// Its landing, if it has no commit since; else null.
+    pub(super) landed: Option<Landed>,
+    /// Its refused edits that are kept in this worktree, oldest first.
+    refused_edits: Vec<RefusedEdit>,
+    /// Its runs that were refused and rolled back, oldest first.
+    refused_runs: Vec<RefusedRun>,
+    /// Copies of files as they were before a program that was interrupted in this worktree.
+    kept: Vec<KeptCopies>,
+}
+
+/// The landing of a session that has ended.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(super) struct Landed {
+    /// The branch that it landed on.
+    onto: String,
+    /// The commit that it landed as, as a hex object id.
+    commit: String,
+    /// Whether that branch still has the commit.
+    contained: bool,
+    /// What to do, as a sentence.
+    next: String,
+}
+
+impl Landed {
+    pub(super) fn of(repo: &Repo, landing: &Landing) -> Result<Landed> {
+        let (name, lost) = (&landing.session, landing.is_lost(repo)?);
+        let next = if lost {
+            lands_again(landing)
+        } else {
+            format!("`edt land --undo --session {name}` takes the landing back.")
+        };
+        Ok(Landed {
+            onto: landing.short_branch().to_owned(),
+            commit: landing.commit.to_string(),
+            contained: !lost,
+            next,
+        })
+    }
+
+    pub(super) fn render_human(&self) -> String {
+        let (onto, commit) = (&self.onto, short(&self.commit));
+        let text = if self.contained {
+            format!("landed on {onto} as {commit}. {}", self.next)
+        } else {
+            format!("its landing {commit} is no longer in {onto}. {}", self.next)
+        };
+        format!("{}\n", paint(NOTE, &escape_controls(&text).0))
+    }
+}
+
+/// What to do about a landing that the user took out of its branch.
+pub(super) fn lands_again(landing: &Landing) -> String {
+    let (name, kept) = (&landing.session, landing.kept());
+    format!(
+        "`edt switch {name}` and `edt land` land it again; `git log {kept}` shows what had landed."
+    )
 }
 
 /// One commit of the session.
@@ -168,9 +234,9 @@ impl Line {
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
-        let session = Session::required(&repo, &repo.head()?)?;
+        let (ShownSession { session, landing }, path) = self.chosen(&repo)?;
         let limit = self.number.unwrap_or(usize::MAX);
-        let (lines, truncated) = if let Some(path) = &self.path {
+        let (lines, truncated) = if let Some(path) = path {
             let raw = path.as_bytes();
             let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
             let all = session.revisions(&repo, &path)?;
@@ -193,10 +259,42 @@ impl Args {
             session: session.report(false),
             commits: lines,
             truncated,
+            landed: landing.map(|landing| Landed::of(&repo, &landing)).transpose()?,
+            refused_edits: refused_edits::kept(&repo, Some(&session.name)),
+            refused_runs: refused::runs(&repo, &session.name)?,
+            kept: refused::copies(&repo),
         };
-        let of_file = self.path.is_some();
+        let of_file = path.is_some();
         Ok(context.answer(&answer, |answer| render_human(answer, of_file)))
     }
+
+    /// The session, and the file whose revisions are listed. An operand that names no file of the
+    /// session may be the name of one.
+    fn chosen(&self, repo: &Repo) -> Result<(ShownSession, Option<&OsString>)> {
+        let head = repo.head()?;
+        if let Some(name) = &self.session {
+            let named = ShownSession::named(repo, name)?;
+            return Ok((named.ok_or_else(|| ShownSession::unknown(name))?, self.path.as_ref()));
+        }
+        let here = ShownSession::here(repo, &head)?;
+        let name = self.path.as_ref().and_then(|path| path.to_str());
+        if let Some(name) = name.filter(|name| !is_file(repo, here.as_ref(), name))
+            && let Some(named) = ShownSession::named(repo, name)?
+        {
+            return Ok((named, None));
+        }
+        let shown = here.map_or_else(|| ShownSession::required(repo, &head), Ok)?;
+        Ok((shown, self.path.as_ref()))
+    }
+}
+
+/// Whether the worktree, or the session at its tip or its base, has something at `path`.
+fn is_file(repo: &Repo, shown: Option<&ShownSession>, path: &str) -> bool {
+    let Ok(path) = RepoPath::parse(path.as_bytes()) else { return true };
+    let sides = shown.iter().flat_map(|shown| [shown.session.tip, shown.session.base]);
+    let has = |tree: Oid| repo.tracked(tree, &path).is_ok_and(|found| found != Tracked::Nothing);
+    repo.root_path().join(path.text()).symlink_metadata().is_ok()
+        || sides.filter_map(|side| repo.tree_of(side).ok()).any(has)
 }
 
 fn render_human(answer: &Answer, of_file: bool) -> String {
@@ -210,6 +308,16 @@ fn render_human(answer: &Answer, of_file: bool) -> String {
     if answer.commits.is_empty() {
         let what = if of_file { "No commit of this file" } else { "No edits" };
         let _ = writeln!(out, "{what} on {} yet.", answer.session.branch);
+    }
+    if !of_file {
+        out.push_str(&refused_lines(&answer.refused_edits, &answer.refused_runs, &[]));
+        for copies in &answer.kept {
+            let text = format!("copies from before an interrupted run: {}", copies.directory);
+            let _ = writeln!(out, "{}", paint(NOTE, &escape_controls(&text).0));
+        }
+    }
+    if let Some(landed) = &answer.landed {
+        out.push_str(&landed.render_human());
     }
     out
 }
@@ -309,7 +417,16 @@ mod tests {
             base: String::new(),
             began: false,
         };
-        let answer = Answer { schema: "edt.log/1", session, commits, truncated };
+        let answer = Answer {
+            schema: "edt.log/1",
+            session,
+            commits,
+            truncated,
+            landed: None,
+            refused_edits: vec![],
+            refused_runs: vec![],
+            kept: vec![],
+        };
         plain(&render_human(&answer, false))
     }
 

@@ -5,12 +5,12 @@ use serde::Deserialize;
 
 use super::context::Context;
 use super::edit_name::{EditName, ProposalName};
-use super::log::Line;
+use super::log::{Landed, Line};
 use super::{diff, proposals};
 use edt_core::proposal::store::read;
-use edt_core::session::Session;
 use edt_core::session::back::unwind;
 use edt_core::session::refs::commit::Commit;
+use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::refs::revision;
 use edt_git::{Oid, Repo};
 use edt_types::{Finding, Refusal, Result, Status};
@@ -39,13 +39,14 @@ impl Args {
             return proposals::show(context, &repo, &proposal);
         }
         let head = repo.head()?;
-        let oid = match &self.rev {
-            Some(EditName(spec)) => {
-                let session = Session::current(&repo, &head)?;
-                revision::resolve(&repo, session.as_ref(), spec)
+        let shown = ShownSession::here(&repo, &head)?;
+        let oid = match (&self.rev, &shown) {
+            (Some(EditName(spec)), _) => {
+                revision::resolve(&repo, shown.as_ref().map(|shown| &shown.session), spec)
                     .map_err(|found| or_proposal(&repo, found, spec))?
             }
-            None => Session::required(&repo, &head)?.tip,
+            (None, Some(shown)) => shown.session.tip,
+            (None, None) => ShownSession::required(&repo, &head)?.session.tip,
         };
         let commit = Commit::read(&repo, oid)?;
         let parent = commit.parent.unwrap_or_else(|| repo.empty_tree());
@@ -57,6 +58,8 @@ impl Args {
             .map(|file| file.path().text())
             .filter(|path| !answer.names(path))
             .collect();
+        let landing = shown.and_then(|shown| shown.landing);
+        answer.landed = landing.map(|landing| Landed::of(&repo, &landing)).transpose()?;
         answer.commit = Some(Line::of(&commit));
         answer.message = Some(shown_message(commit.message, oid));
         Ok(context.answer(&answer, diff::render_human))

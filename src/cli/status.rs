@@ -1,18 +1,25 @@
 //! `edt status`.
 
 use edt_types::text::Shown as _;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::context::Context;
+use super::log::lands_again;
 use super::render::{self, DIM, NAME, NOTE, paint, short};
 use edt_core::proposal::{self, ProposalState};
+use edt_core::session::Session;
 use edt_core::session::recording::kept;
-use edt_core::session::refs::list::{self, LandedBy, SessionChoice, SessionList, SessionSummary};
+use edt_core::session::refs::list::{
+    self, LandedBy, SessionChoice, SessionList, SessionState, SessionSummary,
+};
 use edt_core::session::views::log::LogFile;
+use edt_core::session::views::refused::{self, KeptCopies, Overridden, RefusedRun};
 use edt_core::session::views::status::{LeftOverLines, UncommittedFile, WorktreeStatus, status};
+use edt_core::txn::refused_edits::{self, RefusedEdit};
 use edt_git::Repo;
 use edt_journal::index;
 use edt_types::text::{counted, escape_controls};
@@ -73,6 +80,14 @@ pub(super) struct Answer {
     ended: u64,
     /// The proposals that wait for the user, such as `p7`.
     proposals: Vec<String>,
+    /// Refused edits that are kept in this worktree, oldest first.
+    refused_edits: Vec<RefusedEdit>,
+    /// The session's runs that were refused and rolled back, oldest first.
+    refused_runs: Vec<RefusedRun>,
+    /// The session's commits that needed overrides, newest first.
+    allowed: Vec<Overridden>,
+    /// Copies of files as they were before a program that was interrupted.
+    kept: Vec<KeptCopies>,
     /// The user's decisions on proposals that no earlier answer reported.
     warnings: Vec<Warning>,
     /// An interrupted transaction that this call recovered.
@@ -95,7 +110,8 @@ struct SessionLine {
     name: String,
     /// Its branch: `edt/` and the name, unless someone renamed it.
     branch: String,
-    /// `open`, `landed`, `abandoned` or `deleted` (someone deleted its branch).
+    /// `open`, `landed`, `abandoned`, `deleted` (someone deleted its branch) or `renamed` (someone
+    /// renamed it to `branch`, outside of `edt/`).
     state: &'static str,
     /// For a landed session: `edt` if `edt land` landed it, `git` if its content reached the branch
     /// it began on by plain Git; otherwise null.
@@ -112,6 +128,9 @@ struct SessionLine {
     time: i64,
     /// How many undone tips are kept for `redo`.
     undone: u64,
+    /// For a session whose landing is no longer in the branch that it landed on: what to do, as a
+    /// sentence; otherwise null.
+    lost_landing: Option<String>,
 }
 
 impl SessionLine {
@@ -129,6 +148,10 @@ impl SessionLine {
             worktree: listed.worktree.map(|root| root.to_string_lossy().into_owned()),
             time: listed.time,
             undone: listed.undone.len() as u64,
+            lost_landing: listed.lost_landing.map(|landing| {
+                let onto = landing.short_branch();
+                format!("Its landing is no longer in {onto}. {}", lands_again(&landing))
+            }),
         }
     }
 }
@@ -166,6 +189,12 @@ impl Args {
             operation,
             recovered,
         } = status(repo, recovered)?;
+        let current = Session::current(repo, &repo.head()?)?;
+        let (mut refused_runs, mut allowed) = (Vec::new(), Vec::new());
+        if let Some(session) = &current {
+            refused_runs = refused::runs(repo, &session.name)?;
+            allowed = refused::overridden(repo, session)?;
+        }
         let mut paths: Vec<String> = changed
             .iter()
             .flat_map(|LogFile { path, from, .. }| from.iter().chain([path]).cloned())
@@ -196,6 +225,10 @@ impl Args {
                 .filter(|one| one.state == ProposalState::Open)
                 .map(|one| format!("p{}", one.id))
                 .collect(),
+            refused_edits: refused_edits::kept(repo, None),
+            refused_runs,
+            allowed,
+            kept: refused::copies(repo),
             warnings: Vec::new(),
             recovered,
         })
@@ -239,8 +272,37 @@ fn render_human(answer: &Answer) -> String {
             )
         );
     }
+    let (edits, runs) = (&answer.refused_edits, &answer.refused_runs);
+    out.push_str(&refused_lines(edits, runs, &answer.allowed));
     render::warnings(&mut out, &answer.warnings);
     others(&mut out, answer);
+    out
+}
+
+/// Refused edits and runs and overrides, each kind on one line.
+pub(super) fn refused_lines(
+    edits: &[RefusedEdit],
+    runs: &[RefusedRun],
+    allowed: &[Overridden],
+) -> String {
+    let mut out = String::new();
+    let mut line = |text: String| {
+        let _ = writeln!(out, "{}", paint(NOTE, &escape_controls(&text).0));
+    };
+    if !edits.is_empty() {
+        let paths: BTreeSet<&str> = edits.iter().map(|one| one.path.as_str()).collect();
+        let paths = paths.into_iter().collect::<Vec<_>>().join(", ");
+        line(format!("refused edits ({}): {paths}; --json has them", edits.len()));
+    }
+    if let Some(last) = runs.last() {
+        let count = runs.len();
+        line(format!("refused runs ({count}): `git show {}` shows the last one", last.name));
+    }
+    if !allowed.is_empty() {
+        let one = |one: &Overridden| format!("{} ({})", one.edit, one.allowed.join(", "));
+        let all: Vec<String> = allowed.iter().rev().map(one).collect();
+        line(format!("edits with overrides: {}", all.join(", ")));
+    }
     out
 }
 
@@ -264,7 +326,13 @@ fn others(out: &mut String, answer: &Answer) {
         if let Some(root) = &one.worktree {
             let _ = write!(out, ", in {}", root.shown());
         }
+        if one.state == SessionState::Renamed.name() {
+            let _ = write!(out, ": its branch is now {}", escape_controls(&one.branch).0);
+        }
         out.push('\n');
+        if let Some(lost) = &one.lost_landing {
+            let _ = writeln!(out, "    {}", paint(NOTE, &escape_controls(lost).0));
+        }
     }
     if answer.ended > 0 {
         let ended = counted(answer.ended, "ended session");

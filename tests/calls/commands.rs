@@ -276,7 +276,7 @@ fn land_squashes_the_session_and_refuses_without_a_session() {
     let workspace = session();
     workspace.edt(&["land", "-m", "shorten"]).landed();
     assert_eq!(workspace.git(&["log", "-1", "--format=%s", "main"]), "shorten\n");
-    workspace.refuses(&["NO_SESSION"], 1, &["land"]);
+    workspace.refuses(&["SESSION_LANDED"], 1, &["land"]);
 }
 
 #[test]

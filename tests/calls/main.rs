@@ -26,6 +26,7 @@ mod contract;
 mod corrections;
 mod display;
 mod documentation;
+mod ended_sessions;
 mod guards;
 mod guide;
 mod hints;

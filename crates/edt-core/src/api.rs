@@ -13,6 +13,7 @@ use crate::session::back::abandon::abandon;
 use crate::session::back::revert::revert;
 use crate::session::back::undo::{BranchMove, MoveOptions, UndoTarget, redo, undo};
 use crate::session::refs::commit::Commit;
+use crate::session::refs::ended::ShownSession;
 use crate::session::refs::revision;
 use crate::session::views::file_diff;
 use crate::session::views::status::status;
@@ -215,7 +216,7 @@ impl Workspace {
     /// `NO_SESSION` if the worktree has none; `OBJECT_MISSING`; as [`Workspace::open`].
     pub fn log(&self) -> Result<Vec<LogEntry>, Refusal> {
         let (repo, _) = self.read()?;
-        Session::required(&repo, &repo.head()?)?.log(&repo).collect()
+        ShownSession::required(&repo, &repo.head()?)?.session.log(&repo).collect()
     }
 
     /// What the commit changed against its first parent; for `None`, what the session changed
@@ -238,12 +239,13 @@ impl Workspace {
     pub fn diff(&self, commit: Option<&str>) -> Result<Vec<FileDiff>, Refusal> {
         let (repo, _) = self.read()?;
         let (from, to) = if let Some(revision) = commit {
-            let session = Session::current(&repo, &repo.head()?)?;
-            let commit = revision::resolve(&repo, session.as_ref(), revision)?;
+            let shown = ShownSession::here(&repo, &repo.head()?)?;
+            let session = shown.as_ref().map(|shown| &shown.session);
+            let commit = revision::resolve(&repo, session, revision)?;
             let commit = Commit::read(&repo, commit)?;
             (commit.parent.unwrap_or_else(|| repo.empty_tree()), commit.oid)
         } else {
-            let session = Session::required(&repo, &repo.head()?)?;
+            let session = ShownSession::required(&repo, &repo.head()?)?.session;
             (session.base, session.tip)
         };
         file_diff::between(&repo, repo.tree_of(from)?, repo.tree_of(to)?)

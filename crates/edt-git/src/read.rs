@@ -7,6 +7,8 @@ use gix::bstr::ByteSlice as _;
 use gix::objs::Kind;
 use gix::revision::Spec;
 use gix::revision::spec::parse::{ObjectKindHint, Options};
+use gix::revision::walk::Sorting;
+use gix::traverse::commit::simple::CommitTimeOrder;
 
 use super::file_id::{FileId, FileMode, Tracked, TreeItem};
 use super::repo::MAX_OBJECT;
@@ -250,6 +252,28 @@ impl Repo {
         }
         found(new, || {
             for step in self.inner.rev_walk([new]).all()? {
+                if step?.id == old {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })
+    }
+
+    /// As [`is_ancestor`](Repo::is_ancestor), but follows no commit that is older than `old` by its
+    /// time. With wrong clocks it may miss one.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING` if the history cannot be walked.
+    pub fn is_recent_ancestor(&self, old: Oid, new: Oid) -> Result<bool> {
+        if old == new {
+            return Ok(true);
+        }
+        found(new, || {
+            let seconds = self.inner.find_commit(old)?.time()?.seconds;
+            let order = CommitTimeOrder::NewestFirst;
+            let sorting = Sorting::ByCommitTimeCutoff { order, seconds };
+            for step in self.inner.rev_walk([new]).sorting(sorting).all()? {
                 if step?.id == old {
                     return Ok(true);
                 }

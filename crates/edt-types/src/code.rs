@@ -317,6 +317,10 @@ codes! {
     NoSession "NO_SESSION" Refused None,
         "This command needs a session, and this worktree has none. `edt begin` starts one; `git \
          switch edt/<name>` returns to an earlier one.";
+    SessionLanded "SESSION_LANDED" Refused None,
+        "The call changes an open session, and the last one of this worktree has landed. `edt land \
+         --undo` takes the landing back; `edt log NAME`, `edt diff NAME` and `edt show` show it. A \
+         new edit begins a new session.";
     NothingToLand "NOTHING_TO_LAND" Refused None,
         "The branch to land on already has every change of the session. `edt diff` shows the \
          session's changes.";

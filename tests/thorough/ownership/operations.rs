@@ -779,7 +779,7 @@ impl Play {
         self.check_refused(before, &after, &codes)?;
         let is = |code: &str| codes.iter().all(|one| one == code);
         let expected = if before.session().is_none() {
-            is("NO_SESSION")
+            is("NO_SESSION") || is("SESSION_LANDED")
         } else if is("NOTHING_TO_UNDO") {
             session.lost || at.is_none()
         } else {
@@ -955,7 +955,7 @@ impl Play {
         self.check_refused(&before, &after, &codes)?;
         let is = |code: &str| codes.iter().all(|one| one == code);
         let expected = if before.session().is_none() {
-            is("NO_SESSION")
+            is("NO_SESSION") || is("SESSION_LANDED")
         } else if is("NOTHING_TO_REDO") {
             group.is_none()
         } else {
@@ -1052,7 +1052,7 @@ impl Play {
             Called::Refused(codes) => {
                 self.count(name, &codes.join(" "));
                 self.check_refused(before, &after, &codes)?;
-                let known = ["NO_SESSION", "NOTHING_TO_UNDO", "UNSAVED_CHANGES"];
+                let known = ["NO_SESSION", "SESSION_LANDED", "NOTHING_TO_UNDO", "UNSAVED_CHANGES"];
                 if codes.iter().all(|code| known.contains(&code.as_str())) {
                     return Ok(());
                 }
@@ -1374,7 +1374,7 @@ impl Play {
             })
             .collect();
         let allowed = if before.session().is_none() {
-            is("NO_SESSION")
+            is("NO_SESSION") || is("SESSION_LANDED")
         } else if is("MERGE_CONFLICT") {
             // Commits of the user are merged one by one.
             let one_by_one = (has_version || has_own) && base != onto;
@@ -1530,7 +1530,7 @@ impl Play {
             self.check_refused(&before, &after, &codes)?;
             let is = |code: &str| codes.iter().all(|one| one == code);
             let allowed = match before.session() {
-                None => is("NO_SESSION"),
+                None => is("NO_SESSION") || is("SESSION_LANDED"),
                 Some(_) => {
                     let lost = self.session(&before).lost;
                     is("UNSAVED_CHANGES") && (lost || self.may_not_abandon(&before, &edits))
@@ -1635,7 +1635,8 @@ impl Play {
                 } else {
                     format!("refs/heads/edt/{to}")
                 };
-                let allowed = is("NO_SESSION") && to == "--leave" && stays
+                let without = is("NO_SESSION") || is("SESSION_LANDED");
+                let allowed = without && to == "--leave" && stays
                     || is("UNSAVED_CHANGES") && self.may_not_move(&before, &branch);
                 let why = || format!("refused for no reason: {codes:?}");
                 return if allowed { Ok(()) } else { Err(why()) };

@@ -18,7 +18,7 @@ pub mod pending;
 pub mod plan;
 mod range_messages;
 mod ready;
-mod refused_edits;
+pub mod refused_edits;
 pub mod rehearsal;
 mod removed;
 pub mod report;

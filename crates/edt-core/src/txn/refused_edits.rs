@@ -1,16 +1,18 @@
 //! The latest refused edits of each file: a later refusal may need them to make a whole.
 //!
 //! They are kept per session and file in edt's state directory, where they may be deleted at any
-//! time. Only refusals read and write them.
+//! time. Refusals read and write them; `edt status` and `edt log` show them.
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ready;
 use super::request::Request;
 use edt_edit::Edit;
+use edt_git::Repo;
 use edt_io::fs;
 
 /// The file below the worktree's state directory.
@@ -23,6 +25,34 @@ const MAX_OF_ONE: usize = 3;
 const MAX_ENTRY: usize = 16 << 10;
 /// A larger file was not written by edt.
 const MAX_BYTES: u64 = 1 << 20;
+
+/// A refused edit that is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RefusedEdit {
+    /// The session that it was for.
+    pub session: String,
+    /// The file.
+    pub path: String,
+    /// The blob id of the file then, as hex.
+    pub hash: String,
+    /// The request, as `edt apply --request` takes it.
+    pub request: Value,
+}
+
+/// The refused edits that are kept in this worktree, the most recent last; with `session` only its
+/// own.
+#[must_use]
+pub fn kept(repo: &Repo, session: Option<&str>) -> Vec<RefusedEdit> {
+    let all = RefusedEdits::read(repo.state_path()).0.into_iter();
+    let own = all.filter(|(target, _)| session.is_none_or(|name| name == target.session));
+    own.map(|(Target { session, path, hash }, request)| RefusedEdit {
+        session,
+        path,
+        hash,
+        request,
+    })
+    .collect()
+}
 
 /// The file that a refused request was about, as it was then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,8 +9,9 @@ use super::target::{LANDING_QUEUE_WAIT, landing_lock, other_worktree};
 use crate::session::private::uncovered;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
+use crate::session::refs::landed::Landing;
 use crate::session::refs::message::{self, Kind, Trailers};
-use crate::session::refs::names::{REFS, base_ref, next_numbered_ref, numbered_tips};
+use crate::session::refs::names::{REFS, base_ref, next_numbered_ref};
 use crate::session::user::edit_change;
 use crate::session::views::diff_report;
 use crate::session::worktree::follow::{Operation, TreeMove, WorktreeUpdate};
@@ -18,7 +19,6 @@ use crate::session::worktree::switch::commit_tree;
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::commit_candidate::CommitCandidate;
 use edt_git::commit_hooks;
-use edt_git::read::ObjectKind;
 use edt_git::{InHead, Merged, NewCommit, ObjectWriter, Oid, Repo};
 use edt_io::{lock, spawn};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
@@ -30,25 +30,6 @@ use edt_types::{
 
 /// How many commits of HEAD's branch are searched for a landing.
 const MAX_COMMITS: usize = 10_000;
-
-/// A landing, as its refs record it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Landing {
-    /// The session's name.
-    pub session: String,
-    /// Its number.
-    pub number: u64,
-    /// The session's tip that landed.
-    pub tip: Oid,
-    /// The commit that it landed as.
-    pub commit: Oid,
-    /// The full name of the branch that it landed on.
-    pub branch: String,
-    /// The commit of that branch before; `None` if the branch was unborn.
-    pub before: Option<Oid>,
-    /// The blob that records the last two.
-    onto: Oid,
-}
 
 /// How a landing was undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,36 +98,6 @@ impl Landing {
         format!("{}\n{before}\n", target.branch)
     }
 
-    /// The landings of the session `name` that were not undone, oldest first.
-    ///
-    /// # Errors
-    /// `IO_ERROR`, `OBJECT_MISSING`.
-    pub fn all(repo: &Repo, name: &str) -> Result<Vec<Landing>> {
-        let tips = numbered_tips(repo, name, "landed")?;
-        let blobs = numbered_tips(repo, name, "onto")?;
-        let mut all = Vec::new();
-        for (number, commit) in numbered_tips(repo, name, "landing")? {
-            let of = |list: &[(u64, Oid)]| {
-                list.iter().find(|(of, _)| *of == number).map(|(_, oid)| *oid)
-            };
-            let (Some(tip), Some(onto)) = (of(&tips), of(&blobs)) else { continue };
-            let text = repo.object(onto, ObjectKind::Blob)?;
-            let text = String::from_utf8_lossy(&text);
-            let (branch, before) =
-                text.trim_end().split_once('\n').unwrap_or((text.trim_end(), ""));
-            all.push(Landing {
-                session: name.to_owned(),
-                number,
-                tip,
-                commit,
-                branch: branch.to_owned(),
-                before: Oid::from_hex(before.as_bytes()).ok(),
-                onto,
-            });
-        }
-        Ok(all)
-    }
-
     /// The landing that `options` mean.
     fn find(repo: &Repo, options: &UnlandOptions) -> Result<Landing> {
         let head = repo.head()?;
@@ -189,10 +140,6 @@ impl Landing {
         let remedy =
             "Name the session: `edt land --undo --session NAME` (`edt status` lists them).";
         Err(Finding::new(Code::NothingToUndo, summary, remedy).nothing_changed().into())
-    }
-
-    fn short_branch(&self) -> &str {
-        self.branch.strip_prefix("refs/heads/").unwrap_or(&self.branch)
     }
 
     fn refs(&self) -> Vec<(String, Oid)> {

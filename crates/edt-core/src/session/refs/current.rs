@@ -1,6 +1,7 @@
 //! The session of this worktree.
 
 use super::commit::Commit;
+use super::landed::Landing;
 use super::names::{BRANCHES, POINTER, base_ref};
 use super::renamed;
 use edt_git::{Head, InHead, Oid, Repo, Worktree};
@@ -89,17 +90,25 @@ impl Session {
     /// As [`Session::current`], for a command that cannot work without a session.
     ///
     /// # Errors
-    /// `NO_SESSION` if there is none.
+    /// `NO_SESSION` if there is none; `SESSION_LANDED` if HEAD is at the landing of one.
     pub fn required(repo: &Repo, head: &Head) -> Result<Session> {
-        Session::current(repo, head)?.ok_or_else(|| {
-            Finding::new(
-                Code::NoSession,
-                "There is no edt session in this worktree.",
-                "`edt begin` or the first `edt apply` begins one; `git switch edt/<name>` returns \
-                 to an earlier one.",
+        if let Some(session) = Session::current(repo, head)? {
+            return Ok(session);
+        }
+        let landing = head.commit.map(|commit| Landing::at(repo, commit)).transpose()?.flatten();
+        Err(landing
+            .map_or_else(
+                || {
+                    Finding::new(
+                        Code::NoSession,
+                        "There is no edt session in this worktree.",
+                        "`edt begin` or the first `edt apply` begins one; `git switch edt/<name>` \
+                     returns to an earlier one.",
+                    )
+                },
+                |landing| landing.is_over(),
             )
-            .into()
-        })
+            .into())
     }
 
     /// Refuses a session that another worktree uses: each would record the other's edits as user

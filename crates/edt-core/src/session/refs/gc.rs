@@ -226,7 +226,7 @@ fn has_ended(repo: &Repo, session: &SessionSummary) -> Result<bool> {
     }
     let landed = names::numbered_tips(repo, &session.name, "landed")?;
     match session.state {
-        SessionState::Open => return Ok(false),
+        SessionState::Open | SessionState::Renamed => return Ok(false),
         SessionState::Abandoned => return Ok(true),
         SessionState::Deleted if landed.is_empty() => return Ok(true),
         SessionState::Deleted | SessionState::Landed => {}

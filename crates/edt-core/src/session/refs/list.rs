@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::commit::Commit;
 use super::current::Session;
+use super::landed::Landing;
 use super::names::{BRANCHES, POINTER, REFS};
 use super::names::{base_ref, numbered_among, origin_of};
 use super::renamed;
@@ -23,6 +24,8 @@ pub struct SessionSummary {
     pub state: SessionState,
     /// How it landed, if its state is `landed`.
     pub landed_by: Option<LandedBy>,
+    /// Its newest landing, if the user moved the branch so that it has it no more.
+    pub lost_landing: Option<Landing>,
     /// Its newest commit; its base if its branch is gone.
     pub tip: Oid,
     /// The commit it began from, or the empty tree.
@@ -59,6 +62,8 @@ pub enum SessionState {
     Abandoned,
     /// Somebody deleted its branch.
     Deleted,
+    /// The user renamed its branch to one outside of `edt/`.
+    Renamed,
 }
 
 /// How a session's content reached the branch it began on.
@@ -90,6 +95,7 @@ impl SessionState {
             SessionState::Landed => "landed",
             SessionState::Abandoned => "abandoned",
             SessionState::Deleted => "deleted",
+            SessionState::Renamed => "renamed",
         }
     }
 }
@@ -140,6 +146,7 @@ pub fn chosen(repo: &Repo, choice: &SessionChoice) -> Result<SessionList> {
     let names: BTreeSet<String> = refs.keys().filter_map(of_base).collect();
     let worktrees = repo.worktrees(POINTER);
     let renamed = renamed_branches(repo, &refs, &branches)?;
+    let mut outside = None;
     let mut histories = TargetHistories::default();
     let mut list = SessionList::default();
     for name in names {
@@ -147,21 +154,38 @@ pub fn chosen(repo: &Repo, choice: &SessionChoice) -> Result<SessionList> {
             continue;
         }
         let own = format!("{BRANCHES}{name}");
-        let branch = renamed.get(&name).unwrap_or(&own);
+        let mut branch = renamed.get(&name).unwrap_or(&own).clone();
         let works = |worktree: &&edt_git::Worktree| {
             let pointer = worktree.pointer.as_ref();
-            worktree.head.as_ref() == Some(branch)
-                || pointer == Some(branch)
+            worktree.head.as_ref() == Some(&branch)
+                || pointer == Some(&branch)
                 || pointer == Some(&own)
         };
         let worktree = worktrees.iter().find(works).map(|worktree| repo.worktree_path(worktree));
         // The branch may be a symbolic ref.
         let tip = branches
-            .get(branch)
+            .get(&branch)
             .copied()
-            .map_or_else(|| repo.ref_value(branch), |tip| Ok(Some(tip)))?;
-        let refs = SessionRefs { refs: &refs, name: &name };
-        let (mut state, tip) = refs.state(repo, tip, worktree.is_some());
+            .map_or_else(|| repo.ref_value(&branch), |tip| Ok(Some(tip)))?;
+        let of_session = SessionRefs { refs: &refs, name: &name };
+        let (mut state, mut tip) = of_session.state(repo, tip, worktree.is_some());
+        let mut lost_landing = None;
+        if state == SessionState::Landed {
+            lost_landing = of_session.lost_landing(repo)?;
+            state = if lost_landing.is_some() { SessionState::Open } else { state };
+        }
+        if state == SessionState::Deleted {
+            // Once for all sessions.
+            if outside.is_none() {
+                let names = refs.keys().filter_map(of_base).collect::<Vec<_>>();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                outside = Some(renamed::outside(repo, &names)?);
+            }
+            if let Some((now, at)) = outside.as_mut().and_then(|all| all.remove(&name)) {
+                (state, tip, branch) = (SessionState::Renamed, at, now);
+            }
+        }
+        let refs = of_session;
         let base = refs.base(repo);
         let mut landed_by = (state == SessionState::Landed).then_some(LandedBy::Edt);
         if state == SessionState::Open
@@ -169,6 +193,7 @@ pub fn chosen(repo: &Repo, choice: &SessionChoice) -> Result<SessionList> {
             && histories.contain(repo, &name, base, tip)?
         {
             (state, landed_by) = (SessionState::Landed, Some(LandedBy::Git));
+            lost_landing = None;
         }
         if *choice == SessionChoice::Open && state != SessionState::Open && worktree.is_none() {
             list.ended += 1;
@@ -176,14 +201,15 @@ pub fn chosen(repo: &Repo, choice: &SessionChoice) -> Result<SessionList> {
         }
         let (mut edits, mut time) = (0, 0);
         if tip != repo.empty_tree() {
-            let (name, branch) = (name.clone(), branch.to_owned());
+            let (name, branch) = (name.clone(), branch.clone());
             edits = Session { name, branch, tip, base, head: InHead::No }.edits(repo)?;
             time = Commit::read(repo, tip)?.committed_at;
         }
         list.sessions.push(SessionSummary {
-            branch: branch.clone(),
+            branch,
             state,
             landed_by,
+            lost_landing,
             tip,
             base,
             edits,
@@ -216,6 +242,13 @@ impl SessionRefs<'_> {
         let prefix = format!("{REFS}{}/{kind}/", self.name);
         let below = self.refs.range(prefix.clone()..);
         numbered_among(below.take_while(|(name, _)| name.starts_with(&prefix)), &prefix)
+    }
+
+    /// Its newest landing, if the branch that it landed on has it no more.
+    fn lost_landing(&self, repo: &Repo) -> Result<Option<Landing>> {
+        let landing = Landing::all(repo, self.name)?.pop();
+        let is_lost = landing.as_ref().map_or(Ok(false), |landing| landing.is_lost(repo))?;
+        Ok(landing.filter(|_| is_lost))
     }
 
     /// The state of the session whose branch is at `tip`, and its newest commit.
@@ -309,6 +342,7 @@ mod tests {
             branch: "refs/heads/edt/fix".into(),
             state: SessionState::Open,
             landed_by: None,
+            lost_landing: None,
             tip: session.tip,
             base: session.base,
             edits: 1,

@@ -2,9 +2,11 @@
 
 pub mod commit;
 pub mod current;
+pub mod ended;
 pub mod gc;
 pub(crate) mod gc_lock;
 pub mod history;
+pub mod landed;
 pub mod leftovers;
 pub mod list;
 pub mod message;

@@ -1,6 +1,8 @@
 //! Finds the session of a branch that was renamed with `git branch -m`. The session keeps its name
 //! and its refs below `refs/edt/<name>/`.
 
+use std::collections::BTreeMap;
+
 use super::commit::Commit;
 use super::message::Kind;
 use super::names::{self, BRANCHES, base_ref};
@@ -79,6 +81,32 @@ pub fn without_session(repo: &Repo) -> Result<Vec<(String, Oid)>> {
     for (branch, tip) in repo.refs_below(BRANCHES)? {
         if repo.ref_value(&base_ref(branch.trim_start_matches(BRANCHES)))?.is_none() {
             found.push((branch, tip));
+        }
+    }
+    Ok(found)
+}
+
+/// The branches outside of `edt/` to which those of the sessions `names` were renamed, with their
+/// commits. Only their reflogs say so.
+///
+/// # Errors
+/// `IO_ERROR`.
+pub fn outside(repo: &Repo, names: &[&str]) -> Result<BTreeMap<String, (String, Oid)>> {
+    let mut found = BTreeMap::new();
+    if names.is_empty() {
+        return Ok(found);
+    }
+    for (branch, tip) in repo.refs_below("refs/heads/")? {
+        if branch.starts_with(BRANCHES) {
+            continue;
+        }
+        let messages = repo.log_messages(&branch);
+        for earlier in earlier_names(&branch, messages.iter().map(String::as_str)) {
+            if let Some(name) = earlier.strip_prefix(BRANCHES)
+                && names.contains(&name)
+            {
+                found.entry(name.to_owned()).or_insert_with(|| (branch.clone(), tip));
+            }
         }
     }
     Ok(found)

@@ -3,5 +3,6 @@
 pub mod diff_report;
 pub mod file_diff;
 pub mod log;
+pub mod refused;
 pub mod stats;
 pub mod status;

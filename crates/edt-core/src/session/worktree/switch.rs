@@ -9,6 +9,7 @@ use crate::session::private::uncovered::publish;
 use crate::session::refs::current::Session;
 use crate::session::refs::current::current;
 use crate::session::refs::names::{POINTER, REFS};
+use crate::session::refs::renamed;
 use crate::session::user::user_commits::UserCommits;
 use edt_git::{InHead, ObjectWriter, Oid, Repo};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
@@ -40,7 +41,11 @@ pub fn find(repo: &Repo, name: &str) -> Result<Session> {
     let short = name.strip_prefix("edt/").unwrap_or(name);
     let kept = format!("{REFS}{short}/abandoned");
     let abandoned = repo.is_ref_name(&kept) && repo.ref_value(&kept)?.is_some();
-    let remedy = if abandoned {
+    let outside = renamed::outside(repo, &[short])?.remove(short);
+    let remedy = if let Some((branch, _)) = outside {
+        let now = branch.strip_prefix("refs/heads/").unwrap_or(&branch);
+        format!("Its branch is now {now}. `git branch -m {now} edt/{short}` makes it one again.")
+    } else if abandoned {
         format!(
             "It was abandoned. `git branch edt/{short} {kept}` restores its branch; then repeat \
              the call."
