@@ -27,6 +27,78 @@ fn session(workspace: &TestRepo, name: &str) -> Value {
     all.iter().find(|one| one["name"] == json!(name)).unwrap().clone()
 }
 
+/// Git had read HEAD at the commit `seen`, and moves the branch there after later edits. `--soft`
+/// stands for a reset that wrote files and index before the edits.
+fn late_reset(workspace: &TestRepo, how: &str, spec: &str, seen: &str) {
+    let to = workspace.rev(&spec.replace("HEAD", seen));
+    let message = format!("reset: moving to {spec}");
+    workspace.git(&["update-ref", "--create-reflog", "-m", &message, "HEAD", &to]);
+    if how != "--soft" {
+        workspace.git(&["reset", "--quiet", how]);
+    }
+}
+
+/// `git stash` and `git reset` read HEAD first, and move the branch last.
+#[test]
+fn an_edit_that_a_reset_did_not_know_is_named_with_the_command_that_brings_it_back() {
+    for (how, command) in [("--hard", "merge --ff-only"), ("--mixed", "reset"), ("--soft", "reset")]
+    {
+        let workspace = workspace();
+        workspace.edt(&["begin", "s"]).landed();
+        edit(&workspace, "a.txt", "one", "ONE");
+        let seen = workspace.rev("HEAD");
+        edit(&workspace, "a.txt", "two", "TWO");
+        workspace.edt(&["apply", "n.txt", "--mode", "create", "--content", "new\n"]).landed();
+        let (tip, files) = (workspace.rev("HEAD"), workspace.files());
+        late_reset(&workspace, how, "HEAD", &seen);
+        let warning = workspace.edt(&["status"]).json["warnings"][0].clone();
+        assert_eq!(warning["code"], "edit_left", "{how} {warning}");
+        let message = warning["message"].as_str().unwrap();
+        assert!(message.contains("met 2 edits"), "{message}");
+        assert!(message.contains("the edits 2 to 3 of edt/s left the branch"), "{message}");
+        let offered = format!("git {command} {tip}");
+        assert!(message.contains(&format!("`{offered}`")), "{how}: {message}");
+        let words: Vec<&str> = offered.split(' ').skip(1).collect();
+        workspace.git(&words);
+        assert_eq!((workspace.rev("HEAD"), workspace.files()), (tip, files), "{how}");
+        assert_eq!(workspace.status(), "", "{how}");
+        assert_eq!(workspace.edt(&["status"]).json["warnings"], json!([]), "{how}");
+        edit(&workspace, "a.txt", "three", "THREE");
+    }
+}
+
+#[test]
+fn the_next_edit_names_the_one_that_a_reset_did_not_know_and_goes_on_without_it() {
+    let workspace = workspace();
+    workspace.edt(&["begin", "s"]).landed();
+    edit(&workspace, "a.txt", "one", "ONE");
+    edit(&workspace, "a.txt", "two", "TWO");
+    let seen = workspace.rev("HEAD");
+    edit(&workspace, "b.txt", "b", "B");
+    let tip = workspace.rev("HEAD");
+    late_reset(&workspace, "--hard", "HEAD~1", &seen);
+    let append = ["apply", "a.txt", "--mode", "append", "--content", "more\n"];
+    let answer = workspace.edt(&append);
+    let message = answer.json["warnings"][0]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("edit 3 (edit b.txt (+1 -1)) of edt/s left the branch"), "{message}");
+    assert!(message.contains(&format!("`git cherry-pick {seen}..{tip}`")), "{message}");
+    workspace.git(&["cherry-pick", &format!("{seen}..{tip}")]);
+    assert_eq!(workspace.text("b.txt"), "B\n");
+    assert_eq!(workspace.edt(&append).json["warnings"], json!([]));
+}
+
+#[test]
+fn a_reset_that_the_user_meant_is_not_questioned() {
+    let workspace = workspace();
+    workspace.edt(&["begin", "s"]).landed();
+    edit(&workspace, "a.txt", "one", "ONE");
+    edit(&workspace, "a.txt", "two", "TWO");
+    for spec in ["HEAD", "HEAD~1", "main"] {
+        workspace.git(&["reset", "--quiet", "--hard", spec]);
+        assert_eq!(workspace.edt(&["status"]).json["warnings"], json!([]), "{spec}");
+    }
+}
+
 /// Begins the session `name` in another one.
 fn begin_beside(workspace: &TestRepo, args: &[&str]) -> Answer {
     let answer = workspace.edt(&[&["begin"], args].concat());

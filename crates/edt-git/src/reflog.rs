@@ -236,6 +236,54 @@ impl Repo {
     }
 }
 
+/// The log of HEAD.
+#[derive(Debug)]
+pub struct HeadLog(pub(super) Vec<u8>);
+
+impl HeadLog {
+    /// The branch `edt/…` that the user switched HEAD away from, if edt moved HEAD no more since. The
+    /// name is without `refs/heads/`.
+    #[must_use]
+    pub fn switched_from(&self) -> Option<String> {
+        for line in String::from_utf8_lossy(&self.0).lines().rev() {
+            let Some((head, message)) = line.split_once('\t') else { continue };
+            if message.starts_with("edt ") {
+                return None;
+            }
+            let Some((from, to)) = message
+                .strip_prefix("checkout: moving from ")
+                .and_then(|branches| branches.split_once(" to "))
+            else {
+                continue;
+            };
+            let mut ids = head.split(' ');
+            let is_edts = ids.next() == ids.next();
+            if from.starts_with("edt/") && !is_edts {
+                return Some(from.to_owned());
+            }
+            if is_edts && (from.starts_with("edt/") || to.starts_with("edt/")) {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The newest move, if a reset made it, with the revision that it names.
+    #[must_use]
+    pub fn last_reset(&self) -> Option<(LoggedMove, String)> {
+        for line in self.0.rsplit(|b| *b == b'\n') {
+            let Some(logged) = LoggedMove::parse(line) else { continue };
+            let message = line.splitn(2, |b| *b == b'\t').nth(1)?;
+            let to = message.strip_prefix(b"reset: moving to ")?;
+            // A later reset to the same commit moves nothing.
+            if logged.from != logged.to {
+                return Some((logged, String::from_utf8_lossy(to).into_owned()));
+            }
+        }
+        None
+    }
+}
+
 /// A line of a log up to its message.
 fn header((from, to, _): ReflogLine<'_>, signature: &[u8]) -> Vec<u8> {
     [format!("{from} {to} ").as_bytes(), signature].concat()

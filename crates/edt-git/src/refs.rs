@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use gix::bstr::ByteSlice as _;
 use gix::refs::{FullName, PartialName, Target};
 
+use super::reflog::HeadLog;
 use super::repo::Repo;
 use super::{Oid, causes};
 use edt_io::disk::Dir;
@@ -216,32 +217,10 @@ impl Repo {
         at
     }
 
-    /// The branch `edt/…` that the user switched HEAD away from, if edt moved HEAD no more since. The
-    /// name is without `refs/heads/`.
+    /// The log of HEAD; empty if it has none.
     #[must_use]
-    pub fn switched_from(&self) -> Option<String> {
-        let log = self.log_text("HEAD")?;
-        for line in String::from_utf8_lossy(&log).lines().rev() {
-            let Some((head, message)) = line.split_once('\t') else { continue };
-            if message.starts_with("edt ") {
-                return None;
-            }
-            let Some((from, to)) = message
-                .strip_prefix("checkout: moving from ")
-                .and_then(|branches| branches.split_once(" to "))
-            else {
-                continue;
-            };
-            let mut ids = head.split(' ');
-            let is_edts = ids.next() == ids.next();
-            if from.starts_with("edt/") && !is_edts {
-                return Some(from.to_owned());
-            }
-            if is_edts && (from.starts_with("edt/") || to.starts_with("edt/")) {
-                return None;
-            }
-        }
-        None
+    pub fn head_log(&self) -> HeadLog {
+        HeadLog(self.log_text("HEAD").unwrap_or_default())
     }
 
     /// The target of HEAD: a full branch name, or a commit id if it is detached.
@@ -432,7 +411,7 @@ mod tests {
         let edts = |what: &str| format!("{head} {head} A <a@b> 1 +0000\t{what}\n");
         let from = |log: &str| {
             set(&scratch, "logs/HEAD", log);
-            Repo::open(scratch.path()).unwrap().switched_from()
+            Repo::open(scratch.path()).unwrap().head_log().switched_from()
         };
         let away = users("checkout: moving from edt/fix to main");
         let fix = || Some("edt/fix".to_owned());

@@ -7,6 +7,7 @@ pub mod follow;
 pub mod options;
 pub(crate) mod reviewed;
 pub mod switch;
+pub mod user_reset;
 pub mod user_switch;
 pub mod workspace;
 pub mod worktree_host;

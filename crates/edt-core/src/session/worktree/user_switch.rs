@@ -1,16 +1,24 @@
 //! The session that the user left by switching HEAD with Git. The next answer of edt names it, so that
 //! an agent does not look for its edits in the new session.
 
+use super::user_reset;
 use crate::session::refs::list::{self, SessionState};
 use edt_git::Repo;
+use edt_git::reflog::HeadLog;
 use edt_types::Warning;
 use edt_types::text::{Shown as _, counted};
 
-/// The warning that names the session. There is none after edt moved HEAD, if the session has no
-/// edit that did not land, or if a worktree uses it.
+/// The warning that names what left the branch: the session, or edits of it ([`user_reset`]).
 #[must_use]
 pub fn warning(repo: &Repo) -> Option<Warning> {
-    let branch = format!("refs/heads/{}", repo.switched_from()?);
+    let log = repo.head_log();
+    session_left(repo, &log).or_else(|| user_reset::warning(repo, &log))
+}
+
+/// There is none after edt moved HEAD, if the session has no edit that did not land, or if a
+/// worktree uses it.
+fn session_left(repo: &Repo, log: &HeadLog) -> Option<Warning> {
+    let branch = format!("refs/heads/{}", log.switched_from()?);
     let all = list::sessions(repo).ok()?;
     let session = all.into_iter().find(|session| session.branch == branch)?;
     if session.state != SessionState::Open || session.edits == 0 || session.worktree.is_some() {
