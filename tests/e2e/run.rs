@@ -1291,6 +1291,42 @@ fn directories_too_deep_for_a_path_disturb_no_later_call() {
     assert!(removed.success());
 }
 
+/// Git records LF, and checks out CRLF. A program writes LF all the same.
+#[test]
+fn what_a_program_writes_is_recorded_although_git_would_check_out_other_line_endings() {
+    let workspace = free();
+    workspace.commit(&[("a.txt", b"one\nmore\n"), ("b.txt", b"b\n"), ("c.txt", b"c\n")]);
+    workspace.git(&["config", "core.autocrlf", "true"]);
+    let script = "printf 'two\\nmore\\n' > a.txt; echo new > n.txt; rm b.txt; \
+                  printf 'c\\r\\nmixed\\n' > c.txt";
+    let ran = workspace.runs(&[], &["sh", "-c", script]);
+    assert_eq!((ran.exit, &ran.json["warnings"]), (0, &serde_json::json!([])), "{:#}", ran.json);
+    let paths: Vec<&str> =
+        ran.json["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["a.txt", "b.txt", "c.txt", "n.txt"]);
+    let state = || {
+        let disk = ["a.txt", "b.txt", "n.txt"]
+            .map(|path| workspace.exists(path).then(|| workspace.text(path)));
+        (disk, workspace.status())
+    };
+    let of = |all: [Option<&str>; 3]| (all.map(|text| text.map(str::to_owned)), String::new());
+    let after = of([Some("two\nmore\n"), None, Some("new\n")]);
+    assert_eq!(workspace.blob("HEAD:a.txt"), b"two\nmore\n");
+    assert_eq!(state(), after);
+    // Nobody knows the endings of a file with both.
+    assert_eq!(workspace.edt(&["undo"]).codes(), ["UNSUPPORTED_REPOSITORY"]);
+    assert_eq!((state(), workspace.text("c.txt").as_str()), (after.clone(), "c\r\nmixed\n"));
+    workspace.write("c.txt", "c\r\nmixed\r\n");
+    workspace.edt(&["undo"]).landed();
+    // Git writes a file that was gone as it checks it out.
+    assert_eq!(state(), of([Some("one\nmore\n"), Some("b\r\n"), None]));
+    workspace.edt(&["redo"]).landed();
+    assert_eq!(state(), after);
+    workspace.edt(&["land", "-m", "landed"]).landed();
+    assert_eq!(state(), after);
+    workspace.is_sound();
+}
+
 /// A file system without hard links answers as for a directory that is not writable.
 #[test]
 fn a_file_system_without_hard_links_is_named_and_nothing_changes() {

@@ -273,11 +273,28 @@ impl Conversion<'_> {
         if self.is_nothing() {
             return Ok(Forms::plain(disk));
         }
-        let (text, blob) = self.recorded(&disk)?;
-        if self.checked_out(&blob)? != disk {
-            return Err(self.inexact(&disk).into());
+        match self.of_written(disk)? {
+            (_, Some(inexact)) => Err(inexact.into()),
+            (forms, None) => Ok(forms),
         }
-        Ok(forms(text, disk, blob))
+    }
+
+    /// As [`of_disk`](Conversion::of_disk), for a file that is recorded and not written: the finding
+    /// says that Git would check it out with other line endings.
+    ///
+    /// # Errors
+    /// As [`of_disk`](Conversion::of_disk), for other differences.
+    pub fn of_written(&self, disk: Vec<u8>) -> Result<(Forms, Option<Finding>)> {
+        if self.is_nothing() {
+            return Ok((Forms::plain(disk), None));
+        }
+        let (text, blob) = self.recorded(&disk)?;
+        let inexact = (self.checked_out(&blob)? != disk).then(|| self.inexact(&disk));
+        let has_only_ends = self.driver.is_none() && self.encoding.is_none() && !self.ident;
+        match inexact {
+            Some(inexact) if !has_only_ends => Err(inexact.into()),
+            inexact => Ok((forms(text, disk, blob), inexact)),
+        }
     }
 
     /// The forms of a new text, as Git would check it out after recording it.

@@ -298,14 +298,14 @@ pub fn version_of(
 ) -> Result<Version> {
     let disk = private.bytes;
     let converts = repo.may_convert(path, |attributes| repo.tree_contains(tree, attributes))?;
-    let forms = if converts {
-        repo.conversion(path, Attributes::Worktree(tree))?.of_disk(disk.clone())?
+    let (forms, inexact) = if converts {
+        repo.conversion(path, Attributes::Worktree(tree))?.of_written(disk.clone())?
     } else {
-        Forms::plain(disk.clone())
+        (Forms::plain(disk.clone()), None)
     };
     let mode = FileMode::of(private.executable);
     let file = FileId { oid: repo.blob_id(forms.blob())?, mode };
-    let differs = forms.stored.is_some();
+    let differs = forms.stored.is_some() || inexact.is_some();
     let (blob, permissions) = (Some(forms.blob().to_vec()), private.permissions);
     Ok(Version { file, blob, disk: differs.then_some(disk), permissions })
 }

@@ -202,7 +202,11 @@ impl ProgramChange {
             (None, Some(disk)) if self.version.is_none() => Some(disk.stat.mode),
             _ => None,
         };
-        self.separated.left_over != LeftOver::Nothing
+        // A new file that Git would check out with other line endings.
+        let is_inexact = self.version.is_none()
+            && self.state.disk.as_ref().is_some_and(|disk| disk.inexact.is_some());
+        is_inexact
+            || self.separated.left_over != LeftOver::Nothing
             || self.separated.user_changes == UserChanges::Separate
             || permissions.is_some_and(ownership::is_restricted)
     }

@@ -83,7 +83,8 @@ pub(crate) fn put_back(
             Some(before) => Version { disk: Some(before.bytes), ..version },
             None => version,
         });
-        CheckoutStep { target: one.state.tip, disk: Some(disk), entry: None, state: one.state }
+        let state = one.state.replaceable();
+        CheckoutStep { target: state.tip, disk: Some(disk), entry: None, state }
     };
     let steps: Vec<CheckoutStep> = changed.into_iter().map(step).collect();
     let attributes = steps.iter().any(|step| step.state.path.is_attributes());
@@ -162,6 +163,23 @@ mod tests {
         });
         assert!(outcome.refused.is_some());
         assert_eq!(all.map(|named| (scratch.text(named), bits(&scratch, named))), earlier);
+    }
+
+    #[test]
+    fn a_file_with_lf_is_put_back_in_that_form_where_git_checks_out_crlf() {
+        let scratch = scratch();
+        let config = scratch.text(".git/config").unwrap();
+        scratch.write(".git/config", &format!("{config}[core]\n\tautocrlf = true\n"));
+        scratch.write("b.txt", "b\nby the user\n");
+        let outcome = run(&scratch, RecordAction::Restore, || {
+            scratch.write("a.txt", "two\n");
+            scratch.write("b.txt", "two\n");
+            scratch.write("n.txt", "new\n");
+        });
+        assert!(outcome.refused.is_some());
+        let all = ["a.txt", "b.txt", "n.txt"].map(|named| scratch.text(named));
+        let expected = [Some("one\n"), Some("b\nby the user\n"), None];
+        assert_eq!(all, expected.map(|text| text.map(str::to_owned)));
     }
 
     #[test]

@@ -481,7 +481,7 @@ fn read(
     let (mut states, mut found, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     for path in candidates {
         let seen = (session.head == InHead::Yes).then_some(index);
-        match PathState::at(hidden.repo, tree, seen, &path) {
+        match PathState::to_record(hidden.repo, tree, seen, &path) {
             Ok(mut state) => {
                 hidden.mark(&mut state)?;
                 states.push(state);

@@ -4,6 +4,7 @@ pub mod edit_change;
 pub mod hunks;
 pub mod left_over;
 pub mod ownership;
+mod path_findings;
 pub mod path_state;
 pub mod user_changes;
 pub mod user_commits;

@@ -1,6 +1,7 @@
 //! The state of a path: in the session's tip, on disk, in the index. Refuses every path that leads
 //! out of the worktree.
 
+use super::path_findings::{nested, not_a_file, sparse, symlink, unmerged};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use edt_git::convert::StoredForms;
@@ -43,6 +44,8 @@ pub struct OnDisk {
     pub bytes: Vec<u8>,
     /// Its bytes on disk and in Git, if they differ from `bytes`.
     pub stored: Option<StoredForms>,
+    /// Why nothing may be written over it, if Git would check it out with other line endings.
+    pub inexact: Option<Box<Finding>>,
 }
 
 impl OnDisk {
@@ -71,7 +74,9 @@ impl OnDisk {
     }
 
     fn convert(&mut self, repo: &Repo, path: &RepoPath, from: Attributes) -> Result<()> {
-        let forms = repo.conversion(path, from)?.of_disk(std::mem::take(&mut self.bytes))?;
+        let conversion = repo.conversion(path, from)?;
+        let (forms, inexact) = conversion.of_written(std::mem::take(&mut self.bytes))?;
+        self.inexact = inexact.map(Box::new);
         if let Some(stored) = &forms.stored {
             self.file.oid = repo.blob_id(&stored.blob)?;
         }
@@ -93,7 +98,22 @@ impl PathState {
         index: Option<&IndexView>,
         path: &RepoPath,
     ) -> Result<PathState> {
-        let state = PathState::with_conflicts(repo, tip_tree, index, path)?;
+        PathState::to_record(repo, tip_tree, index, path)?.exact()
+    }
+
+    /// As [`PathState::at`], also for a file that Git would check out with other line endings, as
+    /// `git add` records it. What replaces a file that is on disk as Git records it is written in
+    /// that form.
+    ///
+    /// # Errors
+    /// As [`PathState::at`].
+    pub fn to_record(
+        repo: &Repo,
+        tip_tree: Oid,
+        index: Option<&IndexView>,
+        path: &RepoPath,
+    ) -> Result<PathState> {
+        let state = PathState::read(repo, tip_tree, index, path)?;
         match state.staged {
             IndexState::Unmerged => Err(unmerged(path).into()),
             _ => Ok(state),
@@ -120,6 +140,39 @@ impl PathState {
     /// # Errors
     /// As [`PathState::at`].
     pub fn with_conflicts(
+        repo: &Repo,
+        tip_tree: Oid,
+        index: Option<&IndexView>,
+        path: &RepoPath,
+    ) -> Result<PathState> {
+        PathState::read(repo, tip_tree, index, path)?.exact()
+    }
+
+    /// The state, unless Git would check out other bytes than those on disk.
+    fn exact(self) -> Result<PathState> {
+        match self.disk.as_ref().and_then(|disk| disk.inexact.as_deref()) {
+            Some(inexact) => Err(inexact.clone().into()),
+            None => Ok(self),
+        }
+    }
+
+    /// Whether the file on disk has the form in which Git records it, and not that of a checkout.
+    fn keeps_form(&self) -> bool {
+        let inexact = self.disk.as_ref().filter(|disk| disk.inexact.is_some());
+        inexact.is_some_and(|disk| disk.exact() == disk.blob())
+    }
+
+    /// The state of a file that may be replaced by what Git checks out, because a commit keeps what
+    /// the program wrote.
+    pub(crate) fn replaceable(mut self) -> PathState {
+        let keeps = self.keeps_form();
+        if let Some(disk) = self.disk.as_mut().filter(|_| !keeps) {
+            disk.inexact = None;
+        }
+        self
+    }
+
+    fn read(
         repo: &Repo,
         tip_tree: Oid,
         index: Option<&IndexView>,
@@ -216,11 +269,13 @@ impl PathState {
                     })?
             }
         };
-        if converts {
-            repo.conversion(&self.path, from)?.of_blob(blob)
-        } else {
-            Ok(Forms::plain(blob))
+        if !converts || self.keeps_form() {
+            return Ok(Forms::plain(blob));
         }
+        if let Some(inexact) = self.disk.as_ref().and_then(|disk| disk.inexact.as_deref()) {
+            return Err(inexact.clone().into());
+        }
+        repo.conversion(&self.path, from)?.of_blob(blob)
     }
 
     /// Whether both the file on disk and the index entry are in `known`, so that overwriting loses
@@ -317,7 +372,7 @@ fn on_disk(repo: &Repo, path: &RepoPath, tracked: bool) -> Result<Option<OnDisk>
         FoundEntry::File(stat, bytes) => {
             let raw = repo.blob_id(&bytes)?;
             let file = FileId { oid: raw, mode: FileMode::of(stat.executable()) };
-            Ok(Some(OnDisk { file, raw, stat, bytes, stored: None }))
+            Ok(Some(OnDisk { file, raw, stat, bytes, stored: None, inexact: None }))
         }
         FoundEntry::TooLarge(size) => Err(too_large(path, size, repo.max_file_size()).into()),
         FoundEntry::Symlink => Err(symlink(path).into()),
@@ -398,30 +453,6 @@ pub fn too_large(path: &RepoPath, size: u64, most: u64) -> Finding {
     .with("limit", most)
 }
 
-fn unmerged(path: &RepoPath) -> Finding {
-    Finding::new(
-        Code::RepositoryBusy,
-        format!("{path} is unmerged in the index, or staged as a link or a submodule."),
-        "The user must resolve the index entry first: `git status` shows it, `git add` or `git \
-         restore --staged` resolves it.",
-    )
-    .nothing_changed()
-    .at(path)
-}
-
-fn sparse(path: &RepoPath) -> Finding {
-    Finding::new(
-        Code::UnsupportedRepository,
-        format!(
-            "{path} is outside the sparse checkout: it is tracked, but not checked out in \
-            this worktree."
-        ),
-        "Check it out first: run `git sparse-checkout add` with its directory.",
-    )
-    .nothing_changed()
-    .at(path)
-}
-
 /// The refusal of a new path that differs only in case from an existing one.
 #[must_use]
 pub fn case_collision_finding(path: &RepoPath, existing: &RepoPath) -> Finding {
@@ -439,35 +470,6 @@ pub fn case_collision_finding(path: &RepoPath, existing: &RepoPath) -> Finding {
     .nothing_changed()
     .at(path)
     .with("exists", existing.text())
-}
-
-fn symlink(path: &RepoPath) -> Finding {
-    Finding::new(
-        Code::PathThroughSymlink,
-        format!("{path} is a symbolic link or goes through one."),
-        "Edit the real file by its own path (`readlink -f` shows it), if it is in this worktree.",
-    )
-    .nothing_changed()
-    .at(path)
-}
-
-fn nested(path: &RepoPath, what: &str) -> Finding {
-    Finding::new(
-        Code::PathOutsideRepo,
-        format!("{path} lies in {what}, which has its own history."),
-        "Run edt in that repository instead (`edt -C DIR …`).",
-    )
-    .nothing_changed()
-    .at(path)
-}
-
-fn not_a_file(path: &RepoPath, why: &str) -> Finding {
-    Finding::new(
-        Code::NotAFile,
-        format!("{path} cannot be edited: {why}."),
-        "Name a regular file; `edt status` and `git ls-files` list them.",
-    )
-    .at(path)
 }
 
 /// The refusal to change a link or a submodule.

@@ -65,7 +65,7 @@ pub fn read_states(
             found.push(unsupported_kind(&differs.path));
             continue;
         }
-        match PathState::at(hidden.repo, tree, index, &differs.path) {
+        match PathState::to_record(hidden.repo, tree, index, &differs.path) {
             Ok(mut state) => {
                 hidden.mark(&mut state)?;
                 states.push(state);
