@@ -420,7 +420,7 @@ fn a_lock_that_no_program_holds_is_named_with_its_age_and_the_command_that_remov
     drop(file);
     let command = format!("`rm {}`", lock.display());
     let refused = workspace.refuses(&["REPOSITORY_BUSY"], 3, &append("a.txt"));
-    for text in [&command, "is 3 minutes old. No running program has it open"] {
+    for text in [&command, "is 3 minutes old. No program that can be seen from here has it open"] {
         assert!(refused.json.to_string().contains(text), "{text}: {:#}", refused.json);
     }
     let warning = workspace.edt(&["status"]).json["warnings"][0].clone();

@@ -65,6 +65,7 @@ impl Repo {
                 _ => {}
             }
         }
+        locks.last().map_or(Ok(()), |lock| lock.check(&packed))?;
         self.remove_packed(&packed, &refs)?;
         for ((name, _), path) in refs.iter().zip(&paths) {
             // The log goes first: a retry after a crash depends on the ref.

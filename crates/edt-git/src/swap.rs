@@ -75,6 +75,12 @@ impl RefLock {
         (self.held.is_some() && inode(&path) == self.held).then_some(path)
     }
 
+    /// Checks that the lock of `path` is still the file that was made.
+    pub(super) fn check(&self, path: &Path) -> Result<()> {
+        let now = self.path.as_ref().and_then(|lock| inode(lock));
+        if now.is_some() && now == self.held { Ok(()) } else { Err(lost_lock(path).into()) }
+    }
+
     /// Removes the lock. If this fails, recovery recognises the lock as edt's own.
     pub(super) fn release(mut self) -> Result<()> {
         let Some(path) = self.take() else { return Ok(()) };
@@ -553,7 +559,9 @@ mod tests {
         assert_eq!(only(taken().become_ref(&path)).code, Code::SessionBusy);
         assert_eq!((path.exists(), others()), (false, "another program's".to_owned()));
         std::fs::remove_file(lock_path(&path)).unwrap();
-        taken().release().unwrap();
+        let lost = taken();
+        assert_eq!(only(lost.check(&path)).code, Code::SessionBusy);
+        lost.release().unwrap();
         assert_eq!(others(), "another program's");
         std::fs::remove_file(lock_path(&path)).unwrap();
         drop(taken());

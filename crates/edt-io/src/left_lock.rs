@@ -34,8 +34,8 @@ impl LeftLock {
     #[must_use]
     pub fn found(&self) -> String {
         format!(
-            "{} is {} old. No running program has it open, and no Git runs here: a killed program \
-             left it.",
+            "{} is {} old. No program that can be seen from here has it open, and no Git runs \
+             here: a killed program may have left it.",
             self.path.shown(),
             counted(self.minutes, "minute")
         )
