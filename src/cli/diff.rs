@@ -210,8 +210,9 @@ impl Answer {
 /// The session to show.
 fn required(repo: &Repo, shown: Option<&ShownSession>) -> Result<Session> {
     match shown {
-        Some(shown) => Ok(shown.session.clone()),
-        None => Session::required(repo, &repo.head()?),
+        Some(shown) if shown.landing.is_some() => Ok(shown.session.clone()),
+        Some(shown) => shown.session.viewed(repo),
+        None => Session::required(repo, &repo.head()?)?.viewed(repo),
     }
 }
 

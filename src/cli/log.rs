@@ -122,8 +122,12 @@ pub(super) struct Line {
     /// Its kind, such as `edit`, `run`, `restore`, `user-changes` or `checkpoint`; null for the
     /// user's own commit.
     pub(super) kind: Option<&'static str>,
-    /// The edit's number.
+    /// The edit's number; that of the newest one if it has several.
     pub(super) edit: Option<u64>,
+    /// The numbers of all edits that it has, the oldest first: several if the user squashed them.
+    pub(super) edits: Vec<u64>,
+    /// Whether it has something else besides its edits, which is the user's.
+    pub(super) amended: bool,
     /// Whether its content is the user's: a commit that the user made, or one that records their
     /// uncommitted changes.
     pub(super) by_user: bool,
@@ -171,6 +175,11 @@ impl Revision {
     }
 }
 
+fn edits(commit: &Commit) -> Vec<u64> {
+    let edits = commit.units().into_iter().filter(Commit::is_edit);
+    edits.filter_map(|edit| Some(edit.trailers?.edit)).collect()
+}
+
 impl Line {
     pub(super) fn of(commit: &Commit) -> Line {
         let trailers = commit.trailers.as_ref();
@@ -179,6 +188,8 @@ impl Line {
             parent: commit.parent.map(|parent| parent.to_string()),
             kind: trailers.map(|trailers| trailers.kind.name()),
             edit: trailers.map(|trailers| trailers.edit),
+            edits: edits(commit),
+            amended: commit.has_more_than_edits(),
             by_user: commit.is_users(),
             subject: commit.subject().to_owned(),
             agent: trailers.and_then(|trailers| trailers.agent.clone()),
@@ -193,7 +204,10 @@ impl Line {
     pub(super) fn render_human(&self) -> String {
         let kind = match (self.kind, self.edit) {
             (Some("begin") | None, _) => "   *".to_owned(),
-            (Some(_), Some(edit)) if !self.by_user => format!("{edit:>4}"),
+            (Some(_), Some(edit)) if !self.by_user => match self.edits.as_slice() {
+                [first, .., last] => format!("{:>4}", format!("{first}-{last}")),
+                _ => format!("{edit:>4}"),
+            },
             (Some(kind), _) => format!("   {}", kind.chars().next().unwrap_or(' ')),
         };
         let mut out = format!("{kind} {} ", paint(NAME, short(&self.commit)));
@@ -223,6 +237,8 @@ impl Line {
         }
         if self.by_user {
             let _ = write!(out, " {}", paint(NOTE, "(the user's)"));
+        } else if self.amended {
+            let _ = write!(out, " {}", paint(NOTE, "(amended by the user)"));
         }
         if let Some(agent) = &self.agent {
             let _ = write!(out, " {}", paint(DIM, &format!("({})", escape_controls(agent).0)));
@@ -235,6 +251,7 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
         let (ShownSession { session, landing }, path) = self.chosen(&repo)?;
+        let session = if landing.is_none() { session.viewed(&repo)? } else { session };
         let limit = self.number.unwrap_or(usize::MAX);
         let (lines, truncated) = if let Some(path) = path {
             let raw = path.as_bytes();
@@ -442,6 +459,8 @@ mod tests {
             parent: None,
             kind: None,
             edit: None,
+            edits: vec![],
+            amended: false,
             by_user: true,
             subject: "a\u{1b}b".to_owned(),
             agent: None,

@@ -253,8 +253,8 @@ fn session_numbers(repo: &Repo, counted: &SessionStats) -> Result<SessionNumbers
     let session = &counted.session;
     let tree = |oid| if oid == repo.empty_tree() { Ok(oid) } else { repo.tree_of(oid) };
     let mut net = Net::default();
-    for file in diff_report::files(repo, &repo.tree_diff(tree(session.base)?, tree(session.tip)?)?)?
-    {
+    let base = session.session().viewed(repo)?.base;
+    for file in diff_report::files(repo, &repo.tree_diff(tree(base)?, tree(session.tip)?)?)? {
         net.files += 1;
         net.lines_added += file.lines_added;
         net.lines_removed += file.lines_removed;

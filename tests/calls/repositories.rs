@@ -173,7 +173,7 @@ fn after_git_reset_keep_edt_continues() {
         workspace.edt(&["apply", "a.txt", "--mode", "append", "--content", "and on\n"]).landed();
     assert_eq!(
         (workspace.text("a.txt").as_str(), &answer.json["edit"]),
-        ("two\nand on\n", &json!(2))
+        ("two\nand on\n", &json!(3))
     );
     workspace.edt(&["undo", "2"]).landed();
     assert_eq!(

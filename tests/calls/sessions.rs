@@ -463,7 +463,7 @@ fn changed_links_are_reported_by_their_kind_of_change() {
     link("new", "b.txt");
     link("other", "b.txt");
     workspace.commit(&[]);
-    let answer = workspace.edt(&["land"]);
+    let answer = workspace.as_user(b"", &["land"], &[]);
     let printed = |file: &Value| {
         (file["change"].clone(), file["hash_before"].is_string(), file["hash_after"].is_string())
     };
@@ -589,7 +589,8 @@ fn gc_removes_what_has_ended_and_is_old_and_nothing_else() {
     let left = workspace.git(&["for-each-ref", "--format=%(refname)"]);
     assert_eq!(
         left,
-        "refs/edt/open/base\nrefs/edt/open/origin\nrefs/heads/edt/open\nrefs/heads/main\n"
+        "refs/edt/open/base\nrefs/edt/open/origin\nrefs/edt/open/record\nrefs/heads/edt/open\n\
+         refs/heads/main\n"
     );
     workspace.overwrite("b.txt", "and on\n");
     workspace.edt(&["undo"]).landed();
@@ -679,7 +680,7 @@ fn gc_of_a_session_keeps_sessions_whose_names_have_it_as_a_prefix() {
     let before = refs(&workspace, "refs/edt/a/b/");
     let gone = gc_of_everything(&workspace);
     assert_eq!(gone.json["sessions"], json!([{"name": "a", "state": "abandoned"}]));
-    assert_eq!((refs(&workspace, "refs/edt/"), before.len()), (before, 2));
+    assert_eq!((refs(&workspace, "refs/edt/"), before.len()), (before, 3));
     workspace.overwrite("b.txt", "and on\n");
 }
 

@@ -294,7 +294,7 @@ fn check_not_tracked_by_enclosing(root: &Path, paths: &[Vec<u8>]) -> Result<Vec<
 }
 
 fn edit_count(workspace: &LockedWorkspace, recorded: &RecordOutcome) -> Result<u64> {
-    recorded.session.edits(&workspace.repo)
+    recorded.session.last_number(&workspace.repo)
 }
 
 /// Those of `paths` that the session may record, whether they exist or not. Ignored files are left

@@ -245,7 +245,7 @@ impl Workspace {
             let commit = Commit::read(&repo, commit)?;
             (commit.parent.unwrap_or_else(|| repo.empty_tree()), commit.oid)
         } else {
-            let session = ShownSession::required(&repo, &repo.head()?)?.session;
+            let session = ShownSession::required(&repo, &repo.head()?)?.session.viewed(&repo)?;
             (session.base, session.tip)
         };
         file_diff::between(&repo, repo.tree_of(from)?, repo.tree_of(to)?)

@@ -1,7 +1,5 @@
 //! Reads refs through `gix`, loose and packed ones. [`super::swap`] writes them.
 
-use std::collections::HashSet;
-
 use gix::bstr::ByteSlice as _;
 use gix::refs::{FullName, PartialName, Target};
 
@@ -165,15 +163,6 @@ impl Repo {
     #[must_use]
     pub fn is_ref_name(&self, name: &str) -> bool {
         gix::validate::reference::name(name.into()).is_ok() && PartialName::try_from(name).is_ok()
-    }
-
-    /// The commits that `git commit --amend` created on the branch `name`, according to its reflog.
-    #[must_use]
-    pub fn amended(&self, name: &str) -> HashSet<Oid> {
-        let log = self.log_text(name).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
-        let amends = log.lines().filter(|line| line.contains("\tcommit (amend): "));
-        amends.filter_map(|line| Oid::from_hex(line.split(' ').nth(1)?.as_bytes()).ok()).collect()
     }
 
     /// The messages of the reflog of the branch `name`, newest first.
@@ -356,18 +345,6 @@ mod tests {
         ] {
             assert!(!repo.is_ref_name(wrong), "{wrong}");
         }
-    }
-
-    #[test]
-    fn amended_commits_are_found_in_the_reflog() {
-        let (scratch, head) = with_head();
-        let line =
-            |message: &str| format!("{0} {head} A <a@b> 1 +0000\t{message}\n", "0".repeat(40));
-        set(&scratch, "logs/refs/heads/x", &line("commit (amend): why"));
-        set(&scratch, "logs/refs/heads/y", &line("commit: commit (amend): why"));
-        let repo = Repo::open(scratch.path()).unwrap();
-        assert_eq!(repo.amended("refs/heads/x"), HashSet::from([head]));
-        assert_eq!(repo.amended("refs/heads/y"), HashSet::new());
     }
 
     #[test]

@@ -54,7 +54,8 @@ impl ChangeSet {
     pub(super) fn is_plain(&self, repo: &Repo) -> bool {
         let BranchUpdate { name, from, new, head_from, .. } = &self.branch;
         let moves = matches!(from, BranchOrigin::Existing(old) if old != new);
-        let has_refs = !(self.create.is_empty() && self.replace.is_empty() && self.drop.is_empty());
+        // A ref that follows the branch is on stable storage before, too.
+        let has_refs = !(self.create.is_empty() && self.drop.is_empty());
         moves && head_from.is_none() && !has_refs && repo.log_path(name).exists()
     }
 }

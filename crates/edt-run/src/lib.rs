@@ -234,7 +234,7 @@ fn record_program(
     let Some(commit) = recorded.commit else { return Ok(()) };
     if kept.is_none() {
         answer.session = Some(session.report(recorded.began));
-        answer.edit = Some(session.edits(&workspace.repo)?);
+        answer.edit = Some(session.last_number(&workspace.repo)?);
     }
     answer.commit = Some(commit.to_string());
     answer.parent = Some(recorded.parent.to_string());

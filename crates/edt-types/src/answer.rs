@@ -22,7 +22,8 @@ pub struct Outcome {
     pub commit: Option<String>,
     /// The commit that the session's branch pointed to before this change, as a hex object id.
     pub parent: Option<String>,
-    /// How many edits the session has after this call.
+    /// The number of the edit that this call made. After an undo or a redo: how many edits the
+    /// session has.
     pub edit: Option<u64>,
     /// The number of the proposal that this call made, waits for, or applied.
     pub proposal: Option<u64>,

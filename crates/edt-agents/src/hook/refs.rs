@@ -14,9 +14,12 @@ pub enum RefKind {
     Protected,
     /// A session's branch, or a history that edt keeps: only fast-forwards are allowed.
     Shadow,
-    /// A session's base or origin: no change is allowed.
+    /// A session's base, origin or record: no change is allowed.
     Record,
 }
+
+/// The ends of the refs that only edt changes.
+const RECORDS: [&str; 3] = ["/base", "/origin", "/record"];
 
 /// One update, as Git reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +96,7 @@ impl Protection {
 #[must_use]
 pub fn kind_of_name(name: &str) -> RefKind {
     match name.strip_prefix(REFS) {
-        Some(rest) if rest.ends_with("/base") || rest.ends_with("/origin") => RefKind::Record,
+        Some(rest) if RECORDS.iter().any(|name| rest.ends_with(name)) => RefKind::Record,
         Some(_) => RefKind::Shadow,
         None if name.starts_with(BRANCHES) => RefKind::Shadow,
         None => RefKind::Free,
@@ -173,6 +176,7 @@ mod tests {
             ("refs/heads/feature", RefKind::Free),
             ("refs/heads/edt/a", RefKind::Shadow),
             ("refs/edt/a/undone/1", RefKind::Shadow),
+            ("refs/edt/a/record", RefKind::Record),
             ("refs/edt/a/base", RefKind::Record),
             ("refs/remotes/origin/main", RefKind::Free),
             ("refs/tags/main", RefKind::Free),

@@ -67,6 +67,7 @@ pub fn unapproved_paths(
     policy: &Policy,
     session: &Session,
 ) -> Result<Vec<Finding>> {
+    let session = &session.viewed(repo)?;
     let (base, tip) = (repo.tree_of(session.base)?, repo.tree_of(session.tip)?);
     let differs = repo.tree_diff(base, tip)?.into_iter().map(|differs| differs.path);
     let mut open: Vec<RepoPath> = differs.filter(|path| policy.protects(path)).collect();

@@ -5,6 +5,7 @@
 //! | `refs/heads/edt/<name>` | the shadow branch: one commit per edit |
 //! | `refs/edt/<name>/base` | the commit it began from; the empty tree if HEAD was unborn |
 //! | `refs/edt/<name>/origin` | a blob: the branch it began on, or the commit of a detached HEAD |
+//! | `refs/edt/<name>/record` | a chain of entries: what edt committed in the session |
 //! | `refs/edt/<name>/undone/<n>` | a tip that `undo` moved away from |
 //! | `refs/edt/<name>/refused/<n>` | a program's changes that policy refused and edt reverted |
 //! | `refs/edt/<name>/saved/<n>` | the user's version of files that `--save` overwrote |

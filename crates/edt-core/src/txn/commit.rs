@@ -5,6 +5,7 @@ use super::report::{self, RecordedFile};
 use super::separate::{FileEdit, Separated};
 use crate::session::private::uncovered::publish;
 use crate::session::refs::message::{self, Kind, Trailers};
+use crate::session::refs::record::{self, Step};
 use crate::session::user::edit_change;
 use crate::session::user::ownership;
 use crate::session::worktree::begin::{self, BeginOptions, NewSession};
@@ -90,7 +91,7 @@ pub(super) struct StagedCommit {
 impl CommitPlan<'_> {
     pub(super) fn write(self, repo: &Repo, mut objects: ObjectWriter<'_>) -> Result<StagedCommit> {
         let session = self.session;
-        let edit = if self.begun.is_some() { 1 } else { session.edits(repo)? + 1 };
+        let edit = if self.begun.is_some() { 1 } else { session.last_number(repo)? + 1 };
         let (mut changes, mut files, mut moves) = (Vec::new(), Vec::new(), Vec::new());
         let (mut recorded, mut private) = (Vec::new(), Vec::new());
         for one in self.files {
@@ -173,6 +174,7 @@ impl CommitPlan<'_> {
             private,
             ..ChangeSet::of(branch)
         };
+        let change = record::append(repo, session, change, Step::Edit(edit))?;
         Ok(StagedCommit { change, commit, edit, recorded })
     }
 }

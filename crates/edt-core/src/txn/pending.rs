@@ -78,7 +78,7 @@ pub(super) fn prepare(
         return Err(never_in_git(&state.path).into());
     }
     let mut objects = ObjectWriter::new(repo);
-    let edits = if cleared.state.exists { session.edits(repo)? } else { 0 };
+    let edits = if cleared.state.exists { session.last_number(repo)? } else { 0 };
     let states = cleared.files.iter().filter_map(|file| cleared.state.paths.get(&file.path));
     let versions = states.map(UserVersion::of).collect();
     let below = Checkpoints::write(

@@ -47,6 +47,9 @@ pub fn revert(
     let policy = workspace.policy(repo.tree_of(session.base)?)?;
     let writer = ObjectWriter::new(repo);
     let commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
+    // What the user squashed is reverted edit by edit.
+    let units = commits.iter().flat_map(|commit| commit.units().into_iter().rev());
+    let commits: Vec<Commit> = units.collect();
     let chosen = chosen(session, &commits, edits)?;
     let named: Vec<Commit> = chosen.iter().map(|at| commits[*at].clone()).collect();
     let mut history = History { writer: &writer, tree, commits, changes: BTreeMap::new() };

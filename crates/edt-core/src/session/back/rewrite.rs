@@ -5,6 +5,7 @@ use super::saved::OverlappingFiles;
 use crate::session::private::uncovered::publish;
 use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
+use crate::session::refs::record::{self, Step};
 use crate::session::user::edit_change;
 use crate::session::user::ownership::{self, Version};
 use crate::session::user::path_state::PathState;
@@ -98,7 +99,7 @@ impl Rewrite<'_> {
             outcome.status = Status::WouldApply;
             return Ok(outcome);
         }
-        let edit = session.edits(repo)? + 1;
+        let edit = session.last_number(repo)? + 1;
         let mut private = std::mem::take(&mut plan.private);
         private.extend(unchanged);
         let private =
@@ -125,6 +126,7 @@ impl Rewrite<'_> {
             private,
             ..plan.change_set(branch, index)
         };
+        let change = record::append(repo, session, change, Step::Edit(edit))?;
         workspace.require_durability(session.base);
         outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
         outcome.status = Status::Applied;

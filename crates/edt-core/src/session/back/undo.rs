@@ -10,6 +10,7 @@ use crate::session::private::uncovered::publish;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::names::{REFS, next_numbered_ref, numbered_tips};
+use crate::session::refs::record::{self, Step, Undone};
 use crate::session::refs::revision;
 use crate::session::worktree::checkout::{self, CheckoutPlan};
 use crate::session::worktree::workspace::LockedWorkspace;
@@ -150,15 +151,14 @@ fn move_branch(
     let (tip_tree, target_tree) = (repo.tree_of(session.tip)?, repo.tree_of(target)?);
     let paths = repo.tree_diff(tip_tree, target_tree)?;
     let back = matches!(from, BranchOrigin::Rewound(_));
-    let steps = if back {
-        let moved = Session { base: target, ..session.clone() };
-        let commits = moved.commits(repo).collect::<Result<Vec<Commit>>>()?;
-        FileSteps::of(repo, &commits, Direction::Back)?
+    let (commits, direction) = if back {
+        (above(session.commits(repo), target)?, Direction::Back)
     } else {
-        let moved = Session { tip: target, base: session.tip, ..session.clone() };
-        let commits = moved.commits(repo).collect::<Result<Vec<Commit>>>()?;
-        FileSteps::of(repo, &commits, Direction::Forward)?
+        let redone = Session { tip: target, ..session.clone() };
+        let commits = redone.identified(repo, Undone::Count)?.into_iter().map(Ok);
+        (above(commits, session.tip)?, Direction::Forward)
     };
+    let steps = FileSteps::of(repo, &commits, direction)?;
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
     let all = checkout::with_paths(&paths, steps.files.keys());
     let hidden = Hidden::of(repo, Some(session));
@@ -200,11 +200,20 @@ fn move_branch(
         private,
         ..plan.change_set(branch, index)
     };
+    let step = if back { Step::Undo(&commits) } else { Step::Redo(&commits) };
+    let change = record::append(repo, session, change, step)?;
     let restored = hidden::list_restored(repo, &steps)?;
     workspace.require_durability(session.base);
     warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
     let _ = private_list::add(&workspace.repo, &restored);
     Ok(BranchMove { from: session.tip, to: target, files: reports, warnings, dry_run })
+}
+
+/// The `commits` above `below`.
+fn above(commits: impl Iterator<Item = Result<Commit>>, below: Oid) -> Result<Vec<Commit>> {
+    let is_above =
+        |commit: &Result<Commit>| commit.as_ref().map_or(true, |commit| commit.oid != below);
+    commits.take_while(is_above).collect()
 }
 
 /// The commit before the last `count` edits. Checkpoints between those edits leave the branch with
@@ -218,8 +227,10 @@ fn before_edits(repo: &Repo, session: &Session, count: u64) -> Result<Oid> {
         let commit = commit?;
         match &commit.trailers {
             None => return Err(user_commit(session, &commit).into()),
-            Some(trailers) if trailers.kind.is_edit() => remaining -= 1,
-            Some(_) => {}
+            Some(_) if commit.edits() > remaining => {
+                return Err(squashed(&commit).into());
+            }
+            Some(_) => remaining -= commit.edits(),
         }
         if remaining == 0 {
             let parent = commit.parent.ok_or_else(|| nothing(session, count))?;
@@ -265,6 +276,27 @@ fn nothing(session: &Session, count: u64) -> Finding {
         message,
         "`edt log` lists the session's edits; `edt redo` redoes what was undone.",
     )
+}
+
+/// The refusal to undo a part of the edits in a commit: it would take the others off the branch.
+fn squashed(commit: &Commit) -> Finding {
+    let numbers: Vec<String> = commit
+        .units()
+        .iter()
+        .filter_map(|edit| edit.trailers.as_ref())
+        .map(|trailers| trailers.edit.to_string())
+        .collect();
+    let newest = numbers.last().map_or("", String::as_str);
+    Finding::new(
+        Code::NothingToUndo,
+        format!(
+            "The commit {} has the edits {}, which the user squashed.",
+            commit.oid.to_hex_with_len(12),
+            numbers.join(", ")
+        ),
+        format!("`edt revert {newest}` undoes the newest of them as a new edit."),
+    )
+    .with("commit", commit.oid.to_string())
 }
 
 fn user_commit(session: &Session, commit: &Commit) -> Finding {

@@ -56,14 +56,15 @@ impl FileSteps {
     /// # Errors
     /// `NOT_A_FILE` for a symbolic link or a submodule; `OBJECT_MISSING`.
     pub fn of(repo: &Repo, commits: &[Commit], direction: Direction) -> Result<FileSteps> {
-        let mut edits: Vec<&Commit> = commits.iter().filter(|commit| commit.is_edit()).collect();
+        let units = commits.iter().flat_map(|commit| commit.units().into_iter().rev());
+        let mut edits: Vec<Commit> = units.filter(Commit::is_edit).collect();
         if direction == Direction::Forward {
             edits.reverse();
         }
         let (mut steps, mut partly) = (FileSteps::default(), BTreeSet::new());
         for commit in edits {
             let EditChanges { files, recorded, left_over, private, warning } =
-                changes(repo, commit)?;
+                changes(repo, &commit)?;
             steps.warnings.extend(warning);
             steps.private.extend(private);
             partly.extend(left_over);
@@ -270,7 +271,7 @@ fn missing_record(commit: &Commit) -> Warning {
 pub fn recorded_changes(repo: &Repo, commit: &Commit) -> Result<Vec<FileStep>> {
     let parent = commit.parent_tree(repo)?;
     if commit.is_edit()
-        && let Some(steps) = edit_change::of_rewritten(repo, parent, commit)?
+        && let Some(steps) = edit_change::of_rewritten(repo, commit)?
     {
         return Ok(steps);
     }

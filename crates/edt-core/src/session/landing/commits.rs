@@ -147,23 +147,25 @@ impl LandCommits<'_> {
     /// The caller's message, else that of the only edit, else a list of the edits; with trailers.
     fn message(&self, commits: &[Commit], allowed: &[String]) -> String {
         let edits: Vec<&Commit> = commits.iter().filter(|commit| commit.is_edit()).collect();
+        let count: u64 = edits.iter().map(|commit| commit.edits()).sum();
         let text = match (self.text_for(commits), edits.as_slice()) {
             (Some(text), _) => text.to_owned(),
-            (None, [one]) if is_of_kind_edit(one) => message::text(&one.message),
+            (None, [one]) if is_of_kind_edit(one) && one.edits() == 1 => {
+                message::text(&one.message)
+            }
             (None, [one]) => one.subject().to_owned(),
             (None, many) => {
                 let list: Vec<String> =
                     many.iter().map(|edit| format!("* {}", edit.subject())).collect();
-                format!(
-                    "land edt/{}: {} edits\n\n{}",
-                    self.session.name,
-                    many.len(),
-                    list.join("\n")
-                )
+                let (name, list) = (&self.session.name, list.join("\n"));
+                format!("land edt/{name}: {count} edits\n\n{list}")
             }
         };
-        let mut agents: Vec<String> =
-            commits.iter().filter_map(|commit| commit.trailers.as_ref()?.agent.clone()).collect();
+        let mut agents: Vec<String> = commits
+            .iter()
+            .flat_map(Commit::units)
+            .filter_map(|edit| edit.trailers.as_ref()?.agent.clone())
+            .collect();
         agents.sort();
         agents.dedup();
         let folded: Vec<String> = self.plan.folded.iter().map(included).collect();
@@ -183,7 +185,7 @@ impl LandCommits<'_> {
             &Trailers {
                 agent: (!agents.is_empty()).then(|| agents.join(", ")),
                 allowed: allowed.to_vec(),
-                ..Trailers::plain(&self.session.name, Kind::Land, edits.len() as u64)
+                ..Trailers::plain(&self.session.name, Kind::Land, count)
             },
         )
     }
@@ -337,7 +339,8 @@ mod tests {
         scratch.write("c.txt", "c\n");
         scratch.edit("second", "a.txt", "two", "three");
         let session = scratch.session();
-        let options = LandOptions { message: Some("mine".into()), ..LandOptions::default() };
+        let options =
+            LandOptions { message: Some("mine".into()), by_user: true, ..LandOptions::default() };
         let landed = land(&mut scratch.open(), &session, &options).unwrap();
         let subjects: Vec<String> = landed
             .commits
@@ -354,7 +357,12 @@ mod tests {
         scratch.write("c.txt", "c\n");
         scratch.edit("first", "a.txt", "one", "two");
         let session = scratch.session();
-        let landed = land(&mut scratch.open(), &session, &LandOptions::default()).unwrap();
+        let landed = land(
+            &mut scratch.open(),
+            &session,
+            &LandOptions { by_user: true, ..LandOptions::default() },
+        )
+        .unwrap();
         assert_eq!(landed.commits[0], by_hand);
     }
 
@@ -365,7 +373,12 @@ mod tests {
         scratch.write("c.txt", "c\n");
         let main = scratch.user_commit("main", &[("b.txt", Some("moved\n"))], "moved\n");
         let session = scratch.session();
-        let landed = land(&mut scratch.open(), &session, &LandOptions::default()).unwrap();
+        let landed = land(
+            &mut scratch.open(),
+            &session,
+            &LandOptions { by_user: true, ..LandOptions::default() },
+        )
+        .unwrap();
         let commit = Commit::read(&scratch.repo(), landed.commit).unwrap();
         assert_ne!(commit.oid, by_hand);
         assert_eq!((commit.parent, commit.message.as_str()), (Some(main), "by hand\n"));

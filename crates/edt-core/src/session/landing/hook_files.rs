@@ -129,7 +129,7 @@ impl HookFiles {
             recorded => return Err(refusal.or(recorded.err()).unwrap_or_else(|| moved().into())),
         };
         let names: Vec<String> = changed.iter().map(RepoPath::text).collect();
-        let edit = recorded.session.edits(&workspace.repo)?;
+        let edit = recorded.session.last_number(&workspace.repo)?;
         let remedy = format!(
             "The hooks changed {}, and edt recorded that as edit {edit} of the session: see `edt \
              diff {edit}`. If it is right, repeat `edt land`; otherwise `edt undo`.",

@@ -4,6 +4,7 @@ pub mod commits;
 pub mod git_landing;
 pub(crate) mod hook_files;
 pub mod land;
+mod landed_commits;
 pub(crate) mod left_by_user;
 pub mod options;
 pub mod plan;

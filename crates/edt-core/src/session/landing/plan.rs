@@ -8,7 +8,8 @@
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::names::numbered_tips;
-use crate::session::user::edit_change;
+use crate::session::refs::record::Undone;
+use crate::session::user::identity;
 use edt_git::{Merged, ObjectWriter, Oid, Repo};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, RepoPath, Result};
@@ -92,7 +93,7 @@ impl LandPlan {
             PlannedCommit::Squash { commits, .. } => commits.as_slice(),
             PlannedCommit::UserCommit { .. } => &[],
         });
-        squashed.filter(|commit| commit.is_edit()).count() as u64
+        squashed.map(Commit::edits).sum()
     }
 
     /// Merges the work of `session` onto `target`.
@@ -201,18 +202,18 @@ fn since(
         .filter(|oid| *oid != repo.empty_tree())
         .collect();
     let new = repo.commits_not_in(session.tip, &known)?;
-    let amended = repo.amended(&session.branch());
-    let (mut commits, mut next) = (Vec::new(), Some(session.tip));
+    let (mut chain, mut next) = (Vec::new(), Some(session.tip));
     while let Some(oid) = next.filter(|oid| new.contains(oid)) {
-        let mut commit = Commit::read(repo, oid)?;
-        // It has edt's trailers, but the user amended its content.
-        if edit_change::is_amended(repo, &commit, amended.contains(&oid))? {
-            commit.trailers = None;
-        }
+        let commit = Commit::read(repo, oid)?;
         next = commit.parent;
-        commits.push(commit);
+        chain.push(commit);
     }
+    let mut commits = identity::identified(repo, session, chain, Undone::Never)?;
     commits.reverse();
+    // A commit that has more than edits is the user's as a whole.
+    for commit in commits.iter_mut().filter(|commit| commit.has_more_than_edits()) {
+        commit.trailers = None;
+    }
     Ok(commits)
 }
 

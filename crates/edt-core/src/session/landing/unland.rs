@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use super::landed_commits;
 use super::left_by_user;
 use super::plan::LandTarget;
 use super::target::{LANDING_QUEUE_WAIT, landing_lock, other_worktree};
@@ -208,10 +209,12 @@ impl Undoing {
         };
         // What the edits of the landing changed leaves the files; what is the user's does not.
         let mut disk = Ok(from_tree);
-        for commit in landing.commits(repo)?.iter().filter(|commit| !commit.is_users()) {
+        let commits =
+            landed_commits::identified(repo, &landing.session, from, landing.commits(repo)?)?;
+        for commit in commits.iter().filter(|commit| !commit.is_users()) {
             let parent = commit_tree(repo, commit.parent)?;
             let Ok(now) = disk else { break };
-            let edited = edit_change::tree_after(writer, parent, commit)?;
+            let edited = edit_change::tree_after(writer, commit)?;
             disk = match writer.merge_trees(edited, now, parent)? {
                 Merged::Clean(merged) => Ok(merged),
                 Merged::Conflicts(paths) => Err(paths),
@@ -296,14 +299,8 @@ pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Resul
     };
     let kept = next_numbered_ref(repo, &landing.session, "unlanded")?;
     // The private record needs a session; only its name counts.
-    let base = repo.ref_value(&base_ref(&landing.session))?.unwrap_or_else(|| repo.empty_tree());
-    let owner = Session {
-        name: landing.session.clone(),
-        branch: String::new(),
-        tip: undoing.from,
-        base,
-        head: InHead::No,
-    };
+    let owner = landed_commits::session(repo, &landing.session, undoing.from)?;
+    let base = owner.base;
     let private = update.steps.record(&owner, undoing.to);
     let change = ChangeSet {
         objects,
@@ -646,7 +643,12 @@ mod tests {
         scratch.user_commit("edt/fix", &[("a.txt", Some(text))], &message);
         scratch.write("a.txt", text);
         let session = scratch.session();
-        land(&mut scratch.open(), &session, &LandOptions::default()).unwrap();
+        land(
+            &mut scratch.open(),
+            &session,
+            &LandOptions { by_user: true, ..LandOptions::default() },
+        )
+        .unwrap();
         undone(&scratch).unwrap();
         assert_eq!(scratch.text("a.txt").as_deref(), Some("1\n2\n3\n4\n5 mine\n"));
     }

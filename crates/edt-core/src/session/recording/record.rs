@@ -16,6 +16,7 @@ use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::refs::names::next_numbered_ref;
+use crate::session::refs::record::{self as entries, Step};
 use crate::session::user::edit_change;
 use crate::session::user::left_over;
 use crate::session::user::ownership::{self, SeparatedEdit, Version};
@@ -108,7 +109,7 @@ pub fn checkpoint(
     let (ignored, states): (Vec<PathState>, Vec<PathState>) =
         states.into_iter().partition(|state| state.ignored);
     outcome.warnings.extend(ignored_paths(&ignored));
-    let edits = if new.is_some() { 0 } else { session.edits(repo)? };
+    let edits = if new.is_some() { 0 } else { session.last_number(repo)? };
     let versions = states.iter().map(UserVersion::of).collect();
     let left_over = if new.is_some() {
         Vec::new()
@@ -144,6 +145,7 @@ pub fn checkpoint(
         touched_trees,
         ..ChangeSet::of(branch)
     };
+    let change = entries::append(repo, &session, change, Step::Edit(edits))?;
     workspace.require_durability(session.base);
     outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
     outcome.files = diff_report::files(&workspace.repo, &paths)?;
@@ -225,7 +227,7 @@ pub fn record_changes(
     }
     // The tree of a new session may not be on disk yet.
     outcome.new_files = new_files(repo, before.tree, &changed)?;
-    let edits = if new.is_some() { 0 } else { session.edits(repo)? };
+    let edits = if new.is_some() { 0 } else { session.last_number(repo)? };
     let changed = ProgramChange::leave_moved_lines(&writer, changed)?;
     let (changes, moves, private) = write(&mut writer, &changed);
     let (new_tree, touched_trees) = writer.write_tree(tree, &changes)?;
@@ -277,6 +279,8 @@ pub fn record_changes(
         private,
         ..ChangeSet::of(branch)
     };
+    let newest = edits + u64::from(outcome.commit.is_some());
+    let change = entries::append(repo, &session, change, Step::Edit(newest))?;
     workspace.require_durability(session.base);
     outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
     outcome.warnings.extend(update_list(&workspace.repo, before, tree, &changed)?);

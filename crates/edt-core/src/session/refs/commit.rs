@@ -24,8 +24,20 @@ pub struct Commit {
     pub authored_at: i64,
     /// The committer's time, in seconds since 1970.
     pub committed_at: i64,
-    /// edt's trailers; `None` for a commit that edt did not make.
+    /// edt's trailers; `None` for a commit that edt did not make. Among a session's commits, those of
+    /// the edit whose change the commit makes, whatever its message says.
     pub trailers: Option<Trailers>,
+    /// Set if the commit makes changes of edits, but is not as edt wrote it.
+    pub rewritten: Option<Box<Rewritten>>,
+}
+
+/// What a commit has that the user made of edits: reworded, rebased, squashed or amended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The commits of the edits as edt wrote them, the oldest first; at least one.
+    pub edits: Vec<Commit>,
+    /// Whether it also has something that none of the edits did.
+    pub has_more: bool,
 }
 
 impl Commit {
@@ -74,6 +86,7 @@ impl Commit {
             authored_at: seconds(rest),
             committed_at: seconds(field("committer ").unwrap_or_default()),
             trailers: message::parse(message),
+            rewritten: None,
         })
     }
 
@@ -93,6 +106,49 @@ impl Commit {
     #[must_use]
     pub fn is_users(&self) -> bool {
         self.trailers.is_none() || self.is_checkpoint()
+    }
+
+    /// Whether it has edits, and something that none of them did.
+    #[must_use]
+    pub fn has_more_than_edits(&self) -> bool {
+        self.rewritten.as_ref().is_some_and(|rewritten| rewritten.has_more)
+    }
+
+    /// How many edits it has.
+    #[must_use]
+    pub fn edits(&self) -> u64 {
+        match &self.rewritten {
+            Some(rewritten) => rewritten.edits.iter().map(Commit::edits).sum(),
+            None => u64::from(self.is_edit()),
+        }
+    }
+
+    /// The commit, or each of several edits that the user squashed to it as a commit of its own, the
+    /// oldest first.
+    #[must_use]
+    pub fn units(&self) -> Vec<Commit> {
+        let unit = |rewritten: &Rewritten, edit: &Commit| Commit {
+            message: edit.message.clone(),
+            trailers: edit.trailers.clone(),
+            rewritten: Some(Box::new(Rewritten {
+                edits: vec![edit.clone()],
+                has_more: rewritten.has_more,
+            })),
+            ..self.clone()
+        };
+        match &self.rewritten {
+            Some(rewritten) if rewritten.edits.len() > 1 => {
+                rewritten.edits.iter().map(|edit| unit(rewritten, edit)).collect()
+            }
+            _ => vec![self.clone()],
+        }
+    }
+
+    /// The commits of edt whose changes it makes, as edt wrote them.
+    pub fn recorded(&self) -> impl Iterator<Item = Oid> {
+        let own = (self.trailers.is_some() && self.rewritten.is_none()).then_some(self.oid);
+        let edits = self.rewritten.iter().flat_map(|rewritten| &rewritten.edits);
+        own.into_iter().chain(edits.map(|edit| edit.oid))
     }
 
     /// The first line of the message.

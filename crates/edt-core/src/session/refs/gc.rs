@@ -274,7 +274,7 @@ const NUMBERED: [&str; 8] =
 fn refs_of(repo: &Repo, session: &SessionSummary) -> Result<Vec<(String, Oid)>> {
     let prefix = format!("{REFS}{}/", session.name);
     let is_own = |name: &str| match name.split_once('/') {
-        None => matches!(name, "base" | "origin" | "abandoned"),
+        None => matches!(name, "base" | "origin" | "abandoned" | "record"),
         Some((kind, number)) => NUMBERED.contains(&kind) && number.parse::<u64>().is_ok(),
     };
     let mut refs = repo.refs_below(&prefix)?;
@@ -386,6 +386,7 @@ mod tests {
             [
                 "refs/edt/fix/base",
                 "refs/edt/fix/origin",
+                "refs/edt/fix/record",
                 "refs/edt/fix/undone/1",
                 "refs/heads/edt/fix"
             ]
@@ -402,7 +403,12 @@ mod tests {
         let refs = refs_of(&scratch.repo(), &summary(&scratch, "fix")).unwrap();
         assert_eq!(
             names(&refs),
-            ["refs/edt/fix/base", "refs/edt/fix/origin", "refs/heads/edt/fix"]
+            [
+                "refs/edt/fix/base",
+                "refs/edt/fix/origin",
+                "refs/edt/fix/record",
+                "refs/heads/edt/fix"
+            ]
         );
     }
 

@@ -2,35 +2,105 @@
 
 use super::commit::Commit;
 use super::current::Session;
-use edt_git::Repo;
+use super::names::base_ref;
+use super::record::{RecordTip, Undone};
+use crate::session::user::identity;
+use crate::session::views::base;
+use edt_git::{Oid, Repo};
 use edt_types::Result;
 
+/// The commits of a session, the newest first.
+struct Commits<'r> {
+    repo: &'r Repo,
+    session: Session,
+    /// The next commit of those that the newest entry of the record vouches for.
+    next: Option<Oid>,
+    /// What is below those, once the entry was read.
+    since: Option<Oid>,
+    /// All commits with what they have of edits, once one was reached that is not as edt wrote it.
+    rest: Option<std::vec::IntoIter<Commit>>,
+    /// How many were returned.
+    returned: usize,
+}
+
+impl Commits<'_> {
+    fn try_next(&mut self) -> Result<Option<Commit>> {
+        if self.rest.is_none() {
+            let Some(oid) = self.next.filter(|oid| *oid != self.session.base) else {
+                return Ok(None);
+            };
+            if self.since.is_none() {
+                let entry = RecordTip::of(self.repo, &self.session)?;
+                let entry = entry.filter(|entry| entry.tip == oid);
+                self.since = Some(entry.map_or(oid, |entry| entry.since));
+            }
+            if self.since != Some(oid) {
+                let commit = Commit::read(self.repo, oid)?;
+                self.next = commit.parent;
+                self.returned += 1;
+                return Ok(Some(commit));
+            }
+            let all = self.session.identified(self.repo, Undone::Never)?;
+            let mut rest = all.into_iter();
+            if let Some(skipped) = self.returned.checked_sub(1) {
+                rest.nth(skipped);
+            }
+            self.rest = Some(rest);
+        }
+        Ok(self.rest.as_mut().and_then(Iterator::next))
+    }
+}
+
 impl Session {
-    /// The session's commits down to its base, newest first, along first parents.
+    /// The session's commits down to its base, newest first, along first parents. Those that the
+    /// record does not name are compared with its edits.
     pub fn commits<'r>(&self, repo: &'r Repo) -> impl Iterator<Item = Result<Commit>> + 'r {
-        let base = self.base;
-        let mut next = Some(self.tip);
+        let (session, next) = (self.clone(), Some(self.tip));
+        let mut commits = Commits { repo, session, next, since: None, rest: None, returned: 0 };
         std::iter::from_fn(move || {
-            let oid = next.filter(|oid| *oid != base)?;
-            let commit = Commit::read(repo, oid);
-            next = commit.as_ref().ok().and_then(|commit| commit.parent);
-            Some(commit)
+            let next = commits.try_next();
+            if next.is_err() {
+                commits.rest = Some(Vec::new().into_iter());
+            }
+            next.transpose()
         })
     }
 
-    /// How many edits the session has, from the newest commit with edt's trailers.
+    /// The same at once, with the edits that were undone or without.
     ///
     /// # Errors
-    /// `OBJECT_MISSING`.
-    pub fn edits(&self, repo: &Repo) -> Result<u64> {
-        for commit in self.commits(repo) {
-            if let Some(trailers) = commit?.trailers
-                && trailers.session == self.name
-            {
-                return Ok(trailers.edit);
-            }
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn identified(&self, repo: &Repo, undone: Undone) -> Result<Vec<Commit>> {
+        identity::identified(repo, self, self.chain(repo)?, undone)
+    }
+
+    /// The commits down to the base, or to what the target has.
+    fn chain(&self, repo: &Repo) -> Result<Vec<Commit>> {
+        let (base, began) = (base::viewed(repo, self)?, repo.ref_value(&base_ref(&self.name))?);
+        // The first parents of a merge of the target do not lead to that base.
+        let is_on_way = began.is_none_or(|began| began == base);
+        let own = if is_on_way { None } else { Some(repo.commits_not_in(self.tip, &[base])?) };
+        let is_own = |oid: &Oid| own.as_ref().is_none_or(|own| own.contains(oid));
+        let (mut chain, mut next) = (Vec::new(), Some(self.tip));
+        while let Some(oid) =
+            next.filter(|oid| *oid != self.base && *oid != repo.empty_tree() && is_own(oid))
+        {
+            let commit = Commit::read(repo, oid)?;
+            next = commit.parent;
+            chain.push(commit);
         }
-        Ok(0)
+        Ok(chain)
+    }
+
+    /// How many edits the session has.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn edits(&self, repo: &Repo) -> Result<u64> {
+        match RecordTip::of(repo, self)? {
+            Some(entry) if entry.tip == self.tip => Ok(entry.count),
+            _ => self.commits(repo).map(|commit| Ok(commit?.edits())).sum(),
+        }
     }
 }
 
@@ -58,6 +128,7 @@ mod tests {
             authored_at: commit.committed_at,
             committed_at: commit.committed_at,
             trailers: None,
+            rewritten: None,
         };
         assert!(commit.committed_at > 1_700_000_000);
         assert_eq!(commit, expected);

@@ -44,6 +44,13 @@ pub struct SessionSummary {
 }
 
 impl SessionSummary {
+    /// The session itself, as one that HEAD is not on.
+    #[must_use]
+    pub fn session(&self) -> Session {
+        let SessionSummary { name, branch, tip, base, .. } = self.clone();
+        Session { name, branch, tip, base, head: InHead::No }
+    }
+
     /// Whether the session is not open and no worktree uses it.
     #[must_use]
     pub fn has_ended(&self) -> bool {

@@ -28,6 +28,8 @@ pub enum Kind {
     Proposal,
     /// A decision on a proposal. On no branch.
     Decision,
+    /// An entry of a session's record. On no branch.
+    Record,
 }
 
 impl Kind {
@@ -43,6 +45,7 @@ impl Kind {
         Kind::Unland,
         Kind::Proposal,
         Kind::Decision,
+        Kind::Record,
     ];
 
     /// The value of the trailer.
@@ -60,6 +63,7 @@ impl Kind {
             Kind::Unland => "unland",
             Kind::Proposal => "proposal",
             Kind::Decision => "decision",
+            Kind::Record => "record",
         }
     }
 
@@ -146,6 +150,14 @@ pub fn values(message: &str, key: &str) -> Vec<String> {
     let last = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
     let prefix = format!("{key}: ");
     last.lines().filter_map(|line| line.strip_prefix(&prefix).map(str::to_owned)).collect()
+}
+
+/// The numbers of the edits that a message names anywhere: Git joins the messages of what it
+/// squashes.
+#[must_use]
+pub fn numbers(message: &str) -> Vec<u64> {
+    let value = |line: &str| line.strip_prefix("Edt-Edit: ")?.trim().parse().ok();
+    message.lines().filter_map(value).collect()
 }
 
 /// A message with edt's trailers without them.

@@ -11,6 +11,7 @@ pub mod leftovers;
 pub mod list;
 pub mod message;
 pub mod names;
+pub mod record;
 pub mod renamed;
 pub mod revision;
 pub(crate) mod trailer_block;

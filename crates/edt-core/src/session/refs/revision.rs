@@ -1,5 +1,6 @@
 //! Revisions as a user names them: an edit of the session by its number, or anything Git knows.
 
+use super::commit::Commit;
 use super::current::Session;
 use edt_git::{Oid, Repo};
 use edt_types::{Code, Finding, Result};
@@ -79,9 +80,17 @@ pub fn edit_number(spec: &str) -> Option<u64> {
 pub fn edit(repo: &Repo, session: &Session, number: u64) -> Result<Option<Oid>> {
     for commit in session.commits(repo) {
         let commit = commit?;
-        let Some(trailers) = commit.trailers.as_ref() else { continue };
-        if commit.is_edit() && trailers.edit == number && trailers.session == session.name {
+        let is_it = |one: &Commit| {
+            let own = one.trailers.as_ref().filter(|own| own.session == session.name);
+            one.is_edit() && own.is_some_and(|own| own.edit == number)
+        };
+        if is_it(&commit) {
             return Ok(Some(commit.oid));
+        }
+        // The user squashed it with later ones: only the record has it alone.
+        let squashed = commit.rewritten.iter().flat_map(|rewritten| &rewritten.edits);
+        if let Some(edit) = squashed.into_iter().find(|edit| is_it(edit)) {
+            return Ok(Some(edit.oid));
         }
     }
     Ok(None)

@@ -1,13 +1,14 @@
-//! What an edit changed, as edt wrote it. The trailer `Edt-Change` names the trees before and after
-//! the edit, so that lines that the user amended to its commit are not taken for the edit's.
+//! What edits changed in a commit that the user made of them: reworded, rebased, squashed or
+//! amended. Lines that the user added to it are not the edits'.
+
+use std::collections::BTreeMap;
 
 use super::ownership::{self, MergedFile, Version, merge3};
 use crate::session::refs::commit::Commit;
-use crate::session::refs::message;
 use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;
 use edt_git::{ObjectWriter, Oid, Repo, Tracked, TreeChange};
-use edt_types::{Code, Finding, RepoPath, Result};
+use edt_types::{RepoPath, Result};
 
 /// A path with its file before and after an edit.
 pub type FileStep = (RepoPath, Option<Version>, Option<Version>);
@@ -21,105 +22,48 @@ pub fn trailer(from: Oid, to: Oid) -> String {
     format!("{KEY}: {from}..{to}\n")
 }
 
-/// The trees before and after an edit; `None` if the message does not name them.
-fn trees(message: &str) -> Option<(Oid, Oid)> {
-    let value = message::values(message, KEY).pop()?;
-    let (from, to) = value.split_once("..")?;
-    let tree = |hex: &str| Oid::from_hex(hex.as_bytes()).ok();
-    Some((tree(from)?, tree(to)?))
-}
-
-/// What the edit of `commit` changed if the commit is not as edt wrote it: it was amended, rebased,
-/// or both. The steps begin at the file in its present parent.
-///
-/// # Errors
-/// `OBJECT_MISSING`, also if Git has pruned the original trees: then nobody knows which lines are
-/// the edit's. `INTERNAL`.
-pub fn of_rewritten(repo: &Repo, parent: Oid, commit: &Commit) -> Result<Option<Vec<FileStep>>> {
-    let Some((from, to)) = trees(&commit.message) else { return Ok(None) };
-    if (from, to) == (parent, commit.tree) {
-        return Ok(None);
-    }
-    let differs = original(commit, repo.tree_diff(from, to))?;
-    let writer = ObjectWriter::new(repo);
-    let mut steps = Vec::new();
-    for TreeDifference { path, old, new } in differs {
-        let recorded =
-            |item: Option<TreeItem>| item.and_then(TreeItem::file).map(Version::recorded);
-        let (before, after) = (recorded(old), recorded(new));
-        let now = file_in(repo, parent, &path)?;
-        let moved = merge3(&writer, before.as_ref(), now.as_ref(), after.as_ref());
-        match original(commit, moved)? {
-            MergedFile::Clean(moved) => steps.push((path, now, moved)),
-            MergedFile::Conflict(_) => steps.push((path, before, after)),
-        }
-    }
-    Ok(Some(steps))
-}
-
-/// The tree of `commit` without what the user amended to the edit; its own tree if it is no edit.
-/// `parent` is the tree of its parent.
-///
-/// # Errors
-/// As [`of_rewritten`].
-pub fn tree_after(writer: &mut ObjectWriter<'_>, parent: Oid, commit: &Commit) -> Result<Oid> {
-    let Some(steps) = of_rewritten(writer.repo(), parent, commit)? else { return Ok(commit.tree) };
-    let change = |(path, _, after)| TreeChange { path, file: ownership::write(writer, after) };
-    let changes: Vec<TreeChange> = steps.into_iter().map(change).collect();
-    Ok(writer.write_tree(parent, &changes)?.0)
-}
-
-/// Whether a commit with edt's trailers has something that edt did not write, such as lines that the
-/// user amended to it or resolved in a rebase. `in_reflog` says that the branch's reflog calls it
-/// amended. It decides alone if the message does not name the original trees.
+/// What the edits of `commit` changed together if the commit is not as edt wrote it. The steps begin
+/// at the file in the commit's present parent.
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `INTERNAL`.
-pub fn is_amended(repo: &Repo, commit: &Commit, in_reflog: bool) -> Result<bool> {
-    if !commit.is_edit() || trees(&commit.message).is_none() {
-        return Ok(in_reflog);
-    }
-    let parent = commit.parent_tree(repo)?;
-    let steps = match of_rewritten(repo, parent, commit) {
-        Ok(Some(steps)) => steps,
-        Ok(None) => return Ok(false),
-        Err(found) if found.any(|finding| finding.code == Code::ObjectMissing) => return Ok(true),
-        Err(found) => return Err(found),
-    };
-    let file = |version: Option<&Version>| version.map(|version| version.file);
-    for TreeDifference { path, new, .. } in repo.tree_diff(parent, commit.tree)? {
-        let step = steps.iter().find(|(changed, ..)| *changed == path);
-        if step.is_none_or(|(.., after)| file(after.as_ref()) != new.and_then(TreeItem::file)) {
-            return Ok(true);
+pub fn of_rewritten(repo: &Repo, commit: &Commit) -> Result<Option<Vec<FileStep>>> {
+    let Some(rewritten) = &commit.rewritten else { return Ok(None) };
+    let (parent, writer) = (commit.parent_tree(repo)?, ObjectWriter::new(repo));
+    let mut steps: BTreeMap<RepoPath, (Option<Version>, Option<Version>)> = BTreeMap::new();
+    for edit in rewritten.edits.iter().filter(|edit| edit.is_edit()) {
+        let before = edit.parent_tree(repo)?;
+        for TreeDifference { path, old, new } in repo.tree_diff(before, edit.tree)? {
+            let recorded =
+                |item: Option<TreeItem>| item.and_then(TreeItem::file).map(Version::recorded);
+            let (before, after) = (recorded(old), recorded(new));
+            let (first, now) = match steps.get(&path) {
+                Some((first, now)) => (Some(first.clone()), now.clone()),
+                None => (None, file_in(repo, parent, &path)?),
+            };
+            let moved = merge3(&writer, before.as_ref(), now.as_ref(), after.as_ref())?;
+            let (before, after) = match moved {
+                MergedFile::Clean(moved) => (now, moved),
+                MergedFile::Conflict(_) => (before, after),
+            };
+            steps.insert(path, (first.unwrap_or(before), after));
         }
     }
-    Ok(false)
+    let step = |(path, (before, after))| (path, before, after);
+    Ok(Some(steps.into_iter().map(step).collect()))
 }
 
-/// The result of reading what the edit of `commit` changed originally.
-fn original<T>(commit: &Commit, result: Result<T>) -> Result<T> {
-    let is_missing = |finding: &Finding| finding.code == Code::ObjectMissing;
-    result.map_err(|found| if found.any(is_missing) { pruned(commit).into() } else { found })
-}
-
-/// The refusal to undo an edit whose lines nobody can distinguish from the user's.
-fn pruned(commit: &Commit) -> Finding {
-    let number = commit.trailers.as_ref().map_or(0, |trailers| trailers.edit);
-    let short = commit.oid.to_hex_with_len(12);
-    Finding::new(
-        Code::ObjectMissing,
-        format!(
-            "The commit {short} of edit {number} ({}) was amended or rebased, and Git has pruned \
-             the original trees. Nobody can distinguish the lines of the edit from the user's.",
-            commit.subject()
-        ),
-        format!(
-            "The user can revert the complete commit, with what they amended: `git revert \
-             {short}`. To leave the session without undoing it, use `edt switch --leave`."
-        ),
-    )
-    .nothing_changed()
-    .with("commit", commit.oid.to_string())
+/// The tree of `commit` without what the user added to its edits; its own tree if it is as edt wrote
+/// it.
+///
+/// # Errors
+/// As [`of_rewritten`].
+pub fn tree_after(writer: &mut ObjectWriter<'_>, commit: &Commit) -> Result<Oid> {
+    let Some(steps) = of_rewritten(writer.repo(), commit)? else { return Ok(commit.tree) };
+    let parent = commit.parent_tree(writer.repo())?;
+    let change = |(path, _, after)| TreeChange { path, file: ownership::write(writer, after) };
+    let changes: Vec<TreeChange> = steps.into_iter().map(change).collect();
+    Ok(writer.write_tree(parent, &changes)?.0)
 }
 
 /// The file at `path` in `tree`.
@@ -137,9 +81,9 @@ pub fn file_in(repo: &Repo, tree: Oid, path: &RepoPath) -> Result<Option<Version
 mod tests {
     use super::*;
     use crate::session::back::undo::{MoveOptions, Overlaps};
-    use crate::session::recording::record::checkpoint;
     use crate::tests::{Scratch, path, refusal};
-    use crate::txn::{Request, RestoreTarget, restore};
+    use crate::txn::{RestoreTarget, restore};
+    use edt_types::Code;
 
     const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
@@ -206,45 +150,6 @@ mod tests {
         assert_eq!(scratch.text("a.txt"), Some(mine));
     }
 
-    /// A session whose only edit was amended, and whose original trees Git has pruned.
-    fn pruned_trees() -> Scratch {
-        let scratch = edited();
-        let text = scratch.text("a.txt").unwrap().replace("2\n", "2 by hand\n");
-        let tree = scratch.repo().tree_of(scratch.head()).unwrap().to_string();
-        let message = scratch.message(scratch.head()).replace(&tree, &"7".repeat(40));
-        scratch.set_ref("refs/heads/edt/fix", scratch.session().base);
-        scratch.user_commit("edt/fix", &[("a.txt", Some(&text))], &message);
-        scratch.write("a.txt", &text);
-        scratch
-    }
-
-    #[test]
-    fn an_amended_edit_without_its_original_trees_is_not_undone() {
-        use crate::session::back::abandon::abandon;
-        use crate::session::back::revert::revert;
-        let scratch = pruned_trees();
-        let (tip, text, session) = (scratch.head(), scratch.text("a.txt"), scratch.session());
-        let commit = Commit::read(&scratch.repo(), tip).unwrap();
-        let (options, target) = (MoveOptions::default(), RestoreTarget::Latest);
-        assert_eq!(refusal(scratch.undo(1)), pruned(&commit));
-        let reverted = revert(&mut scratch.open(), &session, &[1], options);
-        assert_eq!(refusal(reverted), pruned(&commit));
-        let restored = restore(&mut scratch.open(), &path("a.txt"), &target, options);
-        assert_eq!(refusal(restored), pruned(&commit));
-        assert_eq!(refusal(abandon(&mut scratch.open(), &session)), pruned(&commit));
-        assert_eq!((scratch.head(), scratch.text("a.txt")), (tip, text));
-    }
-
-    #[test]
-    fn an_amended_edit_without_its_original_trees_lands_as_the_users() {
-        use crate::proposal::landing::land;
-        use crate::session::landing::options::LandOptions;
-        let scratch = pruned_trees();
-        let (tip, session) = (scratch.head(), scratch.session());
-        let landed = land(&mut scratch.open(), &session, &LandOptions::default()).unwrap();
-        assert_eq!((landed.commits, landed.edits), (vec![tip], 0));
-    }
-
     #[test]
     fn restore_and_revert_of_an_amended_edit_leave_the_users_lines() {
         let mine = TEN.replace("2\n", "2 by hand\n");
@@ -270,9 +175,9 @@ mod tests {
     #[test]
     fn a_rebased_edit_is_not_amended() {
         let scratch = edited();
-        let amended = |oid| {
+        let amended = |_| {
             let repo = scratch.repo();
-            is_amended(&repo, &Commit::read(&repo, oid).unwrap(), true).unwrap()
+            scratch.session().commits(&repo).next().unwrap().unwrap().has_more_than_edits()
         };
         let before = TEN.replace("2\n", "2 upstream\n");
         let upstream = scratch.user_commit("main", &[("a.txt", Some(&before))], "upstream\n");
@@ -281,18 +186,5 @@ mod tests {
         assert!(!amended(rewrite(&scratch, Some(upstream), &[("a.txt", Some(&text))])));
         let text = text.replace("5\n", "5 by hand\n");
         assert!(amended(rewrite(&scratch, Some(upstream), &[("a.txt", Some(&text))])));
-    }
-
-    #[test]
-    fn a_checkpoint_names_no_trees() {
-        let scratch = Scratch::with(&[("a.txt", "one\n")]);
-        scratch.write("a.txt", "one by hand\n");
-        checkpoint(&mut scratch.open(), None, &[]).unwrap();
-        scratch.apply(&Request::new("on it").edit("a.txt", "one", "two")).unwrap();
-        let (repo, session) = (scratch.repo(), scratch.session());
-        let commits: Vec<Commit> = session.commits(&repo).map(|commit| commit.unwrap()).collect();
-        let parent = repo.tree_of(commits[1].oid).unwrap();
-        assert_eq!(trees(&commits[0].message), Some((parent, commits[0].tree)));
-        assert_eq!(trees(&commits[1].message), None);
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod edit_change;
 pub mod hunks;
+pub mod identity;
 pub mod left_over;
 pub mod ownership;
 mod path_findings;

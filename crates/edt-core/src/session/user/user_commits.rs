@@ -3,7 +3,6 @@
 
 use std::cell::OnceCell;
 
-use super::edit_change;
 use super::ownership::{Version, merge3_with_theirs};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
@@ -84,12 +83,9 @@ impl<'a> UserCommits<'a> {
         let (writer, mut steps) = (self.writer, Vec::new());
         let repo = writer.repo();
         if self.is_counted && self.session.tip != self.session.base {
-            let amended = repo.amended(&self.session.branch());
             for commit in self.session.commits(repo) {
                 let commit: Commit = commit?;
-                let is_users = commit.is_users()
-                    || amended.contains(&commit.oid)
-                        && edit_change::is_amended(repo, &commit, true)?;
+                let is_users = commit.is_users() || commit.has_more_than_edits();
                 if is_users {
                     let parent = commit.parent_tree(repo)?;
                     steps.push(writer.tree_diff(parent, commit.tree)?);

@@ -1,5 +1,6 @@
 //! What a reader sees of a session.
 
+pub mod base;
 pub mod diff_report;
 pub mod file_diff;
 pub mod log;

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::session::refs::commit::Commit;
+use crate::session::refs::current::Session;
 use crate::session::refs::list::{self, SessionChoice, SessionSummary};
 use crate::session::refs::message::Kind;
 use crate::session::refs::names::REFS;
+use crate::session::refs::record::Undone;
 use edt_git::{Oid, Repo};
 use edt_types::Result;
 
@@ -75,6 +77,7 @@ impl EditCounts {
                 | Kind::Unland
                 | Kind::Proposal
                 | Kind::Decision
+                | Kind::Record
                 | Kind::Resolution
                 | Kind::Saved,
                 CommitState::Current,
@@ -162,7 +165,8 @@ fn counted(
     for (tip, state) in
         current.chain(undone.into_iter().map(|tip| (tip, CommitState::Undone))).collect::<Vec<_>>()
     {
-        walk(repo, tip, counted.session.base, &mut seen, &mut |commit| {
+        let session = Session { tip, ..counted.session.session() };
+        walk(repo, &session, state, &mut seen, &mut |commit| {
             let agent = commit.trailers.as_ref().and_then(|trailers| trailers.agent.clone());
             let matches_agent =
                 filter.agent.as_ref().is_none_or(|name| agent.as_ref() == Some(name));
@@ -183,19 +187,33 @@ fn counted(
     Ok(counted)
 }
 
-/// Calls `show` for each commit from `tip` down to `base`, or to a commit in `seen`.
+/// Calls `show` for each edit and each other commit of `session`, down to its base or to a commit in
+/// `seen`.
 fn walk(
     repo: &Repo,
-    tip: Oid,
-    base: Oid,
+    session: &Session,
+    state: CommitState,
     seen: &mut BTreeSet<Oid>,
     show: &mut dyn FnMut(&Commit),
 ) -> Result<()> {
-    let mut next = Some(tip).filter(|tip| *tip != repo.empty_tree());
-    while let Some(oid) = next.filter(|oid| *oid != base && seen.insert(*oid)) {
-        let commit = Commit::read(repo, oid)?;
-        show(&commit);
-        next = commit.parent;
+    if session.tip == repo.empty_tree() {
+        return Ok(());
+    }
+    let commits: Box<dyn Iterator<Item = Result<Commit>>> = match state {
+        CommitState::Current => Box::new(session.commits(repo)),
+        CommitState::Undone => {
+            Box::new(session.identified(repo, Undone::Count)?.into_iter().map(Ok))
+        }
+    };
+    for commit in commits {
+        let commit = commit?;
+        if !seen.insert(commit.oid) {
+            break;
+        }
+        commit.units().iter().for_each(&mut *show);
+        if commit.has_more_than_edits() {
+            show(&Commit { trailers: None, rewritten: None, ..commit });
+        }
     }
     Ok(())
 }

@@ -103,6 +103,7 @@ pub fn status(repo: &Repo, recovered: Option<Recovered>) -> Result<WorktreeStatu
     let mut status = WorktreeStatus { recovered, ..WorktreeStatus::default() };
     status.operation = repo.operation();
     let session = Session::current(repo, &repo.head()?)?;
+    let session = session.map(|session| session.viewed(repo)).transpose()?;
     if let Some(session) = &session {
         let (base, tip) = (repo.tree_of(session.base)?, repo.tree_of(session.tip)?);
         let changed = diff_report::changed_paths(repo, base, tip)?;

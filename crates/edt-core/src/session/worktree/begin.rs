@@ -13,6 +13,7 @@ use crate::session::private::uncovered::publish;
 use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::refs::names::{BRANCHES, POINTER, REFS, base_ref};
+use crate::session::refs::record::{self, Step};
 use crate::session::user::user_commits::UserCommits;
 use edt_git::read::ObjectKind;
 use edt_git::{Head, InHead, NewCommit, ObjectWriter, Oid, Repo, worktrees};
@@ -50,6 +51,7 @@ pub enum HeadSwitch {
 const RESERVED: &[&str] = &[
     "base",
     "origin",
+    "record",
     "undone",
     "refused",
     "aside",
@@ -146,6 +148,7 @@ pub fn begin(workspace: &mut LockedWorkspace, options: &BeginOptions) -> Result<
     change.files = steps.files;
     change.index = index.map(|index| (index, steps.moves));
     change.touched_trees = steps.touched_trees;
+    let change = record::append(repo, &session, change, Step::Edit(0))?;
     workspace.require_durability(session.base);
     let repo = &workspace.repo;
     warnings.extend(publish(repo, &mut workspace.journal, change)?);
@@ -543,7 +546,7 @@ mod tests {
         let finding = Finding::new(
             Code::BadRequest,
             "\"team/landed\" is not a valid session name.",
-            "Use a valid Git branch name without a leading `-` and without the parts base, origin, \
+            "Use a valid Git branch name without a leading `-` and without the parts base, origin, record, \
              undone, refused, aside, landed, landing, onto, unlanded, abandoned, pending, memory, \
              proposals, resolution, saved, switch.",
         );
