@@ -109,7 +109,7 @@ fn the_hint_of_a_merge_conflict_works() {
     assert!(!workspace.try_git(&["merge", "main"]).status.success());
     workspace.write("a.txt", "one\nTWO, zwei\nthree\nfour\nfive\n");
     workspace.git(&["commit", "--quiet", "-am", "resolved"]);
-    let answer = workspace.edt(&["land"]);
+    let answer = workspace.as_user(b"", &["land"], &[]);
     assert_eq!(answer.json["warnings"][0]["code"], json!("folded_commits"), "{:#}", answer.json);
     assert_eq!(workspace.text("a.txt"), "one\nTWO, zwei\nthree\nfour\nfive\n");
     assert_eq!(
@@ -133,7 +133,7 @@ fn a_users_commit_stays_a_commit() {
     workspace.git(&["-c", "user.name=Someone Else", "commit", "--quiet", "-m", "my own"]);
     edit(&workspace, "a.txt", "four", "FOUR");
     main_moves(&workspace, "b.txt", "moved\n");
-    workspace.edt(&["land"]).landed();
+    workspace.as_user(b"", &["land"], &[]).landed();
     assert_eq!(
         workspace.git(&["log", "--format=%an: %s", "main~4..main"]).lines().collect::<Vec<_>>(),
         [
@@ -155,7 +155,7 @@ fn a_users_empty_commit_stays() {
     edit(&workspace, "a.txt", "two", "TWO");
     workspace.git(&["commit", "--quiet", "--allow-empty", "-m", "a word"]);
     edit(&workspace, "a.txt", "three", "THREE");
-    workspace.edt(&["land"]).landed();
+    workspace.as_user(b"", &["land"], &[]).landed();
     assert_eq!(
         subjects(&workspace, "main~3..main"),
         ["edit a.txt (+1 -1)", "a word", "edit a.txt (+1 -1)"]
@@ -418,7 +418,7 @@ fn a_hooks_change_stays_in_later_commits() {
     edit(&workspace, "a.txt", "two", "TODO");
     workspace.write("b.txt", "mine\n");
     workspace.git(&["commit", "--quiet", "--no-verify", "-am", "mine"]);
-    workspace.edt(&["land"]).landed();
+    workspace.as_user(b"", &["land"], &[]).landed();
     assert_eq!(workspace.git(&["show", "--format=", "--name-only", "main"]).trim(), "b.txt");
     assert!(workspace.text("a.txt").contains("DONE"));
     workspace.is_clean();
@@ -553,7 +553,7 @@ fn an_edit_that_the_user_amended_has_the_user_as_author() {
         "--author=Someone Else <else@example.com>",
     ]);
     edit(&workspace, "a.txt", "four", "FOUR");
-    workspace.edt(&["land"]).landed();
+    workspace.as_user(b"", &["land"], &[]).landed();
     assert_eq!(
         workspace.git(&["log", "--format=%an", "main~3..main"]).lines().collect::<Vec<_>>(),
         ["A User", "Someone Else", "A User"]
@@ -567,7 +567,7 @@ fn an_empty_message_is_ignored_and_the_newest_commit_has_the_given_message() {
     workspace.write("b.txt", "mine\n");
     workspace.git(&["commit", "--quiet", "-am", "mine"]);
     edit(&workspace, "a.txt", "three", "THREE");
-    workspace.edt(&["land", "-m", "Asked for"]).landed();
+    workspace.as_user(b"", &["land", "-m", "Asked for"], &[]).landed();
     assert_eq!(subjects(&workspace, "main~3..main"), ["Asked for", "mine", "edit a.txt (+1 -1)"]);
     workspace.edt(&["begin", "t"]).landed();
     edit(&workspace, "a.txt", "four", "FOUR");
@@ -638,7 +638,7 @@ fn a_hook_that_stages_everything_lands_around_a_users_commit() {
     edit(&workspace, "a.txt", "two", "TWO");
     workspace.write("a.txt", "one\nTWO\nthree\nmine\nfive\n");
     workspace.git(&["commit", "--quiet", "-am", "mine"]);
-    workspace.edt(&["land"]).landed();
+    workspace.as_user(b"", &["land"], &[]).landed();
     assert_eq!(workspace.text("a.txt"), "one\nTWO\nthree\nmine\nfive\n");
     workspace.is_clean();
 }
@@ -745,7 +745,7 @@ fn a_landing_of_users_commits_alone_runs_no_hook_and_needs_no_equal_files() {
     workspace.write("a.txt", "mine\n");
     workspace.git(&["commit", "--quiet", "--no-verify", "-am", "mine"]);
     workspace.write("a.txt", "mine\nmore\n");
-    workspace.edt(&["land"]).landed();
+    workspace.as_user(b"", &["land"], &[]).landed();
     assert_eq!(workspace.blob("main:a.txt"), b"mine\n");
 }
 
@@ -808,7 +808,7 @@ fn the_hint_of_an_earlier_refused_message_works() {
     workspace.write("b.txt", "mine\n");
     workspace.git(&["commit", "--quiet", "-am", "feat: mine"]);
     edit(&workspace, "a.txt", "three", "THREE");
-    let hint = workspace.edt(&["land", "-m", "feat: three"]).hint().to_owned();
+    let hint = workspace.as_user(b"", &["land", "-m", "feat: three"], &[]).hint().to_owned();
     assert!(hint.contains("`git switch main`, `git merge --squash edt/s`"), "{hint}");
     workspace.git(&["switch", "--quiet", "main"]);
     workspace.git(&["merge", "--quiet", "--squash", "edt/s"]);
@@ -845,6 +845,6 @@ fn a_commit_of_the_user_succeeds_although_its_hook_calls_edt() {
     assert!(answer.contains("REPOSITORY_BUSY"), "{answer}");
     assert_eq!(subjects(&workspace, "HEAD~2..HEAD"), ["mine", "edit a.txt (+1 -1)"]);
     hook(&workspace, "pre-commit", "true");
-    workspace.edt(&["land"]).landed();
+    workspace.as_user(b"", &["land"], &[]).landed();
     workspace.is_clean();
 }

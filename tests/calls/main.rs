@@ -46,6 +46,7 @@ mod reftable;
 mod repositories;
 mod repository_kinds;
 mod revert;
+mod rewritten_history;
 mod search;
 mod session_moves;
 mod session_views;

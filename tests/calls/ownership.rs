@@ -1167,7 +1167,7 @@ fn git_commit_in_a_session_commits_the_users_lines_alone() {
     assert_eq!(diff(&workspace, &["HEAD"]), added("user 2"));
     assert_eq!(workspace.edt(&["undo"]).codes(), ["NOTHING_TO_UNDO"]);
     applied(workspace.edt(&["redo"]));
-    applied(workspace.edt(&["land"]));
+    applied(workspace.as_user(b"", &["land"], &[]));
     assert_eq!(kinds(&workspace, "main~3..main"), ["land", "", "land"]);
     assert_eq!(shown(&workspace, "main~2"), replaced(10, "agent 1"));
     assert_eq!(shown(&workspace, "main~1"), added("user 1"));

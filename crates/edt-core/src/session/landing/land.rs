@@ -420,6 +420,15 @@ mod tests {
         scratch
     }
 
+    /// The finding of a guard about a landing whose commits an agent may not land, either.
+    #[track_caller]
+    fn guards_finding(landed: Result<Landed>) -> Finding {
+        let mut found = landed.unwrap_err().into_vec();
+        assert_eq!(found.pop().map(|last| last.code), Some(Code::ApprovalRequired));
+        assert_eq!(found.len(), 1, "{found:#?}");
+        found.remove(0)
+    }
+
     fn landed(scratch: &Scratch, options: &LandOptions) -> Result<Landed> {
         let session = scratch.session();
         land(&mut scratch.open(), &session, options)
@@ -575,7 +584,10 @@ mod tests {
             "x\n\nEdt-Session: fix\nEdt-Kind: edit\nEdt-Edit: 1\nEdt-Allowed: mass_deletion\n";
         scratch.user_commit("edt/fix", &gone, message);
         names.iter().for_each(|name| scratch.remove(name));
-        assert_eq!(codes(&scratch, &LandOptions::default()), ["MASS_DELETION"]);
+        assert_eq!(
+            codes(&scratch, &LandOptions::default()),
+            ["MASS_DELETION", "APPROVAL_REQUIRED"]
+        );
     }
 
     #[test]
@@ -598,7 +610,7 @@ mod tests {
         );
         scratch.remove("10.txt");
         scratch.remove("11.txt");
-        let finding = refusal(landed(&scratch, &LandOptions::default()));
+        let finding = guards_finding(landed(&scratch, &LandOptions::default()));
         assert_eq!((finding.code, &finding.evidence["files"]), (Code::MassDeletion, &12.into()));
         landed(&scratch, &LandOptions { by_user: true, ..LandOptions::default() }).unwrap();
     }
@@ -639,7 +651,10 @@ mod tests {
         scratch.user_commit("edt/fix", &[("a.txt", Some(&text))], "cut\n");
         scratch.write("a.txt", &text);
         scratch.edit("x", "b.txt", "b", "c");
-        assert_eq!(refusal(landed(&scratch, &LandOptions::default())).code, Code::SizeReduction);
+        assert_eq!(
+            guards_finding(landed(&scratch, &LandOptions::default())).code,
+            Code::SizeReduction
+        );
         let by_user = LandOptions { by_user: true, ..LandOptions::default() };
         landed(&scratch, &by_user).unwrap();
     }
@@ -766,7 +781,7 @@ mod tests {
         scratch.user_commit("edt/fix", &[("b.txt", Some("by hand\n"))], "by hand\n");
         scratch.write("b.txt", "by hand\n");
         program_writes(&scratch, &[("a.txt", &numbers(50))]);
-        let finding = refusal(landed(&scratch, &LandOptions::default()));
+        let finding = guards_finding(landed(&scratch, &LandOptions::default()));
         assert_eq!(finding.code, Code::SizeReduction);
         assert_eq!(finding.evidence["against"], "the target");
     }
@@ -979,7 +994,8 @@ mod tests {
         scratch.write("b.txt", "mine\n");
         scratch.edit("second", "b.txt", "mine", "b");
         scratch.user_commit("main", &[("b.txt", Some("theirs\n"))], "moved\n");
-        let done = landed(&scratch, &LandOptions::default()).unwrap();
+        let done =
+            landed(&scratch, &LandOptions { by_user: true, ..LandOptions::default() }).unwrap();
         let warning = Warning {
             code: "folded_commits",
             path: None,
@@ -1000,7 +1016,8 @@ mod tests {
         scratch.begin("fix");
         let by_hand = scratch.user_commit("edt/fix", &[("b.txt", Some("b\n"))], "by hand\n");
         scratch.write("b.txt", "b\n");
-        let options = LandOptions { message: Some("mine".into()), ..LandOptions::default() };
+        let options =
+            LandOptions { message: Some("mine".into()), by_user: true, ..LandOptions::default() };
         let done = landed(&scratch, &options).unwrap();
         assert_eq!(done.commit, by_hand);
         assert_eq!(

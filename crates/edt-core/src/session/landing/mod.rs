@@ -1,6 +1,7 @@
 //! Lands a session on the branch that it began from, and undoes a landing.
 
 pub mod commits;
+mod consent;
 pub mod git_landing;
 pub(crate) mod hook_files;
 pub mod land;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::consent;
 use super::left_by_user;
 use super::options::LandOptions;
 use super::plan::{LandPlan, LandTarget, PlannedCommit};
@@ -55,6 +56,11 @@ impl LandReview<'_> {
             None
         } else {
             Some(left_by_user::tree(writer.repo(), target)?)
+        };
+        let unrecorded = if self.options.by_user {
+            None
+        } else {
+            consent::unrecorded(writer.repo(), session, target, &plan.commits)?
         };
         let target = target.tree(writer.repo())?;
         let (mut before, mut warnings) = (target, Vec::new());
@@ -120,9 +126,7 @@ impl LandReview<'_> {
             }
         }
         found.extend(self.left_out(writer, session, plan)?);
-        if !self.options.by_user {
-            found.extend(checkpoints(session, &plan.commits));
-        }
+        found.extend(unrecorded);
         Refusal::check(found)?;
         Ok(warnings)
     }
@@ -318,25 +322,6 @@ fn not_landed(finding: Finding) -> Finding {
     };
     let effect = Effect::NothingLanded;
     Finding { effect, remedy, override_remedy: flag, ..finding }
-}
-
-/// The refusals of the checkpoints in a landing that the user does not call.
-fn checkpoints(session: &Session, commits: &[Commit]) -> impl Iterator<Item = Finding> {
-    let branch = session.short_branch();
-    commits.iter().filter(|commit| commit.is_checkpoint()).map(move |commit| {
-        let short = commit.oid.to_hex_with_len(12);
-        Finding::new(
-            Code::ApprovalRequired,
-            format!("{branch} has a checkpoint of the user's changes, {short}."),
-            format!(
-                "Ask the user to review it (`git show {short}`) and to type `edt land` in their \
-                 own terminal. Or `edt undo --to {short}~1` takes it and what follows off the \
-                 branch; its content stays on disk."
-            ),
-        )
-        .with_effect(Effect::NothingLanded)
-        .with("commit", commit.oid.to_string())
-    })
 }
 
 impl LandReview<'_> {
