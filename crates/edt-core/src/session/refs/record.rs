@@ -311,3 +311,82 @@ pub enum Undone {
     Count,
     Never,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::Scratch;
+
+    fn two_edits() -> Scratch {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "one", "two");
+        scratch.edit("second", "a.txt", "two", "three");
+        scratch
+    }
+
+    fn tip(scratch: &Scratch) -> RecordTip {
+        RecordTip::of(&scratch.repo(), &scratch.session()).unwrap().unwrap()
+    }
+
+    /// The numbers of the edits on the branch, newest first; `None` for a commit of the user.
+    fn edits(scratch: &Scratch) -> Vec<Option<u64>> {
+        let repo = scratch.repo();
+        let commits = scratch.session().commits(&repo).map(|commit| commit.unwrap().trailers);
+        commits.map(|trailers| trailers.map(|trailers| trailers.edit)).collect()
+    }
+
+    #[test]
+    fn the_record_of_edits_alone_is_their_newest_commit() {
+        let scratch = two_edits();
+        assert_eq!(scratch.ref_value("refs/edt/fix/record"), Some(scratch.head()));
+        let entry = tip(&scratch);
+        assert_eq!((entry.number, entry.count, entry.is_edit), (2, 2, true));
+        assert!(entry.is_on(&scratch.session()));
+    }
+
+    #[test]
+    fn an_undo_and_a_redo_are_entries_that_still_vouch_for_all() {
+        let scratch = two_edits();
+        scratch.undo(1).unwrap();
+        let undone = tip(&scratch);
+        assert_eq!((undone.number, undone.count, undone.is_edit), (2, 1, false));
+        assert!(undone.is_on(&scratch.session()));
+        scratch.redo().unwrap();
+        let redone = tip(&scratch);
+        assert_eq!((redone.number, redone.count, redone.previous), (2, 2, Some(undone.oid)));
+        assert!(redone.is_on(&scratch.session()));
+        assert_eq!(edits(&scratch), [Some(2), Some(1)]);
+    }
+
+    #[test]
+    fn an_entry_above_a_commit_of_the_user_vouches_for_what_follows() {
+        let scratch = two_edits();
+        let by_hand = scratch.user_commit("edt/fix", &[("b.txt", Some("b\n"))], "by hand\n");
+        scratch.write("b.txt", "b\n");
+        scratch.edit("third", "a.txt", "three", "four");
+        scratch.edit("fourth", "a.txt", "four", "five");
+        let entry = tip(&scratch);
+        assert_eq!((entry.since, entry.number, entry.count), (by_hand, 4, 4));
+        assert_eq!(edits(&scratch), [Some(4), Some(3), None, Some(2), Some(1)]);
+    }
+
+    #[test]
+    fn a_session_without_a_record_has_the_edits_that_its_trailers_say() {
+        let scratch = two_edits();
+        scratch.remove(".git/refs/edt/fix/record");
+        assert_eq!(edits(&scratch), [Some(2), Some(1)]);
+        scratch.edit("third", "a.txt", "three", "four");
+        let entry = tip(&scratch);
+        assert_eq!((entry.number, entry.count), (3, 3));
+        assert!(entry.is_on(&scratch.session()));
+    }
+
+    #[test]
+    fn copied_trailers_make_no_edit() {
+        let scratch = two_edits();
+        let message = scratch.message(scratch.head());
+        scratch.user_commit("edt/fix", &[("b.txt", Some("b\n"))], &message);
+        assert_eq!(edits(&scratch), [None, Some(2), Some(1)]);
+    }
+}
