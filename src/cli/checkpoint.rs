@@ -5,11 +5,13 @@ use serde::Deserialize;
 
 use super::context::Context;
 use super::render::{self, GOOD, NAME, paint, short};
+use edt_agents::hook::who::Who;
 use edt_core::session::recording::record;
-use edt_types::{Outcome, RepoPath, Result, Status};
+use edt_types::{Code, Finding, Outcome, RepoPath, Result, Status};
 
 /// Commit the user's uncommitted changes (of tracked and new files, never of ignored ones) on the
-/// session's branch, as the user's. `edt land` lands them only with --include-user-changes.
+/// session's branch, as the user's. Only the user may type it. `edt land` lands them as commits of
+/// their own.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
@@ -35,6 +37,9 @@ impl Args {
         let all = self.paths.iter().any(|path| matches!(path.trim_end_matches('/'), "."));
         let named: &[String] = if all { &[] } else { &self.paths };
         let only = named.iter().map(parse).collect::<Result<Vec<RepoPath>>>()?;
+        if let who @ (Who::Agent(_) | Who::StartedBy(_)) = context.who() {
+            return Err(users_alone(&who).into());
+        }
         let mut workspace = context.workspace()?;
         let recorded = record::checkpoint(&mut workspace, self.message.as_deref(), &only)?;
         let done = recorded.commit;
@@ -68,4 +73,15 @@ impl Args {
             out
         }))
     }
+}
+
+/// The refusal to commit the user's text for an agent.
+fn users_alone(who: &Who) -> Finding {
+    Finding::new(
+        Code::ApprovalRequired,
+        format!("`edt checkpoint` commits the user's own text; this is {}.", who.reason()),
+        "Ask the user to type `edt checkpoint` in their own terminal. Your own changes need none: \
+         `edt apply` and `edt run` commit them.",
+    )
+    .nothing_changed()
 }

@@ -83,8 +83,8 @@ pub fn not_judged(reason: &str) -> String {
 #[must_use]
 pub fn not_recorded(reason: &str) -> String {
     format!(
-        "The edit was made, but edt could not record it: {reason}\nFix that, then record the edit \
-         with `edt checkpoint`."
+        "The edit was made, but edt could not record it: {reason}\nFix that. The edit stays on \
+         disk, uncommitted, and counts as the user's."
     )
 }
 
@@ -240,8 +240,8 @@ mod tests {
     fn what_could_not_be_recorded_is_named_with_the_next_step() {
         assert_eq!(
             not_recorded("why"),
-            "The edit was made, but edt could not record it: why\nFix that, then record the edit with \
-         `edt checkpoint`."
+            "The edit was made, but edt could not record it: why\nFix that. The edit stays on disk, \
+         uncommitted, and counts as the user's."
         );
     }
 }

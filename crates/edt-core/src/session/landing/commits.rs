@@ -230,8 +230,8 @@ fn merge_hook_changes(
                  with a later commit in {}.",
                 names.join(", ").shown()
             );
-            let remedy = "Apply the hooks' changes in the session first (run the formatter, then \
-                `edt checkpoint`), then repeat `edt land`.";
+            let remedy = "Apply the hooks' changes in the session first (run the formatter with \
+                `edt run`), then repeat `edt land`.";
             Err(Finding::new(Code::GitOperationBlocked, message, remedy)
                 .with_effect(Effect::NothingLanded)
                 .with("paths", names)

@@ -5,6 +5,7 @@ pub(crate) mod call_text;
 pub(crate) mod candidates;
 pub mod checkpoint;
 pub(crate) mod file_copy;
+mod judged;
 pub mod kept;
 pub mod known_states;
 pub(crate) mod program_change;
