@@ -714,7 +714,7 @@ fn a_repair_works_from_a_subfolder() {
             &format!("cd '[b]' && git reset -q {flag} HEAD~1"),
             &["had already rewritten"],
         );
-        assert_eq!(said.contains("are gone, unless edt"), !keep, "{said}");
+        assert_eq!(said.contains("are gone. edt kept"), !keep, "{said}");
         let repair = said.split("next: `").nth(1).unwrap().split('`').next().unwrap();
         passes(&workspace, &format!("cd '[b]' && {repair}"));
         crate::test_repo::same(&before, &workspace.files());

@@ -351,9 +351,12 @@ fn tools_answer_as_commands_do() {
     server.call("land", json!({"message": "all of it"})).done();
     assert!(workspace.git(&["log", "-1", "--format=%s", "main"]).starts_with("all of it"));
     workspace.write("new.txt", "new\n");
+    // Only the user commits the user's text.
+    let held =
+        server.call("checkpoint", json!({"message": "by hand"})).refused("APPROVAL_REQUIRED");
     assert_eq!(
-        server.call("checkpoint", json!({"message": "by hand"})).done().json["files"][0]["path"],
-        "new.txt"
+        (held.json["commit"].clone(), workspace.status()),
+        (Value::Null, "?? new.txt\n".into())
     );
     workspace.is_sound();
     server.ends();
