@@ -4,15 +4,14 @@ use super::guard::Cleared;
 use super::report::{self, RecordedFile};
 use super::separate::{FileEdit, Separated};
 use crate::session::private::uncovered::publish;
-use crate::session::refs::message::{self, Kind, Trailers};
-use crate::session::refs::record::{self, Step};
-use crate::session::user::edit_change;
+use crate::session::recording::edit_commit::{EditCommit, EditParts};
+use crate::session::refs::message::Kind;
 use crate::session::user::ownership;
 use crate::session::worktree::begin::{self, BeginOptions, NewSession};
 use crate::session::{LockedWorkspace, OnDisk, Session};
-use edt_git::{FileId, Forms, InHead, NewCommit, ObjectWriter, Oid, Repo, TreeChange};
+use edt_git::{FileId, Forms, InHead, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
-use edt_journal::{ChangeSet, FileChange, IndexView, NewFile, PrivateRecord};
+use edt_journal::{ChangeSet, FileChange, IndexView, NewFile};
 use edt_types::{Durability, FileChangeKind, Outcome, Result, Status};
 
 /// A transaction whose objects are written. No ref names them.
@@ -148,33 +147,23 @@ impl CommitPlan<'_> {
             files.push(FileChange { path: state.path, old, new });
         }
         let (tree, touched_trees) = objects.write_tree(self.tree, &changes)?;
-        let (name, kind) = (session.name.clone(), self.kind);
-        let private = PrivateRecord::of_edit(repo, &name, (session.tip, tree), private)?;
-        let id = private.as_ref().map(|record| record.name.clone());
-        let (agent, allowed) = (self.agent, self.allowed);
-        let trailers = Trailers { session: name, kind, edit, agent, allowed, private: id };
-        let more = self.more.iter().map(|(key, value)| format!("{key}: {value}\n"));
-        let message = message::compose(&self.text, &trailers)
-            + &edit_change::trailer(self.tree, tree)
-            + &more.collect::<String>();
-        let commit = objects.write_commit(&NewCommit {
-            tree,
-            parent: Some(session.tip),
-            message: &message,
-        })?;
-        let log = format!("{}: {}", self.verb, self.text.lines().next().unwrap_or_default());
-        let (branch, create) = begin::branch(session, self.begun, commit, log);
-        let index = self.index.map(|index| (index, moves));
-        let change = ChangeSet {
-            objects: objects.loose_objects(),
-            create,
-            files,
-            index,
-            touched_trees,
+        let commit = EditCommit {
+            session,
+            trees: (self.tree, tree),
+            text: &self.text,
+            kind: self.kind,
+            number: edit,
+            agent: self.agent,
+            allowed: self.allowed,
+            more: &self.more,
             private,
-            ..ChangeSet::of(branch)
         };
-        let change = record::append(repo, session, change, Step::Edit(edit))?;
+        let written = commit.write(&mut objects)?;
+        let commit = written.commit;
+        let log = format!("{}: {}", self.verb, self.text.lines().next().unwrap_or_default());
+        let index = self.index.map(|index| (index, moves));
+        let parts = EditParts { files, index, touched_trees, create: Vec::new() };
+        let change = written.change(repo, &objects, self.begun, log, parts)?;
         Ok(StagedCommit { change, commit, edit, recorded })
     }
 }

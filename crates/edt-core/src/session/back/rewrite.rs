@@ -3,18 +3,16 @@
 
 use super::saved::OverlappingFiles;
 use crate::session::private::uncovered::publish;
+use crate::session::recording::edit_commit::{EditCommit, EditParts};
 use crate::session::refs::current::Session;
-use crate::session::refs::message::{self, Kind, Trailers};
-use crate::session::refs::record::{self, Step};
-use crate::session::user::edit_change;
+use crate::session::refs::message::Kind;
 use crate::session::user::ownership::{self, Version};
 use crate::session::user::path_state::PathState;
 use crate::session::views::diff_report;
-use crate::session::worktree::begin;
 use crate::session::worktree::checkout::{CheckoutPlan, CheckoutStep};
 use crate::session::worktree::workspace::LockedWorkspace;
-use edt_git::{Attributes, InHead, NewCommit, ObjectWriter, Oid, TreeChange};
-use edt_journal::{ChangeSet, IndexView, PrivateFile, PrivateRecord};
+use edt_git::{Attributes, InHead, ObjectWriter, Oid, TreeChange};
+use edt_journal::{IndexView, PrivateFile};
 use edt_types::{DryRun, Outcome, Result, Status};
 
 /// One file and its versions.
@@ -102,31 +100,25 @@ impl Rewrite<'_> {
         let edit = session.last_number(repo)? + 1;
         let mut private = std::mem::take(&mut plan.private);
         private.extend(unchanged);
-        let private =
-            PrivateRecord::of_edit(repo, &session.name, (session.tip, new_tree), private)?;
-        let trailers = Trailers {
-            private: private.as_ref().map(|record| record.name.clone()),
-            ..Trailers::plain(&session.name, kind, edit)
-        };
-        let more = self.more.iter().map(|(key, value)| format!("{key}: {value}\n"));
-        let message = message::compose(&text, &trailers)
-            + &edit_change::trailer(tree, new_tree)
-            + &more.collect::<String>();
-        let commit = writer.write_commit(&NewCommit {
-            tree: new_tree,
-            parent: Some(session.tip),
-            message: &message,
-        })?;
-        let log = format!("{verb}: {}", text.lines().next().unwrap_or_default());
-        let (branch, mut create) = begin::branch(session, None, commit, log);
-        create.extend(saved.create);
-        let change = ChangeSet {
-            objects: writer.loose_objects(),
-            create,
+        let commit = EditCommit {
+            session,
+            trees: (tree, new_tree),
+            text: &text,
+            kind,
+            number: edit,
+            agent: None,
+            allowed: Vec::new(),
+            more: &self.more,
             private,
-            ..plan.change_set(branch, index)
         };
-        let change = record::append(repo, session, change, Step::Edit(edit))?;
+        let written = commit.write(&mut writer)?;
+        let commit = written.commit;
+        let log = format!("{verb}: {}", text.lines().next().unwrap_or_default());
+        let CheckoutPlan { files, moves, touched_trees, .. } = plan;
+        let index = index.map(|index| (index, moves));
+        let create = saved.create.into_iter().collect();
+        let parts = EditParts { files, index, touched_trees, create };
+        let change = written.change(repo, &writer, None, log, parts)?;
         workspace.require_durability(session.base);
         outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
         outcome.status = Status::Applied;

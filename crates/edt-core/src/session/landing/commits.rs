@@ -400,8 +400,8 @@ mod tests {
             Code::GitOperationBlocked,
             "Git's hooks changed an earlier commit of this landing, and the changes conflict with \
              a later commit in a.txt.",
-            "Apply the hooks' changes in the session first (run the formatter, then `edt \
-             checkpoint`), then repeat `edt land`.",
+            "Apply the hooks' changes in the session first (run the formatter with `edt \
+             run`), then repeat `edt land`.",
         );
         let finding = finding.with_effect(Effect::NothingLanded).with("paths", vec!["a.txt"]);
         let merged = merge_hook_changes(&mut writer, before, formatted, later);

@@ -4,6 +4,7 @@
 pub(crate) mod call_text;
 pub(crate) mod candidates;
 pub mod checkpoint;
+pub(crate) mod edit_commit;
 pub(crate) mod file_copy;
 mod judged;
 pub mod kept;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::candidates::{candidates, ignored_paths};
 use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
+use super::edit_commit::{EditCommit, EditParts};
 use super::judged::{judged, new_files, reports};
 use super::kept;
 use super::program_change::ProgramChange;
@@ -15,10 +16,9 @@ use crate::session::private::uncovered::{self, publish};
 use crate::session::recording::review::ChangesPreview;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::message::{self, Kind, Trailers};
+use crate::session::refs::message::Kind;
 use crate::session::refs::names::next_numbered_ref;
 use crate::session::refs::record::{self as entries, Step};
-use crate::session::user::edit_change;
 use crate::session::user::left_over;
 use crate::session::user::ownership;
 use crate::session::user::path_state::PathState;
@@ -26,9 +26,9 @@ use crate::session::user::user_commits::UserCommits;
 use crate::session::views::diff_report;
 use crate::session::worktree::begin::{self, BeginOptions, NewSession};
 use crate::session::worktree::workspace::LockedWorkspace;
-use edt_git::{FileId, InHead, NewCommit, ObjectWriter, Oid, Repo, TreeChange};
+use edt_git::{FileId, InHead, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
-use edt_journal::{ChangeSet, IndexView, PrivateFile, PrivateRecord};
+use edt_journal::{ChangeSet, IndexView, PrivateFile};
 use edt_types::{FileReport, Finding, Refusal, RepoPath, Result, Warning};
 
 /// What to do with the changes.
@@ -249,17 +249,20 @@ pub fn record_changes(
         return Ok(outcome);
     }
     outcome.files = reports(&judged, &paths, &changed)?;
-    let private = PrivateRecord::of_edit(repo, &session.name, (session.tip, new_tree), private)?;
-    let trailers = Trailers {
-        agent: info.agent.clone(),
-        private: private.as_ref().map(|record| record.name.clone()),
-        ..Trailers::plain(&session.name, info.kind, edits + 1)
-    };
-    let message =
-        message::compose(&info.message, &trailers) + &edit_change::trailer(tree, new_tree);
     outcome.warnings.extend(changed.iter().filter_map(ProgramChange::warning));
-    let parent = Some(session.tip);
-    let commit = writer.write_commit(&NewCommit { tree: new_tree, parent, message: &message })?;
+    let written = EditCommit {
+        session: &session,
+        trees: (tree, new_tree),
+        text: &info.message,
+        kind: info.kind,
+        number: edits + 1,
+        agent: info.agent.clone(),
+        allowed: Vec::new(),
+        more: &[],
+        private,
+    };
+    let written = written.write(&mut writer)?;
+    let commit = written.commit;
     outcome.commit = Some(commit);
     if action == RecordAction::Restore {
         let name = next_numbered_ref(repo, &session.name, "refused")?;
@@ -270,17 +273,9 @@ pub fn record_changes(
     }
     let log = if info.kind == Kind::Run { "edt run" } else { "edt agent-hook" };
     let began = new.is_some();
-    let (branch, create) = begin::branch(&session, new, commit, log.to_owned());
-    let change = ChangeSet {
-        objects: writer.loose_objects(),
-        create,
-        index: (session.head == InHead::Yes).then_some((index, moves)),
-        touched_trees,
-        private,
-        ..ChangeSet::of(branch)
-    };
-    let newest = edits + u64::from(outcome.commit.is_some());
-    let change = entries::append(repo, &session, change, Step::Edit(newest))?;
+    let index = (session.head == InHead::Yes).then_some((index, moves));
+    let parts = EditParts { index, touched_trees, ..EditParts::default() };
+    let change = written.change(repo, &writer, new, log.to_owned(), parts)?;
     workspace.require_durability(session.base);
     outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
     outcome.warnings.extend(update_list(&workspace.repo, before, tree, &changed)?);
