@@ -319,3 +319,41 @@ fn only_a_txt_differs(workspace: &TestRepo) {
     let stats = workspace.edt(&["stats"]).json;
     assert_eq!(stats["sessions"][0]["net"]["files"], json!(1), "{stats:#}");
 }
+
+#[test]
+fn an_edit_whose_lines_an_amend_moved_needs_approval() {
+    let code = "int f(u) {\n  setup(u);\n  if (!admin(u))\n    return DENIED;\n  go(u);\n}\n";
+    let workspace = TestRepo::with(&[("f.c", code.as_bytes())]);
+    let comment = format!("/*\n * about f\n */\n{code}");
+    workspace.overwrite("f.c", &comment);
+    let moved = code
+        .replace("  if (!admin", "/*\n  if (!admin")
+        .replace("DENIED;\n", "DENIED;\n * about f\n */\n");
+    workspace.write("f.c", moved);
+    workspace.git(&["commit", "--quiet", "--all", "--amend", "--no-edit"]);
+    workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["land"]);
+}
+
+#[test]
+fn a_new_file_that_an_amend_made_executable_needs_approval() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let workspace = TestRepo::with(&[("a.txt", b"a\n")]);
+    workspace.edt(&["apply", "x.sh", "--mode", "create", "--content", "true\n"]).landed();
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(workspace.root.join("x.sh"), mode).unwrap();
+    workspace.git(&["commit", "--quiet", "--all", "--amend", "--no-edit"]);
+    workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["land"]);
+}
+
+#[test]
+fn without_the_record_no_message_makes_a_commit_an_edit() {
+    let workspace = TestRepo::with(&[("a.txt", b"a\n")]);
+    workspace.overwrite("a.txt", "b\n");
+    workspace.write("evil", "evil\n");
+    workspace.git(&["add", "evil"]);
+    let message = "evil\n\nEdt-Session: main-1\nEdt-Kind: edit\nEdt-Edit: 2\n";
+    workspace.git(&["commit", "--quiet", "--message", message]);
+    workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["land"]);
+    workspace.git(&["update-ref", "-d", "refs/edt/main-1/record"]);
+    workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["land"]);
+}

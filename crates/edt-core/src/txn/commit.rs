@@ -338,6 +338,36 @@ mod tests {
     }
 
     #[test]
+    fn a_rename_onto_a_file_that_the_user_changed_is_left_over_and_undone() {
+        let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", TEN)]);
+        let users = TEN.replace("2\n", "2 by hand\n");
+        scratch.write("b.txt", &users);
+        scratch.apply(&Request::new("x").delete("b.txt")).unwrap();
+        scratch.apply(&Request::new("y").rename("a.txt", "b.txt")).unwrap();
+        assert_eq!(scratch.committed(scratch.head(), "a.txt").as_deref(), Some("one\n"));
+        assert_eq!(scratch.committed(scratch.head(), "b.txt").as_deref(), Some(TEN));
+        assert_eq!(scratch.text("b.txt").as_deref(), Some("one\n"));
+        scratch.undo(1).unwrap();
+        assert_eq!(
+            (scratch.text("a.txt").as_deref(), scratch.text("b.txt")),
+            (Some("one\n"), None)
+        );
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("b.txt"), Some(users));
+    }
+
+    #[test]
+    fn brackets_that_close_only_with_the_users_lines_are_left_over() {
+        let code = "int f() {\n  a();\n  b();\n  c();\n  d();\n  e();\n}\n";
+        let scratch = Scratch::with(&[("a.c", code)]);
+        scratch.write("a.c", &code.replace("  a();\n", "  a();\n  if (mine) {\n"));
+        let request = Request::new("x").edit("a.c", "  d();\n", "  d();\n  }\n");
+        let outcome = scratch.apply(&request).unwrap();
+        assert_eq!(outcome.files[0].recorded, RecordedIn::Private);
+        assert_eq!(scratch.committed(scratch.head(), "a.c").as_deref(), Some(code));
+    }
+
+    #[test]
     fn a_renamed_untracked_file_stays_untracked() {
         let scratch = Scratch::with(&[("a.txt", "one\n")]);
         scratch.write("new.txt", "mine\n");

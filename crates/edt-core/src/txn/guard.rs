@@ -327,11 +327,11 @@ fn leave_over_refused(
 ) -> Result<()> {
     let context = GuardContext { policy: &state.policy, site: None };
     for one in separated {
-        let (LeftOver::Rows(_), Some(tip), Some(branch)) =
-            (&one.parts.left_over, one.edit.tip(), &one.parts.branch)
-        else {
+        let (Some(tip), Some(branch)) = (one.edit.tip(), &one.parts.branch) else { continue };
+        let is_judged = one.after.as_ref().is_none_or(|after| after.file == branch.file);
+        if is_judged || one.parts.left_over == LeftOver::All {
             continue;
-        };
+        }
         let (before, after) = (writer.blob_content(tip.oid)?, branch.bytes(writer)?);
         let limit = state.policy.time_limit;
         let path = &one.edit.state.path;

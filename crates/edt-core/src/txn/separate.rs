@@ -1,5 +1,7 @@
 //! Separates each edit of a transaction from the user's uncommitted changes.
 
+use std::collections::BTreeSet;
+
 use super::plan::{Content, FilePlan};
 use super::resolve::TransactionState;
 use crate::session::PathState;
@@ -7,7 +9,7 @@ use crate::session::user::hunks::TakenLines;
 use crate::session::user::ownership::{self, Before, LeftOver, SeparatedEdit, Version};
 use edt_git::index::IndexState;
 use edt_git::{FileId, ObjectWriter};
-use edt_types::{FileChangeKind, Result, UserChanges};
+use edt_types::{FileChangeKind, RepoPath, Result, UserChanges};
 
 /// The change of one file.
 #[derive(Debug)]
@@ -53,7 +55,8 @@ impl Separated {
 
     /// Whether the private store keeps the bytes, because the commit does not have them.
     pub(super) fn is_private(&self) -> bool {
-        self.parts.user_changes == UserChanges::Separate
+        self.edit.is_onto_users()
+            || self.parts.user_changes == UserChanges::Separate
             || self.parts.left_over != LeftOver::Nothing
             || self.hides_permissions()
     }
@@ -123,11 +126,23 @@ pub(super) fn separate_all(
     }
     let moved: Vec<bool> =
         edits.iter().map(|edit| edits.iter().any(|other| other.comes_from(edit))).collect();
+    // A rename onto a path that the user changed or removed: both halves.
+    let halves = |edit: &FileEdit| {
+        [Some(&edit.state), edit.source.as_ref()].map(|state| Some(state?.path.clone()))
+    };
+    let onto_users: BTreeSet<RepoPath> = edits
+        .iter()
+        .filter(|edit| edit.source.is_some() && edit.is_onto_users())
+        .flat_map(halves)
+        .flatten()
+        .collect();
     let mut all = Vec::new();
     for ((edit, after), is_moved) in edits.into_iter().zip(afters).zip(moved) {
         let mut one = Separated::of(objects, edit, after, &taken)?;
         let state = &one.edit.state;
-        if is_moved && !state.ignored && state.tip.is_some() {
+        if onto_users.contains(&state.path) {
+            one.parts = SeparatedEdit::left_over(state.tip, UserChanges::Separate);
+        } else if is_moved && !state.ignored && state.tip.is_some() {
             let users = one.parts.user_changes;
             let left_over = LeftOver::Nothing;
             let entry = Some(None);
@@ -157,6 +172,17 @@ impl FileEdit {
         let source = source.and_then(|from| state.paths.get(from)).cloned();
         let state = state.paths.get(&file.path)?.clone();
         Some(FileEdit { state, source, after: file.after.clone() })
+    }
+
+    /// Whether the user changed or removed the file that was at this path.
+    fn is_onto_users(&self) -> bool {
+        let FileEdit { state, source, .. } = self;
+        let is_staged = match state.staged {
+            IndexState::File(file) => Some(file) != state.tip,
+            IndexState::Nothing => false,
+            _ => true,
+        };
+        source.is_some() && !state.ignored && (state.disk_file() != state.tip || is_staged)
     }
 
     /// Whether this is the new half of a rename whose old half is `other`.

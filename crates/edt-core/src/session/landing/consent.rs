@@ -4,6 +4,7 @@
 use super::plan::LandTarget;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
+use crate::session::refs::record::RecordTip;
 use edt_git::{Merged, ObjectWriter, Repo};
 use edt_types::text::counted;
 use edt_types::{Code, Effect, Finding, Result};
@@ -19,7 +20,9 @@ pub(super) fn unrecorded(
     commits: &[Commit],
 ) -> Result<Option<Finding>> {
     let mut open = Vec::new();
-    for commit in commits.iter().filter(|commit| commit.is_users()) {
+    // Without a record, only messages say what is an edit: anybody can write them.
+    let has_record = RecordTip::of(repo, session)?.is_some();
+    for commit in commits.iter().filter(|commit| commit.is_users() || !has_record) {
         if !is_merge_of_target(repo, target, commit)? {
             open.push(commit);
         }

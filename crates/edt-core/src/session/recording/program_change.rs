@@ -108,6 +108,33 @@ impl ProgramChange {
         Ok(first)
     }
 
+    /// Leaves over the new files that are copies of the user's uncommitted or untracked ones.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `INTERNAL`.
+    pub(crate) fn leave_copies(
+        repo: &Repo,
+        snapshot: &Snapshot,
+        changed: &mut [ProgramChange],
+    ) -> Result<()> {
+        let is_new = |one: &&mut ProgramChange| {
+            snapshot.tool.is_none() && one.version.is_none() && !one.state.ignored
+        };
+        let mut new = changed.iter_mut().filter(is_new).peekable();
+        if new.peek().is_none() {
+            return Ok(());
+        }
+        let users = snapshot.users_blobs(repo)?;
+        for one in new {
+            if let Some(exact) = &one.exact_after
+                && users.contains(&repo.blob_id(&exact.bytes)?)
+            {
+                one.separated = SeparatedEdit::left_over(one.state.tip, UserChanges::Separate);
+            }
+        }
+        Ok(())
+    }
+
     /// Separates the changes of one program again, now that the lines are known that it takes from
     /// the user's text in any file.
     ///

@@ -228,7 +228,8 @@ pub fn record_changes(
     // The tree of a new session may not be on disk yet.
     outcome.new_files = new_files(repo, before.tree, &changed)?;
     let edits = if new.is_some() { 0 } else { session.last_number(repo)? };
-    let changed = ProgramChange::leave_moved_lines(&writer, changed)?;
+    let mut changed = ProgramChange::leave_moved_lines(&writer, changed)?;
+    ProgramChange::leave_copies(repo, before, &mut changed)?;
     let (changes, moves, private) = write(&mut writer, &changed);
     let (new_tree, touched_trees) = writer.write_tree(tree, &changes)?;
     let (judged, [from, to]) = judged(&writer, tree, &changed, &unseen)?;
@@ -713,6 +714,27 @@ mod tests {
         assert_eq!(scratch.committed(scratch.head(), "new.txt"), None);
         scratch.undo(1).unwrap();
         assert_eq!(scratch.text("new.txt").as_deref(), Some("by hand\n"));
+    }
+
+    #[test]
+    fn a_copy_of_the_users_text_that_a_program_makes_stays_uncommitted() {
+        let scratch = Scratch::with(&[("a.txt", TEN), ("b.txt", "b\n")]);
+        scratch.begin("fix");
+        let (users, notes) = (format!("{TEN}by hand, by hand\n"), "notes of the user ".repeat(3));
+        scratch.write("a.txt", &users);
+        scratch.write("new.txt", &notes);
+        ran(&scratch, || {
+            scratch.write("bak/a.txt", &users);
+            scratch.write("bak/new.txt", &notes);
+            scratch.write("bak/b.txt", "b\n");
+        });
+        for named in ["bak/a.txt", "bak/new.txt"] {
+            assert_eq!(scratch.committed(scratch.head(), named), None, "{named}");
+            assert!(scratch.text(named).is_some());
+        }
+        assert_eq!(scratch.committed(scratch.head(), "bak/b.txt").as_deref(), Some("b\n"));
+        scratch.undo(1).unwrap();
+        assert_eq!((scratch.text("bak/a.txt"), scratch.text("a.txt")), (None, Some(users)));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! The copies are in `<git-dir>/edt/snapshot`, readable by their owner only. Each is named by the
 //! stat of its file, so that an unchanged file is copied once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,9 @@ use edt_io::file::{File, OpenMode};
 use edt_io::{failed, fs, lock};
 use edt_journal::PrivateBytes;
 use edt_types::{RepoPath, Result, Warning};
+
+/// The fewest bytes of a file whose copy is recognised. Smaller ones may be equal without one.
+const SMALLEST_COPY: usize = 32;
 
 /// The files that differ from a tree, as they were when the snapshot was taken.
 #[derive(Debug, Default)]
@@ -226,6 +229,22 @@ impl Snapshot {
         let bytes = read.map_err(|error| failed("read", &place, &error))?.unwrap_or_default();
         let (executable, permissions) = (*executable, Some(*permissions));
         Ok(Some(PrivateBytes { executable, permissions, bytes }))
+    }
+
+    /// The blob ids of the user's uncommitted and untracked files, as far as they were copied. Files of
+    /// a few bytes are left out: they may be equal without a copy.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `INTERNAL`.
+    pub(crate) fn users_blobs(&self, repo: &Repo) -> Result<HashSet<Oid>> {
+        let mut ids = HashSet::new();
+        for copy in self.files.values().flatten() {
+            let content = self.content(copy)?;
+            if let Some(file) = content.filter(|file| file.bytes.len() >= SMALLEST_COPY) {
+                ids.insert(repo.blob_id(&file.bytes)?);
+            }
+        }
+        Ok(ids)
     }
 
     /// Whether the file at `path` is certainly the same as in the snapshot, by its stat.

@@ -14,7 +14,7 @@ use crate::session::refs::message;
 use crate::session::refs::record::{RecordTip, Records, Undone};
 use edt_edit::diff::LineDiff;
 use edt_git::file_id::TreeItem;
-use edt_git::{ObjectWriter, Oid, Repo};
+use edt_git::{FileMode, ObjectWriter, Oid, Repo};
 use edt_io::clock;
 use edt_types::{RepoPath, Result};
 
@@ -275,13 +275,11 @@ impl<F: Files> Search<'_, F> {
             else {
                 return Ok(false);
             };
-            let removed = |hunks: &[Hunk]| -> Vec<Vec<u8>> {
-                hunks.iter().flat_map(|hunk| hunk.removed.clone()).collect()
+            // Place by place: the same lines in other places are another change.
+            let is_same = |(one, other): (&Hunk, &Hunk)| {
+                one.removed == other.removed && one.added == other.added
             };
-            let added = |hunks: &[Hunk]| -> Vec<Vec<u8>> {
-                hunks.iter().flat_map(|hunk| hunk.added.clone()).collect()
-            };
-            if removed(&one) != removed(&other) || added(&one) != added(&other) {
+            if one.len() != other.len() || !one.iter().zip(&other).all(is_same) {
                 return Ok(false);
             }
         }
@@ -332,7 +330,18 @@ impl Files for GitFiles<'_, '_> {
         };
         let (old, new) = (bytes(&sides.0)?, bytes(&sides.1)?);
         let is_binary = |bytes: &[u8]| bytes.contains(&0);
-        Ok((!is_binary(&old) && !is_binary(&new)).then(|| hunks_of(&old, &new)))
+        if is_binary(&old) || is_binary(&new) {
+            return Ok(None);
+        }
+        let mut hunks = hunks_of(&old, &new);
+        let is_executable = |side: &Option<Version>| {
+            side.as_ref().is_some_and(|one| one.file.mode == FileMode::Executable)
+        };
+        if sides.0.is_none() && is_executable(&sides.1) {
+            // No line of a text has this byte.
+            hunks.push(Hunk { at: 0, removed: Vec::new(), added: vec![b"\0executable".to_vec()] });
+        }
+        Ok(Some(hunks))
     }
 }
 

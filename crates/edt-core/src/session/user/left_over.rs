@@ -12,6 +12,7 @@ use crate::session::refs::current::Session;
 use edt_edit::diff::LineDiff;
 use edt_git::{ObjectWriter, Oid};
 use edt_io::clock;
+use edt_journal::{PrivateBytes, PrivateFile};
 use edt_types::{RepoPath, Result};
 
 /// How long each comparison may search for the smallest difference, in milliseconds.
@@ -61,10 +62,20 @@ pub fn of_session(
 ) -> Result<Vec<LeftOverFile>> {
     let repo = writer.repo();
     let mut changes: BTreeMap<RepoPath, Vec<NumberedChange>> = BTreeMap::new();
-    for commit in commits.iter().filter(|commit| commit.is_edit()) {
+    let mut edits: Vec<&Commit> = commits.iter().filter(|commit| commit.is_edit()).collect();
+    edits.sort_by_key(|commit| commit.trailers.as_ref().map_or(0, |trailers| trailers.edit));
+    for commit in edits {
         let number = commit.trailers.as_ref().map_or(0, |trailers| trailers.edit);
-        for file in unwind::private_files(repo, commit).into_iter().flatten() {
-            if file.is_left_over {
+        let files = unwind::private_files(repo, commit).unwrap_or_default();
+        let moved = renamed(&files);
+        for (from, to) in &moved {
+            if let Some(earlier) = changes.remove(from) {
+                changes.entry(to.clone()).or_default().extend(earlier);
+            }
+        }
+        let is_half = |path: &RepoPath| moved.iter().any(|(from, to)| [from, to].contains(&path));
+        for file in files {
+            if file.is_left_over && !is_half(&file.path()) {
                 let sides = [file.before.as_ref(), file.after.as_ref()];
                 let sides = sides.map(|side| side.map(|side| side.bytes.clone()));
                 changes.entry(file.path()).or_default().push((number, sides));
@@ -80,6 +91,19 @@ pub fn of_session(
         found.extend(of_path(writer, tree, path, &edits)?);
     }
     Ok(found)
+}
+
+/// The files that an edit moved without another change: from where and to where.
+fn renamed(files: &[PrivateFile]) -> Vec<(RepoPath, RepoPath)> {
+    let bytes = |side: &Option<PrivateBytes>| side.as_ref().map(|side| side.bytes.clone());
+    let gone = files.iter().filter(|file| file.after.is_none());
+    let pair = |gone: &PrivateFile| {
+        let is_it = |new: &&PrivateFile| {
+            new.before.is_none() && new.after.is_some() && bytes(&new.after) == bytes(&gone.before)
+        };
+        Some((gone.path(), files.iter().find(is_it)?.path()))
+    };
+    gone.filter_map(pair).collect()
 }
 
 fn of_path(
@@ -198,6 +222,22 @@ mod tests {
         assert_eq!(found(&scratch), [] as [&str; 0]);
         let scratch = self::scratch();
         checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert_eq!(found(&scratch), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_renamed_file_takes_its_left_over_lines_along() {
+        let scratch = scratch();
+        scratch.apply(&Request::new("z").rename("a.txt", "b.txt")).unwrap();
+        assert_eq!(found(&scratch), ["b.txt (edit 1; line 2)"]);
+    }
+
+    #[test]
+    fn a_renamed_untracked_file_has_no_line_of_the_edit() {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        scratch.begin("fix");
+        scratch.write("new.txt", "mine\n");
+        scratch.apply(&Request::new("x").rename("new.txt", "other.txt")).unwrap();
         assert_eq!(found(&scratch), [] as [&str; 0]);
     }
 
