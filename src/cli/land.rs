@@ -26,12 +26,15 @@ use edt_types::{Code, Finding, Outcome, Result, Status};
 /// to it. The user's own commits on the session's branch stay separate commits. The session's
 /// branch stays until `edt gc`.
 ///
+/// With --to, only the commits up to one edit land. The rest stays in the session, which goes on:
+/// HEAD and the files do not change.
+///
 /// With --undo, the last landing is undone: the branch moves back if nothing came on top and no
 /// remote has the landing; otherwise a new commit reverts it. The session is open again.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
-    after_help = "Example:\n  edt land -m 'Fix the parser'\n  edt land --signoff\n  edt land --into main\n  edt land --undo"
+    after_help = "Example:\n  edt land -m 'Fix the parser'\n  edt land --signoff\n  edt land --into main\n  edt land --to 3\n  edt land --undo"
 )]
 pub(super) struct Args {
     /// The commit's message; generated from the session's edits if omitted.
@@ -48,9 +51,12 @@ pub(super) struct Args {
     /// The branch to land on; the branch on which the session began if omitted.
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
+    /// Land only the commits up to the edit with this number. The rest stays in the session.
+    #[arg(long, value_name = "EDIT")]
+    to: Option<u64>,
     /// Undo the last landing of the session instead: that of the worktree, else the one that landed
     /// last on HEAD's branch.
-    #[arg(long, conflicts_with_all = ["message", "signoff", "allow", "into"])]
+    #[arg(long, conflicts_with_all = ["message", "signoff", "allow", "into", "to"])]
     #[serde(default)]
     undo: bool,
     /// With --undo: the session whose last landing is undone.
@@ -76,6 +82,7 @@ impl Args {
         let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
         let options = LandOptions {
             into: self.into.clone(),
+            to: self.to,
             message: self.message.clone(),
             signoff: self.signoff,
             allow: self.allow.clone(),
@@ -83,7 +90,7 @@ impl Args {
         };
         let landed = land(&mut workspace, &session, &options)?;
         let (into, made) = (landed.target.short().to_owned(), landed.commits.len());
-        let (edits, elsewhere) = (landed.edits, landed.elsewhere.clone());
+        let (edits, rest, elsewhere) = (landed.edits, landed.rest, landed.elsewhere.clone());
         let outcome = landed.outcome(&workspace, &session)?;
         gc::pack_in_background(&workspace.repo);
         Ok(context.outcome(&outcome, |outcome| {
@@ -104,6 +111,10 @@ impl Args {
                 short(commit),
                 if made > 1 { format!(" ({made} commits)") } else { String::new() }
             );
+            if rest > 0 {
+                let stay = if rest == 1 { "stays" } else { "stay" };
+                let _ = writeln!(out, "  {} {stay} in the session", counted(rest, "edit"));
+            }
             if let Some(root) = &elsewhere {
                 let _ = writeln!(out, "  in {}, where {into} is checked out", root.shown());
             }
@@ -116,8 +127,11 @@ impl Args {
 impl Args {
     /// The arguments of a tool are not checked by the command line.
     fn check(&self) -> Result<()> {
-        let lands =
-            self.message.is_some() || self.signoff || self.into.is_some() || !self.allow.is_empty();
+        let lands = self.message.is_some()
+            || self.signoff
+            || self.into.is_some()
+            || self.to.is_some()
+            || !self.allow.is_empty();
         let message = match (self.undo, lands, &self.session) {
             (true, true, _) => "`undo` excludes every argument except `session`.",
             (false, _, Some(_)) => "`session` needs `undo`.",

@@ -47,9 +47,9 @@ pub(super) struct Answer {
     tip: Option<String>,
     /// Whether HEAD is on the session's branch.
     switched: bool,
-    /// How many edits the session has.
+    /// How many edits the session has that have not landed.
     edits: u64,
-    /// Paths that differ between base and tip. A renamed file has two.
+    /// Paths that differ between the base, or what landed last, and the tip. A renamed file has two.
     changed: Vec<String>,
     /// The renamed files among them.
     renamed: Vec<Renamed>,

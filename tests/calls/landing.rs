@@ -848,3 +848,121 @@ fn a_commit_of_the_user_succeeds_although_its_hook_calls_edt() {
     workspace.as_user(b"", &["land"], &[]).landed();
     workspace.is_clean();
 }
+
+// ---- a part of a session -------------------------------------------------------------------------
+
+/// Three edits, two of them of the same line.
+fn three_edits() -> TestRepo {
+    let workspace = workspace();
+    edit(&workspace, "a.txt", "two", "TWO");
+    edit(&workspace, "b.txt", "b", "B");
+    edit(&workspace, "a.txt", "TWO", "2");
+    workspace
+}
+
+#[test]
+fn a_part_lands_and_the_session_goes_on() {
+    let workspace = three_edits();
+    let (tip, files) = (workspace.rev("HEAD"), workspace.files());
+    let answer = workspace.edt(&["land", "--to", "2"]).landed();
+    assert_eq!(answer.json["edit"], 2);
+    assert_eq!(subjects(&workspace, "main")[0], "land edt/s: 2 edits");
+    assert_eq!(workspace.git(&["show", "main:a.txt"]), "one\nTWO\nthree\nfour\nfive\n");
+    assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/edt/s");
+    assert_eq!((workspace.rev("HEAD"), workspace.files()), (tip, files));
+    assert_eq!(workspace.git(&["status", "--short"]), "");
+    let status = workspace.edt(&["status"]).json;
+    assert_eq!((&status["edits"], &status["changed"]), (&json!(1), &json!(["a.txt"])));
+    let answer = workspace.edt(&["land"]).landed();
+    assert_eq!(answer.json["edit"], 1);
+    assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/main");
+    assert_eq!(subjects(&workspace, "main").len(), 3);
+    assert_eq!(workspace.git(&["show", "main:a.txt"]), "one\n2\nthree\nfour\nfive\n");
+    workspace.is_sound();
+}
+
+#[test]
+fn numbers_that_are_no_part_are_refused() {
+    let workspace = three_edits();
+    let main = workspace.rev("main");
+    for number in ["0", "4"] {
+        workspace.refuses(&["BAD_REQUEST"], 2, &["land", "--to", number]);
+    }
+    assert_eq!(workspace.rev("main"), main);
+    workspace.edt(&["land", "--to", "2"]).landed();
+    for number in ["1", "2"] {
+        workspace.refuses(&["NOTHING_TO_LAND"], 1, &["land", "--to", number]);
+    }
+    // The last edit is all that is left.
+    workspace.edt(&["land", "--to", "3"]).landed();
+    assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/main");
+}
+
+#[test]
+fn a_part_of_a_session_on_the_branch_that_is_checked_out_is_refused() {
+    let workspace = TestRepo::with(&[("a.txt", TEXT), ("b.txt", b"b\n")]);
+    workspace.edt(&["begin", "s", "--no-switch"]).landed();
+    edit(&workspace, "a.txt", "two", "TWO");
+    edit(&workspace, "b.txt", "b", "B");
+    workspace.refuses(&["BAD_REQUEST"], 2, &["land", "--to", "1"]);
+    workspace.edt(&["land"]).landed();
+}
+
+#[test]
+fn the_landing_of_a_part_is_undone_and_lands_again() {
+    let workspace = three_edits();
+    let (main, files) = (workspace.rev("main"), workspace.files());
+    workspace.edt(&["land", "--to", "1"]).landed();
+    workspace.edt(&["land", "--undo"]).landed();
+    assert_eq!((workspace.rev("main"), workspace.files()), (main, files));
+    assert_eq!(workspace.edt(&["status"]).json["edits"], 3);
+    let answer = workspace.edt(&["land"]).landed();
+    assert_eq!(answer.json["edit"], 3);
+}
+
+#[test]
+fn users_commits_in_a_part_land_and_those_after_it_stay() {
+    let workspace = workspace();
+    edit(&workspace, "a.txt", "two", "TWO");
+    for name in ["c.txt", "d.txt"] {
+        workspace.write(name, name);
+        workspace.git(&["add", name]);
+        workspace.git(&["commit", "--quiet", "-m", name]);
+        workspace.edt(&["apply", "b.txt", "--mode", "append", "--content", "more\n"]).landed();
+    }
+    // Only what lands is judged: both commits would wait for the user.
+    workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["land", "--to", "2"]);
+    workspace.edt(&["land", "--to", "1"]).landed();
+    let (status, screen) = workspace.at_terminal("land --to 2", "");
+    assert_eq!(status, Some(0), "{screen}");
+    assert!(screen.contains("1 edit stays in the session"), "{screen}");
+    assert_eq!(subjects(&workspace, "main~2..main").len(), 2);
+    assert_eq!(workspace.git(&["ls-tree", "--name-only", "main", "d.txt"]), "");
+    assert_eq!(workspace.text("d.txt"), "d.txt");
+}
+
+#[test]
+fn a_part_lands_where_its_branch_is_checked_out() {
+    let workspace = TestRepo::with(&[("a.txt", TEXT), ("b.txt", b"b\n")]);
+    let place = workspace.home.join("side");
+    workspace.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+    let side = workspace.at(&place);
+    edit(&side, "a.txt", "two", "TWO");
+    edit(&side, "a.txt", "TWO", "2");
+    side.edt(&["land", "--to", "1"]).landed();
+    assert_eq!(workspace.text("a.txt"), "one\nTWO\nthree\nfour\nfive\n");
+    assert_eq!((workspace.status(), side.status()), (String::new(), String::new()));
+    assert_eq!(side.text("a.txt"), "one\n2\nthree\nfour\nfive\n");
+    // The session goes on there, and here it has not ended.
+    workspace.refuses(&["NO_SESSION"], 1, &["undo"]);
+    side.edt(&["land"]).landed();
+    assert_eq!(workspace.text("a.txt"), "one\n2\nthree\nfour\nfive\n");
+}
+
+#[test]
+fn hooks_that_read_files_judge_no_part_with_later_edits() {
+    let workspace = three_edits();
+    hook(&workspace, "pre-commit", "exit 0");
+    workspace.refuses(&["HOOKS_READ_DISK"], 1, &["land", "--to", "1"]);
+    workspace.edt(&["land", "--to", "1", "--allow", "hooks_read_disk"]).landed();
+}

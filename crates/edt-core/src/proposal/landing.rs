@@ -4,6 +4,7 @@ use super::signature::ApprovalKey;
 use super::store::{self, Proposal, ProposalState};
 use crate::session::landing::land::{self, Landed, policies};
 use crate::session::landing::options::LandOptions;
+use crate::session::landing::part::Part;
 use crate::session::landing::review::ApprovedCommits;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::message::values;
@@ -14,7 +15,7 @@ use edt_git::{ObjectWriter, Oid, Repo};
 use edt_guard::policy::Policy;
 use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result};
 
-/// Squashes the session's edits into a commit on the target branch, in the worktree where that
+/// Squashes the session's edits, all or those up to one, into a commit on the target branch, in the worktree where that
 /// branch is checked out. If the branch moved, they are merged onto it; if it moves meanwhile, the
 /// landing starts again. Unless the user lands, each change of a protected path and each override
 /// that only the user may give needs an approved proposal.
@@ -22,7 +23,7 @@ use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result};
 /// # Errors
 /// `NOTHING_TO_LAND`, `MERGE_CONFLICT` (with the conflicts), `LEAVES_OUT`, the codes of
 /// the guards about the landing as a whole, `APPROVAL_REQUIRED`, `HOOKS_READ_DISK` and
-/// `GIT_OPERATION_BLOCKED` (commit hooks), `BAD_REQUEST` (no such branch), `SESSION_BUSY` (the
+/// `GIT_OPERATION_BLOCKED` (commit hooks), `BAD_REQUEST` (no such branch or edit), `SESSION_BUSY` (the
 /// queue), errors of publishing, and as [`ApprovalKey::verifies`]. Nothing is changed on an error,
 /// except by the hooks themselves; the session records their changes of tracked files.
 pub fn land(
@@ -31,14 +32,15 @@ pub fn land(
     options: &LandOptions,
 ) -> Result<Landed> {
     let repo = &workspace.repo;
+    let part = Part::of(repo, session, options)?;
     if !options.by_user {
         for policy in &policies(workspace, session, options)? {
-            let found = unapproved_paths(repo, workspace.options(), policy, session)?;
+            let found = unapproved_paths(repo, workspace.options(), policy, &part.session)?;
             Refusal::check(found)?;
         }
     }
-    let approved = approved_commits(repo, workspace.options(), session)?;
-    land::land(workspace, session, options, &approved)
+    let approved = approved_commits(repo, workspace.options(), &part.session)?;
+    land::land(workspace, session, &part, options, &approved)
 }
 
 /// The commits of `session` that applied an approved proposal.

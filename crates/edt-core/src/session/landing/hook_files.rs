@@ -39,7 +39,8 @@ impl HookFiles {
         Ok(Some(HookFiles { tree, differing: differing(repo, tree)? }))
     }
 
-    /// Checks that the files that land have on disk the text that lands.
+    /// Checks that the files that land have on disk the text that lands. Files of a part of the
+    /// session may have later edits.
     ///
     /// # Errors
     /// `HOOKS_READ_DISK` with the paths; `OBJECT_MISSING`, errors of reading path states.
@@ -48,6 +49,7 @@ impl HookFiles {
         writer: &ObjectWriter<'_>,
         target: &LandTarget,
         plan: &LandPlan,
+        is_all: bool,
     ) -> Result<()> {
         let squashes = |one: &PlannedCommit| matches!(one, PlannedCommit::Squash { .. });
         if !plan.planned.iter().any(squashes) {
@@ -58,6 +60,10 @@ impl HookFiles {
         };
         let (landed, merged) = (paths(target.tree(writer.repo())?)?, paths(self.tree)?);
         let merged: Vec<&RepoPath> = landed.intersection(&merged).collect();
+        if !merged.is_empty() && !is_all {
+            let remedy = "`edt land` lands the whole session, whose files are on disk.".to_owned();
+            return Err(other_text("is not of the part that lands", &merged, remedy).into());
+        }
         if !merged.is_empty() {
             let remedy = format!(
                 "Merge {0} into the session (`git merge {0}` on the session's branch), then repeat \

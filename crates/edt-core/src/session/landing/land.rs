@@ -7,6 +7,7 @@ use super::commits::LandCommits;
 use super::hook_files::HookFiles;
 use super::left_by_user;
 use super::options::LandOptions;
+use super::part::Part;
 use super::plan::{LandPlan, LandTarget, PlannedCommit};
 use super::review::{ApprovedCommits, LandReview};
 use super::target::LANDING_QUEUE_WAIT;
@@ -40,6 +41,8 @@ pub struct Landed {
     /// How many edits of the session they include. An edit that the user amended lands as a commit
     /// of the user.
     pub edits: u64,
+    /// How many edits stay in the session. It goes on if only a part of it landed.
+    pub rest: u64,
     /// The paths that differ from the branch's previous commit.
     pub paths: Vec<TreeDifference>,
     /// The root of the other worktree that was updated; `None` if it is this one.
@@ -78,12 +81,13 @@ const MAX_ATTEMPTS: usize = 5;
 pub(crate) fn land(
     workspace: &mut LockedWorkspace,
     session: &Session,
+    part: &Part,
     options: &LandOptions,
     approved: &ApprovedCommits,
 ) -> Result<Landed> {
     let mut attempts = 1;
     loop {
-        match land_once(workspace, session, options, approved) {
+        match land_once(workspace, session, part, options, approved) {
             Err(found)
                 if attempts < MAX_ATTEMPTS
                     && workspace.is_locked()
@@ -130,6 +134,7 @@ pub fn policies(
 fn land_once(
     workspace: &mut LockedWorkspace,
     session: &Session,
+    part: &Part,
     options: &LandOptions,
     approved: &ApprovedCommits,
 ) -> Result<Landed> {
@@ -141,13 +146,13 @@ fn land_once(
         reviewed::check_target(workspace, target(&workspace.repo, session, options)?.tip)?;
     }
     let guards = workspace.options().guards.clone();
-    let review = LandReview { policies: &policies, guards: &guards, options, approved };
+    let review = LandReview { policies: &policies, guards: &guards, options, session, approved };
     // Git's hooks may take long and may call edt. The worktree's lock is released meanwhile, so
     // everything is checked again afterwards.
     let files = HookFiles::of(&workspace.repo, session)?;
     let prepared = workspace.unlocked(|repo| {
         let queue = lock::acquire(&state, "edt land", LANDING_QUEUE_WAIT)?;
-        Ok(PreparedLanding::of(repo, session, &review, files.as_ref()).map(|done| (done, queue)))
+        Ok(PreparedLanding::of(repo, part, &review, files.as_ref()).map(|done| (done, queue)))
     })?;
     if let Some(files) = &files {
         let landed = prepared.as_ref().map(|(done, _)| (&done.target, done.tree));
@@ -169,7 +174,7 @@ fn land_once(
     let place = elsewhere.as_ref().map_or(repo, |(workspace, _)| &workspace.repo);
     place.check_idle()?;
     let root = elsewhere.as_ref().map(|(_, root)| root.as_path());
-    let following = Following::of(place, session, &target, tree, root)?;
+    let following = Following::of(place, session, part.is_all, (&target, tree), root)?;
     let Following { head, head_from, mut update, warning } = following;
     let mut warnings = Vec::from_iter(warning);
     warnings.extend(folded(&plan.folded, &target));
@@ -190,8 +195,9 @@ fn land_once(
         point: None,
     };
     // Landing ends a session whose HEAD is not switched.
-    let pointer = match (session.head, &elsewhere) {
-        (InHead::No, None) => session.pointer_to_drop(repo)?,
+    let ends = part.is_all && session.head == InHead::No;
+    let pointer = match &elsewhere {
+        None if ends => session.pointer_to_drop(repo)?,
         _ => None,
     };
     let private = update.steps.record(session, commit);
@@ -199,7 +205,7 @@ fn land_once(
         objects,
         private,
         create: vec![
-            (next_numbered_ref(repo, &session.name, "landed")?, session.tip),
+            (next_numbered_ref(repo, &session.name, "landed")?, part.session.tip),
             (next_numbered_ref(repo, &session.name, "landing")?, commit),
             (next_numbered_ref(repo, &session.name, "onto")?, onto),
         ],
@@ -223,7 +229,7 @@ fn land_once(
     warnings.extend(reviewed);
     let recovered = elsewhere.as_ref().and_then(|(workspace, _)| workspace.recovered.clone());
     let root = elsewhere.map(|(_, root)| root);
-    if session.head == InHead::No {
+    if ends {
         // The other worktree's journal does not cover this ref. After a crash here the session
         // stays open.
         session.drop_pointer(&workspace.repo);
@@ -234,7 +240,8 @@ fn land_once(
     workspace.release();
     warnings.extend(commit_hooks::run_post_commit(&workspace.repo, &place));
     let edits = plan.edits();
-    Ok(Landed { target, commit, commits, edits, paths, elsewhere: root, recovered, warnings })
+    let rest = part.rest;
+    Ok(Landed { target, commit, commits, edits, rest, paths, elsewhere: root, recovered, warnings })
 }
 
 fn moved(what: &str) -> Finding {
@@ -260,17 +267,17 @@ struct PreparedLanding {
 impl PreparedLanding {
     fn of(
         repo: &Repo,
-        session: &Session,
+        part: &Part,
         review: &LandReview<'_>,
         files: Option<&HookFiles>,
     ) -> Result<PreparedLanding> {
-        let options = review.options;
+        let (options, session) = (review.options, review.session);
         let target = target(repo, session, options)?;
         let mut writer = ObjectWriter::new(repo);
-        let plan = LandPlan::of(repo, &mut writer, session, &target)?;
-        let warnings = review.judge(&writer, session, &target, &plan)?;
+        let plan = LandPlan::of(repo, &mut writer, &part.session, &target)?;
+        let warnings = review.judge(&writer, &part.session, &target, &plan)?;
         if let Some(files) = files.filter(|_| !options.allow.iter().any(|word| word == READ_DISK)) {
-            files.check_disk(&writer, &target, &plan)?;
+            files.check_disk(&writer, &target, &plan, part.is_all)?;
         }
         let sign_off = options.signoff.then(|| repo.identity()).transpose()?;
         let commits = LandCommits { repo, session, target: &target, plan: &plan, review, sign_off };
@@ -293,19 +300,20 @@ struct Following {
 }
 
 impl Following {
-    /// Plans how `place` follows. `elsewhere` is its root if it is another worktree.
+    /// Plans how `place` follows. `elsewhere` is its root if it is another worktree. HEAD stays on a
+    /// session that does not end.
     fn of(
         place: &Repo,
         session: &Session,
-        target: &LandTarget,
-        tree: Oid,
+        ends: bool,
+        (target, tree): (&LandTarget, Oid),
         elsewhere: Option<&Path>,
     ) -> Result<Following> {
         let no_update = |warning| {
             let update = WorktreeUpdate::default();
             Following { head: InHead::No, head_from: None, update, warning }
         };
-        let switch = elsewhere.is_none() && session.head == InHead::Yes;
+        let switch = ends && elsewhere.is_none() && session.head == InHead::Yes;
         let here = place.head_is_on(&target.branch)?;
         if !switch && !here {
             return Ok(no_update(None));

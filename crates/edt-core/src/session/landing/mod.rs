@@ -8,6 +8,7 @@ pub mod land;
 mod landed_commits;
 pub(crate) mod left_by_user;
 pub mod options;
+pub(crate) mod part;
 pub mod plan;
 pub(crate) mod review;
 pub mod target;

@@ -6,6 +6,8 @@
 pub struct LandOptions {
     /// The target branch; the one the session began on if `None`.
     pub into: Option<String>,
+    /// The number of the last edit to land; all of the session lands if `None`.
+    pub to: Option<u64>,
     /// The commit message; derived from the session's edits if `None`.
     pub message: Option<String>,
     /// Whether the committer's `Signed-off-by` is added to the messages.

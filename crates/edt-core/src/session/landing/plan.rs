@@ -175,7 +175,7 @@ fn ancestor(repo: &Repo, session: &Session, target: &LandTarget, reverted: bool)
 }
 
 /// The session's tip at its last landing that the target still contains.
-fn landed(repo: &Repo, session: &Session, target: &LandTarget) -> Result<Option<Oid>> {
+pub(super) fn landed(repo: &Repo, session: &Session, target: &LandTarget) -> Result<Option<Oid>> {
     let Some(target_tip) = target.tip else { return Ok(None) };
     let landings = numbered_tips(repo, &session.name, "landing")?;
     for (number, tip) in numbered_tips(repo, &session.name, "landed")?.into_iter().rev() {
@@ -316,7 +316,7 @@ fn not_separable(session: &Session, target: &LandTarget) -> Finding {
     .with("into", into)
 }
 
-fn nothing(session: &Session, target: &LandTarget) -> Finding {
+pub(super) fn nothing(session: &Session, target: &LandTarget) -> Finding {
     Finding::new(
         Code::NothingToLand,
         format!(

@@ -34,10 +34,14 @@ pub(crate) struct LandReview<'a> {
     pub(crate) policies: &'a [Policy],
     pub(crate) guards: &'a [Arc<dyn Guard>],
     pub(crate) options: &'a LandOptions,
+    /// The session with all of its commits.
+    pub(crate) session: &'a Session,
     pub(crate) approved: &'a ApprovedCommits,
 }
 
 impl LandReview<'_> {
+    /// Judges the landing of `session`, which may be a part of the whole one.
+    ///
     /// Lets the guards judge each commit that edt made, against the commit before it and against
     /// the target. If others than the user land, all commits together are judged for a mass
     /// deletion, and where only the user may override, losses count since the user left the target.
@@ -125,7 +129,7 @@ impl LandReview<'_> {
                 }
             }
         }
-        found.extend(self.left_out(writer, session, plan)?);
+        found.extend(self.left_out(writer, plan)?);
         found.extend(unrecorded);
         Refusal::check(found)?;
         Ok(warnings)
@@ -326,16 +330,11 @@ fn not_landed(finding: Finding) -> Finding {
 
 impl LandReview<'_> {
     /// The refusal of a landing that lacks a part of what the session's edits changed.
-    fn left_out(
-        &self,
-        writer: &ObjectWriter<'_>,
-        session: &Session,
-        plan: &LandPlan,
-    ) -> Result<Option<Finding>> {
+    fn left_out(&self, writer: &ObjectWriter<'_>, plan: &LandPlan) -> Result<Option<Finding>> {
         if self.options.by_user && self.options.allow.iter().any(|word| word == LEAVES_OUT) {
             return Ok(None);
         }
-        let files = left_over::of_session(writer, session, &plan.commits)?;
+        let files = left_over::of_session(writer, self.session, &plan.commits)?;
         if files.is_empty() {
             return Ok(None);
         }

@@ -96,7 +96,9 @@ impl Session {
             return Ok(session);
         }
         let landing = head.commit.map(|commit| Landing::at(repo, commit)).transpose()?.flatten();
+        let is_over = landing.as_ref().map_or(Ok(false), |landing| ended(repo, landing))?;
         Err(landing
+            .filter(|_| is_over)
             .map_or_else(
                 || {
                     Finding::new(
@@ -193,6 +195,15 @@ pub(crate) fn current(repo: &Repo, head: &Head) -> Result<Option<Session>> {
     match Session::current(repo, head) {
         Err(found) if found.any(|finding| finding.code == Code::NoSession) => Ok(None),
         session => session,
+    }
+}
+
+/// Whether `landing` ended its session. One of which a part landed goes on.
+fn ended(repo: &Repo, landing: &Landing) -> Result<bool> {
+    let now = Session::named(repo, &landing.session)?.map(|session| session.tip);
+    match now.filter(|tip| *tip != landing.tip) {
+        Some(tip) => Ok(!repo.is_ancestor(landing.tip, tip)?),
+        None => Ok(true),
     }
 }
 

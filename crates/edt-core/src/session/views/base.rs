@@ -1,6 +1,7 @@
 //! The base of every view of a session: what it shows are the changes since.
 
 use crate::session::refs::current::Session;
+use crate::session::refs::landed::Landing;
 use crate::session::refs::names;
 use crate::session::refs::record::RecordTip;
 use edt_git::{Oid, Repo};
@@ -48,5 +49,28 @@ impl Session {
     /// As [`viewed`].
     pub fn viewed(&self, repo: &Repo) -> Result<Session> {
         Ok(Session { base: viewed(repo, self)?, ..self.clone() })
+    }
+
+    /// The session with what has not landed on its target: the base is the tip that landed last, if
+    /// the session went on after it, else that of its views.
+    ///
+    /// # Errors
+    /// As [`viewed`].
+    pub fn not_landed(&self, repo: &Repo) -> Result<Session> {
+        let viewed = self.viewed(repo)?;
+        if self.tip == repo.empty_tree() {
+            return Ok(viewed);
+        }
+        let origin = names::origin(repo, &self.name)?;
+        for landing in Landing::all(repo, &self.name)?.into_iter().rev() {
+            let goes_on = landing.tip != self.tip && repo.is_ancestor(landing.tip, self.tip)?;
+            if goes_on && Some(&landing.branch) == origin.as_ref() && !landing.is_lost(repo)? {
+                let is_newer = viewed.base == repo.empty_tree()
+                    || !repo.is_ancestor(landing.tip, viewed.base)?;
+                let base = if is_newer { landing.tip } else { viewed.base };
+                return Ok(Session { base, ..viewed });
+            }
+        }
+        Ok(viewed)
     }
 }

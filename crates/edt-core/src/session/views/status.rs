@@ -28,9 +28,9 @@ pub struct WorktreeStatus {
     pub tip: Option<String>,
     /// Whether HEAD is on the session's branch.
     pub switched: bool,
-    /// How many edits the session has.
+    /// How many edits the session has that did not land on its target.
     pub edits: u64,
-    /// Paths that differ between the session's base and its tip.
+    /// Paths that the session changed and that did not land so.
     pub changed: Vec<LogFile>,
     /// The user's uncommitted changes of tracked files: how the worktree differs from the session's
     /// tip, or from HEAD without a session.
@@ -105,11 +105,16 @@ pub fn status(repo: &Repo, recovered: Option<Recovered>) -> Result<WorktreeStatu
     let session = Session::current(repo, &repo.head()?)?;
     let session = session.map(|session| session.viewed(repo)).transpose()?;
     if let Some(session) = &session {
-        let (base, tip) = (repo.tree_of(session.base)?, repo.tree_of(session.tip)?);
+        let rest = session.not_landed(repo)?;
+        let (base, tip) = (repo.tree_of(rest.base)?, repo.tree_of(session.tip)?);
         let changed = diff_report::changed_paths(repo, base, tip)?;
         status.tip = Some(session.tip.to_string());
         status.switched = session.head == InHead::Yes;
-        status.edits = session.edits(repo)?;
+        status.edits = if rest.base == session.base {
+            session.edits(repo)?
+        } else {
+            rest.commits(repo).map(|commit| Ok(commit?.edits())).sum::<Result<u64>>()?
+        };
         status.changed = changed.iter().map(LogFile::of).collect();
         status.session = Some(session.report(false));
         let commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
