@@ -966,3 +966,74 @@ fn hooks_that_read_files_judge_no_part_with_later_edits() {
     workspace.refuses(&["HOOKS_READ_DISK"], 1, &["land", "--to", "1"]);
     workspace.edt(&["land", "--to", "1", "--allow", "hooks_read_disk"]).landed();
 }
+
+// ---- what the user threw away --------------------------------------------------------------------
+
+/// Three edits; the user types the old line of the last one again.
+fn thrown_away() -> TestRepo {
+    let workspace = workspace();
+    edit(&workspace, "a.txt", "two", "TWO");
+    edit(&workspace, "b.txt", "b", "B");
+    edit(&workspace, "a.txt", "five", "FIVE");
+    workspace.write("a.txt", workspace.text("a.txt").replace("FIVE", "five"));
+    workspace
+}
+
+#[test]
+fn what_the_user_threw_away_does_not_land_for_an_agent() {
+    let workspace = thrown_away();
+    let (main, files) = (workspace.rev("main"), workspace.files());
+    workspace.refuses(&["LANDS_REMOVED_LINES"], 4, &["land"]);
+    let refused = workspace.edt(&["land", "--allow", "lands_removed_lines"]);
+    assert_eq!(refused.codes(), ["LANDS_REMOVED_LINES"]);
+    let evidence = &refused.errors()[0]["evidence"];
+    assert_eq!((&evidence["files"], &evidence["edits"]), (&json!(["a.txt"]), &json!([3])));
+    assert!(refused.hint().starts_with("`edt revert 3` takes"), "{}", refused.hint());
+    assert_eq!((workspace.rev("main"), workspace.files()), (main, files.clone()));
+    // A part without the edit lands, and the hint works.
+    workspace.edt(&["land", "--to", "2"]).landed();
+    workspace.edt(&["revert", "3"]).landed();
+    assert_eq!(workspace.files(), files);
+    workspace.refuses(&["NOTHING_TO_LAND"], 1, &["land"]);
+}
+
+#[test]
+fn the_user_is_asked_before_what_they_threw_away_lands() {
+    let workspace = thrown_away();
+    let files = workspace.files();
+    let (status, screen) = workspace.at_terminal("land", "");
+    assert!(status != Some(0) && screen.contains("LANDS_REMOVED_LINES"), "{screen}");
+    assert!(screen.contains("a.txt (edit 3; line 5)"), "{screen}");
+    let (status, screen) = workspace.at_terminal("land --allow lands_removed_lines", "");
+    assert_eq!(status, Some(0), "{screen}");
+    assert!(workspace.git(&["show", "main:a.txt"]).ends_with("FIVE\n"));
+    assert_eq!(workspace.files(), files);
+}
+
+#[test]
+fn a_file_that_the_user_deleted_or_restored_does_not_land() {
+    let workspace = workspace();
+    workspace.edt(&["apply", "c.txt", "--mode", "create", "--content", "c\n"]).landed();
+    workspace.edt(&["apply", "b.txt", "--mode", "delete"]).landed();
+    std::fs::remove_file(workspace.root.join("c.txt")).unwrap();
+    workspace.write("b.txt", "b\n");
+    let refused = workspace.edt(&["land"]);
+    assert_eq!(refused.codes(), ["LANDS_REMOVED_LINES"]);
+    assert_eq!(refused.errors()[0]["evidence"]["edits"], json!([1, 2]));
+    workspace.edt(&["revert", "2", "1"]).landed();
+    assert_eq!(workspace.text("b.txt"), "b\n");
+    workspace.refuses(&["NOTHING_TO_LAND"], 1, &["land"]);
+}
+
+#[test]
+fn changed_lines_and_files_of_a_session_elsewhere_are_not_thrown_away() {
+    let workspace = thrown_away();
+    workspace.write("a.txt", workspace.text("a.txt").replace("five", "5"));
+    workspace.edt(&["land"]).landed();
+    let workspace = TestRepo::with(&[("a.txt", TEXT)]);
+    workspace.edt(&["begin", "s", "--no-switch"]).landed();
+    edit(&workspace, "a.txt", "two", "TWO");
+    edit(&workspace, "a.txt", "five", "FIVE");
+    workspace.write("a.txt", workspace.text("a.txt").replace("FIVE", "five"));
+    assert_ne!(workspace.edt(&["land"]).codes(), ["LANDS_REMOVED_LINES"]);
+}

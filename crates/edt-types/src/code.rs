@@ -122,6 +122,11 @@ codes! {
          user's uncommitted changes or in an untracked file of the user's. The landing would lack \
          it. Nothing was landed. `edt checkpoint` commits these files as the user's. The user lands \
          without them with `edt land --allow leaves_out`.";
+    LandsRemovedLines "LANDS_REMOVED_LINES" Held None,
+        "Files on disk have again what edits of the session replaced, or lack a file that they made: \
+         the user threw these edits away by hand. The landing would have them all the same. Nothing \
+         was landed. `edt revert N` takes the edits that the answer names out of the session. The \
+         user lands them with `edt land --allow lands_removed_lines`.";
     ProposalStale "PROPOSAL_STALE" Conflict None,
         "The files that a proposal changes were changed since, and the proposal cannot be rebased \
          without a guess: the same lines changed, or the rebased change is not what the user \

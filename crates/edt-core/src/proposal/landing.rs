@@ -21,7 +21,7 @@ use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result};
 /// that only the user may give needs an approved proposal.
 ///
 /// # Errors
-/// `NOTHING_TO_LAND`, `MERGE_CONFLICT` (with the conflicts), `LEAVES_OUT`, the codes of
+/// `NOTHING_TO_LAND`, `MERGE_CONFLICT` (with the conflicts), `LEAVES_OUT`, `LANDS_REMOVED_LINES`, the codes of
 /// the guards about the landing as a whole, `APPROVAL_REQUIRED`, `HOOKS_READ_DISK` and
 /// `GIT_OPERATION_BLOCKED` (commit hooks), `BAD_REQUEST` (no such branch or edit), `SESSION_BUSY` (the
 /// queue), errors of publishing, and as [`ApprovalKey::verifies`]. Nothing is changed on an error,

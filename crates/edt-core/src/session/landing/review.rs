@@ -11,9 +11,10 @@ use crate::session::recording::review::{ChangesReview, LEFT_BY_USER, LandingTree
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::user::left_over::{self, LeftOverFile};
+use crate::session::user::removed_lines;
 use crate::session::user::user_commits::UserCommits;
 use edt_git::diff::TreeDifference;
-use edt_git::{ObjectWriter, Oid, TreeItem};
+use edt_git::{InHead, ObjectWriter, Oid, TreeItem};
 use edt_guard::guard::evaluate::{LandingOverrides, PathOverrides};
 use edt_guard::guard::{Grant, Guard, Overrides};
 use edt_guard::policy::Policy;
@@ -26,6 +27,9 @@ pub(crate) type ApprovedCommits = BTreeMap<Oid, Vec<Grant>>;
 
 /// The word with which the user lands without what is on disk alone.
 const LEAVES_OUT: &str = "leaves_out";
+
+/// The word with which the user lands what they threw away by hand.
+const LANDS_REMOVED_LINES: &str = "lands_removed_lines";
 
 /// What judges a landing.
 #[derive(Debug)]
@@ -48,7 +52,7 @@ impl LandReview<'_> {
     /// Commits of the user's own do not count where the user lands.
     ///
     /// # Errors
-    /// The findings; `LEAVES_OUT`; `APPROVAL_REQUIRED`; `OBJECT_MISSING`.
+    /// The findings; `LEAVES_OUT`; `LANDS_REMOVED_LINES`; `APPROVAL_REQUIRED`; `OBJECT_MISSING`.
     pub(crate) fn judge(
         &self,
         writer: &ObjectWriter<'_>,
@@ -130,6 +134,7 @@ impl LandReview<'_> {
             }
         }
         found.extend(self.left_out(writer, plan)?);
+        found.extend(self.removed_by_hand(writer, plan)?);
         found.extend(unrecorded);
         Refusal::check(found)?;
         Ok(warnings)
@@ -329,9 +334,52 @@ fn not_landed(finding: Finding) -> Finding {
 }
 
 impl LandReview<'_> {
+    fn user_allows(&self, word: &str) -> bool {
+        self.options.by_user && self.options.allow.iter().any(|allowed| allowed == word)
+    }
+
+    /// The refusal of a landing with what the user threw away on disk.
+    fn removed_by_hand(
+        &self,
+        writer: &ObjectWriter<'_>,
+        plan: &LandPlan,
+    ) -> Result<Option<Finding>> {
+        if self.session.head == InHead::No || self.user_allows(LANDS_REMOVED_LINES) {
+            return Ok(None);
+        }
+        let files = removed_lines::of_session(writer, self.session, &plan.commits)?;
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let list: Vec<String> = files.iter().map(LeftOverFile::shown).collect();
+        let edits: BTreeSet<u64> = files.iter().flat_map(|file| file.edits.clone()).collect();
+        let numbers: Vec<String> = edits.iter().rev().map(u64::to_string).collect();
+        let revert = format!("`edt revert {}`", numbers.join(" "));
+        let land = format!("`edt land --allow {LANDS_REMOVED_LINES}`");
+        let remedy = if self.options.by_user {
+            format!(
+                "{revert} takes them out of the session; then repeat `edt land`. {land} lands them."
+            )
+        } else {
+            format!(
+                "{revert} takes them out of the session; then repeat `edt land`. If they should land, \
+                 ask the user, who restores the files or types {land}."
+            )
+        };
+        let paths: Vec<String> = files.iter().map(|file| file.path.text()).collect();
+        let summary = format!(
+            "The user threw away on disk what edits of the session made: {}. The landing would have \
+             it.",
+            list.join("; ").shown()
+        );
+        let finding = Finding::new(Code::LandsRemovedLines, summary, remedy);
+        let finding = finding.with_effect(Effect::NothingLanded).with("files", paths);
+        Ok(Some(finding.with("edits", edits.into_iter().collect::<Vec<u64>>())))
+    }
+
     /// The refusal of a landing that lacks a part of what the session's edits changed.
     fn left_out(&self, writer: &ObjectWriter<'_>, plan: &LandPlan) -> Result<Option<Finding>> {
-        if self.options.by_user && self.options.allow.iter().any(|word| word == LEAVES_OUT) {
+        if self.user_allows(LEAVES_OUT) {
             return Ok(None);
         }
         let files = left_over::of_session(writer, self.session, &plan.commits)?;

@@ -21,14 +21,14 @@ const TIME_LIMIT: u64 = 100;
 /// The number of an edit, and the bytes of a file before and after it.
 type NumberedChange = (u64, [Option<Vec<u8>>; 2]);
 
-/// A file whose uncommitted changes include changes of edits.
+/// A file whose uncommitted changes include changes of edits, or take them back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOverFile {
     pub path: RepoPath,
     /// The numbers of the edits, in order.
     pub edits: Vec<u64>,
-    /// The lines on disk that they wrote, such as `20-24`. Empty if they only removed lines, or for a
-    /// file that is not text.
+    /// The lines on disk that they wrote, such as `20-24`, or that are there again. Empty if lines are
+    /// only gone, or for a file that is not text.
     pub lines: Vec<String>,
 }
 

@@ -7,5 +7,6 @@ pub mod left_over;
 pub mod ownership;
 mod path_findings;
 pub mod path_state;
+pub mod removed_lines;
 pub mod user_changes;
 pub mod user_commits;
