@@ -224,7 +224,7 @@ fn one_command_answers_by_its_exit_status() {
     let place = Place::new();
     for (argv, exit, says) in [
         (&["git", "status"][..], 0, "git-reads"),
-        (&["git", "commit", "-m", "x"], 4, "edt checkpoint"),
+        (&["git", "commit", "-m", "x"], 4, "edt apply"),
         (&["git", "-C", ".", "push", "-f"], 1, "git-push-force"),
     ] {
         let mut command = place.workspace.command(crate::test_repo::EDT);

@@ -493,7 +493,9 @@ impl<'t> Round<'t> {
             directories.flat_map(|one| std::fs::read_dir(one.path()).into_iter().flatten());
         entries.flatten().any(|entry| {
             let stored = std::fs::read(entry.path()).unwrap_or_default();
-            bytes.len() > 8 && memchr::memmem::find(&stored, bytes).is_some()
+            // The store has the exact bytes; `bytes` may have other line ends.
+            let has = |stored: &[u8]| memchr::memmem::find(stored, bytes).is_some();
+            bytes.len() > 8 && (has(&stored) || has(&plain(&stored)))
         })
     }
 

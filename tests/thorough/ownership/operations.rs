@@ -57,6 +57,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
     operation(3, "edt land --undo", Play::unlands),
 ];
 
+/// Why a landing waits for the user.
+const HELD: [&str; 3] = ["APPROVAL_REQUIRED", "LEAVES_OUT", "LANDS_REMOVED_LINES"];
+
 /// How a call ended.
 enum Called {
     Done(Value),
@@ -1287,7 +1290,7 @@ impl Play {
         let mut call = called(self.workspace.land(Land { allow: every_word(), ..Land::default() }));
         let mut consented = false;
         if let Called::Refused(codes) = &call
-            && codes.iter().any(|code| ["APPROVAL_REQUIRED", "LEAVES_OUT"].contains(&&**code))
+            && codes.iter().any(|code| HELD.contains(&&**code))
         {
             self.count("edt land", &codes.join(" "));
             let after = self.seen();
@@ -1302,7 +1305,7 @@ impl Play {
             self.note("    by the user".to_owned());
             let allow: String =
                 every_word().iter().map(|word| format!(" --allow {word}")).collect();
-            let line = format!("land --json --allow leaves_out{allow}");
+            let line = format!("land --json --allow leaves_out --allow lands_removed_lines{allow}");
             let (status, screen) = self.repo.at_terminal(&line, "");
             let answer = screen.find('{').map(|at| &screen[at..]).unwrap_or_default();
             let answer: Value = serde_json::from_str(answer.trim()).unwrap_or_default();
