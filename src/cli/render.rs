@@ -308,17 +308,14 @@ mod tests {
     }
 
     #[test]
-    fn checkpoints_come_before_files_and_warnings() {
+    fn files_come_before_warnings() {
         let mut outcome = edited();
-        outcome.checkpoints = vec![COMMIT.to_owned()];
         outcome.files = vec![file_report()];
         let (path, message) = (Some("a.txt".to_owned()), "odd\nvery".to_owned());
         outcome.warnings = vec![Warning { code: "odd", path, message }];
         assert_eq!(
             plain(&applied(&outcome)),
             "applied edit 2 on edt/fix as 0123456789ab\n\
-         \x20 user changes: committed first, as the user's, as 0123456789ab: the edit overlaps \
-         with them\n\
          \x20 M a.txt +1 -0 4 -> 8 bytes\n\
          \x20 warning: a.txt: odd\n    very\n"
         );

@@ -99,6 +99,8 @@ pub fn revert(
         };
         let branch = match branch.get(&state.path) {
             Some(version) => version.clone(),
+            // The user has committed what the edit left over.
+            None if state.tip.is_some() && state.disk_file() == state.tip => disk.clone(),
             None => state.tip.map(Version::recorded),
         };
         let head = session.head;
@@ -380,6 +382,34 @@ mod tests {
         let is_name =
             |line: &&str| line.starts_with("Edt-Change") || line.starts_with("Edt-Private");
         message.split_inclusive('\n').filter(|line| !is_name(line)).collect()
+    }
+
+    #[test]
+    fn what_a_checkpoint_committed_of_an_edit_is_reverted_by_its_change() {
+        let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n4\n")]);
+        scratch.begin("fix");
+        scratch.write("a.txt", "1\n2 by hand\n3\n4\n");
+        scratch.edit("users", "a.txt", "2 by hand", "two");
+        crate::session::recording::record::checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        let session = scratch.session();
+        revert(&mut scratch.open(), &session, &[1], MoveOptions::default()).unwrap();
+        let text = Some("1\n2 by hand\n3\n4\n".to_owned());
+        assert_eq!(
+            (scratch.text("a.txt"), scratch.committed(scratch.head(), "a.txt")),
+            (text.clone(), text)
+        );
+    }
+
+    #[test]
+    fn what_the_user_removed_of_an_edit_is_not_brought_back_by_its_revert() {
+        let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n4\n")]);
+        scratch.begin("fix");
+        scratch.write("a.txt", "1\n2 by hand\n3\n4\n");
+        scratch.edit("users", "a.txt", "2 by hand\n", "");
+        scratch.write("a.txt", "1\n2\n3\n4\n");
+        let session = scratch.session();
+        let _ = revert(&mut scratch.open(), &session, &[1], MoveOptions::default());
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("1\n2\n3\n4\n"));
     }
 
     #[test]

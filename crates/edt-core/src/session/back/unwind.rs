@@ -85,14 +85,27 @@ impl FileSteps {
         Ok(steps)
     }
 
-    /// The steps of the file of `state` on disk. If the user removed every uncommitted change of it,
-    /// those that the branch has.
-    fn of_state(&self, state: &PathState) -> &[(Option<Version>, Option<Version>)] {
-        let (disk, files) = (state.disk_file(), self.files.get(&state.path));
-        let first = files.and_then(|steps| steps.first());
-        let is_next = first.is_some_and(|(from, _)| from.as_ref().map(|it| it.file) == disk);
-        let recorded = self.recorded.get(&state.path).filter(|_| disk == state.tip && !is_next);
-        recorded.or(files).map_or(&[], Vec::as_slice)
+    /// The steps of the file of `state` on disk. If the user removed what no commit has of it, those
+    /// that the branch has.
+    fn of_state(
+        &self,
+        writer: &ObjectWriter<'_>,
+        state: &PathState,
+    ) -> Result<&[(Option<Version>, Option<Version>)]> {
+        let (path, disk) = (&state.path, state.disk_file());
+        let files = self.files.get(path).map_or(&[][..], Vec::as_slice);
+        let (Some(recorded), Some((from, to))) = (self.recorded.get(path), files.first()) else {
+            return Ok(files);
+        };
+        if disk != state.tip || from.as_ref().map(|version| version.file) == disk {
+            return Ok(files);
+        }
+        // A file that has the change already stays as it is if the change is made again.
+        let now = Version::on_disk(state);
+        let again = merge3(writer, to.as_ref(), now.as_ref(), from.as_ref())?;
+        let is_there =
+            matches!(&again, MergedFile::Clean(again) if again.as_ref().map(|it| it.file) == disk);
+        Ok(if is_there { files } else { recorded })
     }
 
     /// Follows the steps of the file of `state` from its content on disk. The inner error has the
@@ -105,7 +118,7 @@ impl FileSteps {
         writer: &ObjectWriter<'_>,
         state: &PathState,
     ) -> Result<std::result::Result<Option<Version>, Vec<Range<usize>>>> {
-        followed(writer, self.of_state(state), Version::on_disk(state))
+        followed(writer, self.of_state(writer, state)?, Version::on_disk(state))
     }
 
     /// As [`FileSteps::follow`], for another content of the file.
@@ -131,7 +144,7 @@ impl FileSteps {
         writer: &ObjectWriter<'_>,
         state: &PathState,
     ) -> Result<Option<Version>> {
-        overwritten(writer, self.of_state(state), Version::on_disk(state))
+        overwritten(writer, self.of_state(writer, state)?, Version::on_disk(state))
     }
 
     /// As [`FileSteps::overwrite`], for another content of the file.
