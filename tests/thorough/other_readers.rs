@@ -29,7 +29,7 @@ fn day() -> TestRepo {
         .landed();
     workspace.edt(&["apply", "dir/b.txt", "--mode", "rename", "--to", "c.txt"]).landed();
     workspace.edt(&["undo"]).landed();
-    workspace.edt(&["land"]).landed();
+    workspace.as_user(b"", &["land"], &[]).landed();
     workspace.edt(&["gc"]);
     let place = workspace.home.join("side");
     workspace.edt(&["begin", "beside", "--worktree", place.to_str().unwrap()]).landed();
