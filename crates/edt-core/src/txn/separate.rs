@@ -103,7 +103,8 @@ fn separate_renamed(
     Ok(SeparatedEdit { branch, entry, ..parts })
 }
 
-/// Separates the edits of a plan. The old half of a rename leaves the branch and the index with the new one.
+/// Separates the edits of a plan. The old half of a rename leaves the branch and the index with the
+/// new one.
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `INTERNAL`.
@@ -113,31 +114,29 @@ pub(super) fn separate_all(
     files: &[FilePlan],
 ) -> Result<Vec<Separated>> {
     let edits: Vec<FileEdit> = files.iter().filter_map(|file| FileEdit::of(state, file)).collect();
+    // The old halves of renames.
+    let sources: BTreeSet<RepoPath> =
+        edits.iter().filter_map(|edit| Some(edit.source.as_ref()?.path.clone())).collect();
+    let is_moved = |edit: &FileEdit| edit.after.is_none() && sources.contains(&edit.state.path);
     let mut taken = TakenLines::default();
     let mut afters = Vec::new();
     for edit in &edits {
         let after = edit.after.as_ref().map(|content| version(objects, content)).transpose()?;
-        let is_moved = edits.iter().any(|other| other.comes_from(edit));
-        if !is_moved {
+        if !is_moved(edit) {
             let before = Before::of(edit.source.as_ref().unwrap_or(&edit.state));
             ownership::add_taken(objects, &mut taken, &before, after.as_ref())?;
         }
         afters.push(after);
     }
-    let moved: Vec<bool> =
-        edits.iter().map(|edit| edits.iter().any(|other| other.comes_from(edit))).collect();
     // A rename onto a path that the user changed or removed: both halves.
     let halves = |edit: &FileEdit| {
         [Some(&edit.state), edit.source.as_ref()].map(|state| Some(state?.path.clone()))
     };
-    let onto_users: BTreeSet<RepoPath> = edits
-        .iter()
-        .filter(|edit| edit.source.is_some() && edit.is_onto_users())
-        .flat_map(halves)
-        .flatten()
-        .collect();
+    let onto_users: BTreeSet<RepoPath> =
+        edits.iter().filter(|edit| edit.is_onto_users()).flat_map(halves).flatten().collect();
     let mut all = Vec::new();
-    for ((edit, after), is_moved) in edits.into_iter().zip(afters).zip(moved) {
+    for (edit, after) in edits.into_iter().zip(afters) {
+        let is_moved = is_moved(&edit);
         let mut one = Separated::of(objects, edit, after, &taken)?;
         let state = &one.edit.state;
         if onto_users.contains(&state.path) {
@@ -183,11 +182,5 @@ impl FileEdit {
             _ => true,
         };
         source.is_some() && !state.ignored && (state.disk_file() != state.tip || is_staged)
-    }
-
-    /// Whether this is the new half of a rename whose old half is `other`.
-    fn comes_from(&self, other: &FileEdit) -> bool {
-        other.after.is_none()
-            && self.source.as_ref().is_some_and(|source| source.path == other.state.path)
     }
 }
