@@ -32,6 +32,20 @@ pub struct ChangeSet {
     pub private: Option<PrivateRecord>,
 }
 
+/// The move of one ref, without files and without HEAD.
+#[derive(Debug)]
+pub struct RefUpdate {
+    /// The full name.
+    pub name: String,
+    pub from: BranchOrigin,
+    /// The value afterwards.
+    pub new: Oid,
+    /// The message for the reflog.
+    pub log: String,
+    /// New objects, in an order in which each follows the objects that it names.
+    pub objects: Vec<Loose>,
+}
+
 impl ChangeSet {
     /// A change that moves `branch` and nothing else.
     pub fn of(branch: BranchUpdate) -> ChangeSet {

@@ -25,14 +25,14 @@ pub mod record;
 pub mod recover;
 pub mod rollback;
 
-pub use change_set::ChangeSet;
+pub use change_set::{ChangeSet, RefUpdate};
 pub use deletion::delete_refs;
 pub use files::{FileChange, NewFile, OldFile};
 pub use index::IndexView;
 pub use journal::Journal;
 pub use pointers::{BranchOrigin, BranchUpdate};
 pub use private::{PrivateBytes, PrivateFile, PrivateRecord};
-pub use publish::publish;
+pub use publish::{move_ref, publish};
 pub use recover::open_recovered;
 
 #[cfg(test)]

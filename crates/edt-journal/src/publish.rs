@@ -10,7 +10,7 @@
 //!
 //! Each step is on stable storage before the next one begins, if durability asks for that.
 
-use super::change_set::ChangeSet;
+use super::change_set::{ChangeSet, RefUpdate};
 use super::durable;
 use super::entry::EntryMove;
 use super::files::StagingArea;
@@ -83,6 +83,17 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
     }
     warnings.extend(closed.err().map(|error| unfinished(&error)));
     Ok(warnings)
+}
+
+/// Moves one ref.
+///
+/// # Errors
+/// As [`publish`].
+pub fn move_ref(repo: &Repo, journal: &mut Journal, update: RefUpdate) -> Result<Vec<Warning>> {
+    let RefUpdate { name, from, new, log, objects } = update;
+    let (head, head_from, point) = (InHead::No, None, None);
+    let branch = BranchUpdate { name, from, new, log, head, head_from, point };
+    publish(repo, journal, ChangeSet { objects, ..ChangeSet::of(branch) })
 }
 
 /// A change that is being installed. Its record is on stable storage.

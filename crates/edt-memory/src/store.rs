@@ -17,10 +17,10 @@ use super::index::{self, EpisodeIndex, IndexCache};
 use super::unrecorded::Unrecorded;
 use edt_git::object_writer::TreeChange;
 use edt_git::read::ObjectKind;
-use edt_git::{FileId, FileMode, InHead, ObjectWriter, Oid, Repo, Tracked, TreeItem};
+use edt_git::{FileId, FileMode, ObjectWriter, Oid, Repo, Tracked, TreeItem};
 use edt_io::lock::{self, LockGuard};
 use edt_io::{failed, fs};
-use edt_journal::{BranchOrigin, BranchUpdate, Journal};
+use edt_journal::{BranchOrigin, Journal, RefUpdate};
 use edt_types::{Code, Finding, RepoPath, Result};
 
 /// The directory of the episodes in the tree.
@@ -311,14 +311,9 @@ impl<'r> LockedMemory<'_, 'r> {
     ) -> Result<()> {
         let from = tip.map_or(BranchOrigin::Created(commit), BranchOrigin::Existing);
         let log = "edt memory".to_owned();
-        let (name, head) = (REF.to_owned(), InHead::No);
-        let branch =
-            BranchUpdate { name, from, new: commit, log, head, head_from: None, point: None };
-        let change = edt_journal::ChangeSet {
-            objects: writer.loose_objects(),
-            ..edt_journal::ChangeSet::of(branch)
-        };
-        edt_journal::publish(self.memory.repo, journal, change).map(drop)
+        let (name, objects) = (REF.to_owned(), writer.loose_objects());
+        let update = RefUpdate { name, from, new: commit, log, objects };
+        edt_journal::move_ref(self.memory.repo, journal, update).map(drop)
     }
 }
 

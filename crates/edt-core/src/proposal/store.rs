@@ -4,9 +4,9 @@ use crate::session::LockedWorkspace;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::txn::digest;
-use edt_git::{InHead, Loose, NewCommit, ObjectWriter, Oid, Repo};
+use edt_git::{Loose, NewCommit, ObjectWriter, Oid, Repo};
 use edt_guard::guard::Grant;
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
+use edt_journal::{BranchOrigin, RefUpdate};
 use edt_types::{Code, Finding, Result, Warning};
 
 /// The trailer of an approval with its signature, on one line.
@@ -351,9 +351,11 @@ fn update_ref(
     log: String,
 ) -> Result<Vec<Warning>> {
     let name = format!("{PREFIX}{id}");
-    let branch =
-        BranchUpdate { name, from, new, log, head: InHead::No, head_from: None, point: None };
-    publish(&workspace.repo, &mut workspace.journal, ChangeSet { objects, ..ChangeSet::of(branch) })
+    edt_journal::move_ref(
+        &workspace.repo,
+        &mut workspace.journal,
+        RefUpdate { name, from, new, log, objects },
+    )
 }
 
 /// One line for each grant: a path that edt edits has no line breaks.

@@ -18,6 +18,7 @@
 //!
 //! | directory | subject |
 //! | --- | --- |
+//! | `engine/` | a change as a value, and the one function that makes it |
 //! | `refs/` | the refs above, their commits, and their collection |
 //! | `worktree/` | a call's worktree: opened, switched, followed by its files |
 //! | `user/` | whose bytes are whose |
@@ -28,6 +29,7 @@
 //! | `views/` | what a reader sees |
 
 pub mod back;
+pub mod engine;
 pub mod landing;
 pub mod private;
 pub mod recording;

@@ -3,15 +3,15 @@
 use super::guard::Cleared;
 use super::report::{self, RecordedFile};
 use super::separate::{FileEdit, Separated};
-use crate::session::private::uncovered::publish;
-use crate::session::recording::edit_commit::{EditCommit, EditParts};
+use crate::session::engine::{self, Change, WorktreeChange};
+use crate::session::recording::edit_commit::EditCommit;
 use crate::session::refs::message::Kind;
 use crate::session::user::ownership;
 use crate::session::worktree::begin::{self, BeginOptions, NewSession};
 use crate::session::{LockedWorkspace, OnDisk, Session};
 use edt_git::{FileId, Forms, InHead, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
-use edt_journal::{ChangeSet, FileChange, IndexView, NewFile};
+use edt_journal::{FileChange, IndexView, NewFile};
 use edt_types::{Durability, FileChangeKind, Outcome, Result, Status};
 
 /// A transaction whose objects are written. No ref names them.
@@ -80,7 +80,7 @@ pub(super) struct CommitPlan<'s> {
 
 /// A commit whose objects are written, and the change that publishes it.
 pub(super) struct StagedCommit {
-    pub(super) change: ChangeSet,
+    pub(super) change: Change,
     pub(super) commit: Oid,
     pub(super) edit: u64,
     /// How each file was recorded.
@@ -162,8 +162,9 @@ impl CommitPlan<'_> {
         let commit = written.commit;
         let log = format!("{}: {}", self.verb, self.text.lines().next().unwrap_or_default());
         let index = self.index.map(|index| (index, moves));
-        let parts = EditParts { files, index, touched_trees, create: Vec::new() };
-        let change = written.change(repo, &objects, self.begun, log, parts)?;
+        let worktree = WorktreeChange { files, index, touched_trees, ..WorktreeChange::default() };
+        // The request's own policy says how durable it must be.
+        let change = Change { base: None, ..written.change(&objects, self.begun, log, worktree) };
         Ok(StagedCommit { change, commit, edit, recorded })
     }
 }
@@ -172,14 +173,14 @@ impl Committed<'_, '_> {
     /// Moves the branch and writes files and index.
     ///
     /// # Errors
-    /// The findings of [`publish`]; then nothing has changed.
+    /// The findings of [`engine::apply`]; then nothing has changed.
     pub fn publish(self) -> Result<Outcome> {
         let Committed { workspace, cleared, session, staged } = self;
         let StagedCommit { change, commit, edit, recorded } = staged;
         workspace
             .journal
             .require_durability(cleared.state.policy.durability.unwrap_or(Durability::Off));
-        let warnings = publish(&workspace.repo, &mut workspace.journal, change)?;
+        let warnings = engine::apply(workspace, change)?.warnings;
         let mut outcome = report::of(workspace, &cleared, Status::Applied, &recorded);
         outcome.session = Some(session.report(!cleared.state.exists));
         outcome.commit = Some(commit.to_string());

@@ -3,13 +3,13 @@
 
 use super::guard::Cleared;
 use super::report;
-use crate::session::private::uncovered;
+use crate::session::engine::{self, Change, RefMove, WorktreeChange};
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::refs::names::RESOLUTIONS;
 use crate::session::user::ownership::{self, LeftOver, Version};
 use crate::session::{LockedWorkspace, OnDisk};
-use edt_git::{FileId, InHead, NewCommit, ObjectWriter, Repo, TreeChange};
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, FileChange, NewFile, PrivateRecord};
+use edt_git::{FileId, NewCommit, ObjectWriter, Repo, TreeChange};
+use edt_journal::{BranchOrigin, FileChange, NewFile};
 use edt_types::{Durability, Outcome, RecordedIn, Result, Status, Warning};
 
 /// Writes the files, and keeps the result as a commit at `refs/edt/resolution/<n>`. Its parent has
@@ -72,22 +72,16 @@ pub(super) fn publish(workspace: &mut LockedWorkspace, cleared: &Cleared<'_>) ->
             paths.join(" ")
         )
     };
-    let branch = BranchUpdate {
-        name,
-        from: BranchOrigin::Created(commit),
-        new: commit,
-        log: "edt apply: resolve merge conflicts".to_owned(),
-        head: InHead::No,
-        head_from: None,
-        point: None,
+    let log = "edt apply: resolve merge conflicts".to_owned();
+    let branch = RefMove { name, from: BranchOrigin::Created(commit), new: commit, log };
+    let change = Change {
+        objects: writer.loose_objects(),
+        worktree: WorktreeChange { files, private, ..WorktreeChange::default() },
+        ..Change::of("resolution", branch)
     };
-    let (session, name) = ("resolution".to_owned(), commit.to_string());
-    let private = (!private.is_empty()).then_some(PrivateRecord { session, name, files: private });
-    let objects = writer.loose_objects();
-    let change = ChangeSet { objects, files, private, ..ChangeSet::of(branch) };
     let level = cleared.state.policy.durability.unwrap_or(Durability::Off);
     workspace.journal.require_durability(level);
-    let warnings = uncovered::publish(&workspace.repo, &mut workspace.journal, change)?;
+    let warnings = engine::apply(workspace, change)?.warnings;
     let mut outcome = report::of(workspace, cleared, Status::Applied, &[]);
     for file in &mut outcome.files {
         file.recorded = RecordedIn::Worktree;

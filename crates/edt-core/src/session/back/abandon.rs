@@ -6,18 +6,17 @@ use std::collections::BTreeSet;
 
 use super::saved::OverlappingFiles;
 use super::unwind::{Direction, FileSteps};
+use crate::session::engine::{self, Applied, Change, HeadMove, RefMove, RefMoves, WorktreeChange};
 use crate::session::private::hidden::{self, Hidden};
-use crate::session::private::private_list;
-use crate::session::private::uncovered::publish;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::names::{POINTER, REFS, next_numbered_ref, origin};
 use crate::session::user::ownership::Version;
-use crate::session::worktree::checkout::{self, CheckoutPlan};
+use crate::session::worktree::checkout;
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::file_id::TreeItem;
-use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo};
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView, PrivateRecord};
+use edt_git::{InHead, ObjectWriter, Oid, Repo};
+use edt_journal::{BranchOrigin, IndexView};
 use edt_types::text::Shown as _;
 use edt_types::{Code, FileReport, Finding, Refusal, RepoPath, Result, Warning};
 
@@ -42,21 +41,26 @@ pub struct Abandoned {
 /// `BAD_REQUEST` if the branch it began on is gone; `UNSAVED_CHANGES` if the user changed the same
 /// lines; errors of reading path states and of publishing. Nothing is changed on an error.
 pub fn abandon(workspace: &mut LockedWorkspace, session: &Session) -> Result<Abandoned> {
-    let repo = &workspace.repo;
+    let (change, planned) = plan_abandon(&workspace.repo, session)?;
+    let Applied { files, warnings } = engine::apply(workspace, change)?;
+    Ok(Abandoned { files, warnings: [planned.warnings, warnings].concat(), ..planned })
+}
+
+fn plan_abandon(repo: &Repo, session: &Session) -> Result<(Change, Abandoned)> {
     repo.check_idle()?;
     session.check_not_shared(repo)?;
     let target = ReturnTarget::of(repo, session)?;
-    let (plan, target) = match AbandonPlan::of(repo, session, &target) {
+    let (files, target) = match FilesBack::of(repo, session, &target) {
         Err(error) if only_unsupported_kinds(&error) => match target.to_base(session, &error) {
-            Some(base) => (AbandonPlan::of(repo, session, &base).map_err(|_| error)?, base),
+            Some(base) => (FilesBack::of(repo, session, &base).map_err(|_| error)?, base),
             None => return Err(error),
         },
-        plan => (plan?, target),
+        files => (files?, target),
     };
-    let AbandonPlan { objects, mut plan, index, private, mut warnings, restored } = plan;
+    let FilesBack { worktree, mut warnings, restored } = files;
     let tip = session.tip;
     let AbandonedRef { name: kept, from, mut create } = AbandonedRef::of(repo, session, tip)?;
-    let (mut replace, mut head_to) = (Vec::new(), None);
+    let (mut replace, mut head) = (Vec::new(), HeadMove::stays(session.head));
     let branch = match (&target.onto, target.tip) {
         (Some(onto), Some(at)) if onto.starts_with("refs/heads/") => {
             match from {
@@ -65,49 +69,44 @@ pub fn abandon(workspace: &mut LockedWorkspace, session: &Session) -> Result<Aba
                     replace.push((kept.clone(), earlier, tip));
                 }
             }
-            let (name, head_from) = (repo.referent(onto)?, Some(session.branch()));
-            head_to = (name != *onto).then(|| onto.clone());
-            BranchUpdate {
-                name,
-                from: BranchOrigin::Existing(at),
-                new: at,
-                log: String::new(),
-                head: InHead::Yes,
-                head_from,
+            let name = repo.referent(onto)?;
+            head = HeadMove {
+                on_branch: InHead::Yes,
+                from: Some(session.branch()),
+                to: (name != *onto).then(|| onto.clone()),
                 point: None,
-            }
+            };
+            RefMove { name, from: BranchOrigin::Existing(at), new: at, log: String::new() }
         }
         (onto, _) => {
-            head_to.clone_from(onto);
-            let head_from = onto.is_some().then(|| session.branch());
-            let (name, log) = (kept.clone(), "edt abandon".to_owned());
-            BranchUpdate { name, from, new: tip, log, head: session.head, head_from, point: None }
+            head.to.clone_from(onto);
+            head.from = onto.is_some().then(|| session.branch());
+            RefMove { name: kept.clone(), from, new: tip, log: "edt abandon".to_owned() }
         }
     };
-    let drop = vec![(session.branch(), session.tip)];
-    let files = std::mem::take(&mut plan.reports);
-    let change = plan.change_set(branch, index);
-    let change = ChangeSet { objects, create, head_to, replace, drop, private, ..change };
+    let delete = vec![(session.branch(), session.tip)];
+    let change = Change {
+        base: Some(session.base),
+        head,
+        refs: RefMoves { create, replace, delete },
+        worktree,
+        restored,
+        ..Change::of(&session.name, branch)
+    };
     warnings.extend(target.warning);
-    workspace.require_durability(session.base);
-    warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
-    let _ = private_list::add(&workspace.repo, &restored);
-    Ok(Abandoned { kept, tip, onto: target.onto, files, warnings })
+    Ok((change, Abandoned { kept, tip, onto: target.onto, files: Vec::new(), warnings }))
 }
 
-/// Everything that abandoning a session changes.
-struct AbandonPlan {
-    objects: Vec<Loose>,
-    plan: CheckoutPlan,
-    index: Option<IndexView>,
-    private: Option<PrivateRecord>,
+/// How the session's edits leave the files.
+struct FilesBack {
+    worktree: WorktreeChange,
     warnings: Vec<Warning>,
     /// The private files that come back.
     restored: BTreeSet<RepoPath>,
 }
 
-impl AbandonPlan {
-    fn of(repo: &Repo, session: &Session, target: &ReturnTarget) -> Result<AbandonPlan> {
+impl FilesBack {
+    fn of(repo: &Repo, session: &Session, target: &ReturnTarget) -> Result<FilesBack> {
         let (tip_tree, return_tree, base_tree) =
             (repo.tree_of(session.tip)?, target.tree(repo)?, repo.tree_of(session.base)?);
         let commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
@@ -133,12 +132,11 @@ impl AbandonPlan {
         }
         overlapping.save(&mut writer, session)?;
         let attributes = checkout::attributes(&all, tip_tree, return_tree);
-        let follows = index.as_ref().map(|_| tip_tree);
-        let mut plan = CheckoutPlan::of(&mut writer, follows, attributes, planned)?;
-        let private = plan.record(session, target.tip.unwrap_or(target.base));
+        let index = index.map(|index| (index, tip_tree));
+        let mut worktree = WorktreeChange::of(&mut writer, index, attributes, planned)?;
+        worktree.objects = writer.loose_objects();
         let restored = hidden::list_restored(repo, &steps)?;
-        let (objects, warnings) = (writer.loose_objects(), steps.warnings);
-        Ok(AbandonPlan { objects, plan, index, private, warnings, restored })
+        Ok(FilesBack { worktree, warnings: steps.warnings, restored })
     }
 }
 

@@ -2,16 +2,15 @@
 //! version each, so that the user's lines stay uncommitted. Restore and revert share this.
 
 use super::saved::OverlappingFiles;
-use crate::session::private::uncovered::publish;
-use crate::session::recording::edit_commit::{EditCommit, EditParts};
+use crate::session::engine::{self, Change, PathChange, WorktreeChange};
+use crate::session::recording::edit_commit::EditCommit;
 use crate::session::refs::current::Session;
 use crate::session::refs::message::Kind;
 use crate::session::user::ownership::{self, Version};
 use crate::session::user::path_state::PathState;
 use crate::session::views::diff_report;
-use crate::session::worktree::checkout::{CheckoutPlan, CheckoutStep};
 use crate::session::worktree::workspace::LockedWorkspace;
-use edt_git::{Attributes, InHead, ObjectWriter, Oid, TreeChange};
+use edt_git::{Attributes, InHead, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::{IndexView, PrivateFile};
 use edt_types::{DryRun, Outcome, Result, Status};
 
@@ -24,7 +23,7 @@ pub struct FileRewrite {
     pub branch: Option<Version>,
     /// The file on disk.
     pub disk: Option<Version>,
-    /// The index entry: as in [`CheckoutStep`].
+    /// The index entry: as in [`PathChange`].
     pub entry: Option<Option<Version>>,
 }
 
@@ -56,11 +55,26 @@ impl Rewrite<'_> {
     /// # Errors
     /// `UNSAVED_CHANGES` for the files that overlap; errors of publishing. Nothing is changed then.
     pub fn publish(self, workspace: &mut LockedWorkspace) -> Result<Outcome> {
+        let dry_run = self.dry_run;
+        let (change, mut outcome) = self.plan(&workspace.repo)?;
+        outcome.recovered.clone_from(&workspace.recovered);
+        match change {
+            Some(_) if dry_run == DryRun::Yes => outcome.status = Status::WouldApply,
+            Some(change) => {
+                outcome.commit = Some(change.branch.new.to_string());
+                outcome.warnings.extend(engine::apply(workspace, change)?.warnings);
+                outcome.status = Status::Applied;
+            }
+            None => {}
+        }
+        Ok(outcome)
+    }
+
+    /// The change and the answer to the call; no change if there is nothing to do.
+    fn plan(self, repo: &Repo) -> Result<(Option<Change>, Outcome)> {
         let Rewrite { session, index, tree, text, kind, verb, .. } = self;
         let mut outcome = Outcome::new(Status::Unchanged);
         outcome.session = Some(session.report(false));
-        outcome.recovered.clone_from(&workspace.recovered);
-        let repo = &workspace.repo;
         let mut writer = ObjectWriter::new(repo);
         let saved = self.overlapping.save(&mut writer, session)?;
         let (mut changes, mut steps, mut unchanged) = (Vec::new(), Vec::new(), Vec::new());
@@ -69,22 +83,23 @@ impl Rewrite<'_> {
             if !state.ignored {
                 changes.push(TreeChange { path: state.path.clone(), file: target });
             }
-            let step = CheckoutStep { state, disk: Some(disk), entry, target };
-            if !step.changes_disk() && step.state.disk_file() != step.state.tip {
+            let step = PathChange { seen: state, branch: target, index: entry, disk: Some(disk) };
+            if !step.changes_disk() && step.seen.disk_file() != step.seen.tip {
                 // An undo of this commit leaves the user's file as it is.
-                let same = ownership::exact(&step.state);
-                unchanged.push(PrivateFile::new(&step.state.path, same.clone(), same));
+                let same = ownership::exact(&step.seen);
+                unchanged.push(PrivateFile::new(&step.seen.path, same.clone(), same));
             }
             steps.push(step);
         }
         let (new_tree, _) = writer.write_tree(tree, &changes)?;
         let differs = writer.tree_diff(tree, new_tree)?;
-        if differs.is_empty() && !steps.iter().any(CheckoutStep::changes_disk) {
-            return Ok(outcome);
+        if differs.is_empty() && !steps.iter().any(PathChange::changes_disk) {
+            return Ok((None, outcome));
         }
-        let on_index = index.as_ref().map(|_| tree);
-        let mut plan = CheckoutPlan::of(&mut writer, on_index, Attributes::Worktree(tree), steps)?;
-        let mut reports = std::mem::take(&mut plan.reports);
+        let index = index.map(|index| (index, tree));
+        let mut worktree =
+            WorktreeChange::of(&mut writer, index, Attributes::Worktree(tree), steps)?;
+        let mut reports = std::mem::take(&mut worktree.reports);
         for report in diff_report::files_in(&writer, &differs)? {
             if !reports.iter().any(|known| known.path == report.path) {
                 reports.push(report);
@@ -93,12 +108,8 @@ impl Rewrite<'_> {
         reports.sort_by(|one, two| one.path.cmp(&two.path));
         outcome.files = reports;
         outcome.warnings = saved.warnings;
-        if self.dry_run == DryRun::Yes {
-            outcome.status = Status::WouldApply;
-            return Ok(outcome);
-        }
         let edit = session.last_number(repo)? + 1;
-        let mut private = std::mem::take(&mut plan.private);
+        let mut private = std::mem::take(&mut worktree.private);
         private.extend(unchanged);
         let commit = EditCommit {
             session,
@@ -112,20 +123,12 @@ impl Rewrite<'_> {
             private,
         };
         let written = commit.write(&mut writer)?;
-        let commit = written.commit;
         let log = format!("{verb}: {}", text.lines().next().unwrap_or_default());
-        let CheckoutPlan { files, moves, touched_trees, .. } = plan;
-        let index = index.map(|index| (index, moves));
-        let create = saved.create.into_iter().collect();
-        let parts = EditParts { files, index, touched_trees, create };
-        let change = written.change(repo, &writer, None, log, parts)?;
-        workspace.require_durability(session.base);
-        outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
-        outcome.status = Status::Applied;
-        outcome.commit = Some(commit.to_string());
+        let mut change = written.change(&writer, None, log, worktree);
+        change.refs.create.extend(saved.create);
         outcome.parent = Some(session.tip.to_string());
         outcome.edit = Some(edit);
-        Ok(outcome)
+        Ok((Some(change), outcome))
     }
 }
 

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::unwind::{self, FileSteps};
+use crate::session::engine::PathChange;
 use crate::session::recording::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use crate::session::refs::current::Session;
 use crate::session::refs::names::next_numbered_ref;
 use crate::session::user::ownership::{self, Version};
 use crate::session::user::path_state::PathState;
-use crate::session::worktree::checkout::CheckoutStep;
 use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;
 use edt_git::{InHead, ObjectWriter, Oid};
@@ -80,7 +80,7 @@ impl OverlappingFiles {
         }
     }
 
-    /// The index entry of a path whose file in HEAD becomes `new`, as in [`CheckoutStep`]. What the
+    /// The index entry of a path whose file in HEAD becomes `new`, as in [`PathChange`]. What the
     /// user staged stays staged, except lines that overlap.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl OverlappingFiles {
         state: PathState,
         differs: &TreeDifference,
         index: InHead,
-    ) -> Result<CheckoutStep> {
+    ) -> Result<PathChange> {
         let moves = differs.old != differs.new;
         let target = if moves { differs.new.and_then(TreeItem::file) } else { state.tip };
         let disk = Some(self.disk(writer, steps, &state)?);
@@ -121,7 +121,7 @@ impl OverlappingFiles {
         } else {
             None
         };
-        Ok(CheckoutStep { state, disk, entry, target })
+        Ok(PathChange { seen: state, branch: target, index: entry, disk })
     }
 
     /// Adds a file whose `rows` on disk or in the index would be overwritten. No commit ever has an

@@ -4,18 +4,17 @@
 
 use super::saved::OverlappingFiles;
 use super::unwind::{Direction, FileSteps};
+use crate::session::engine::{self, Applied, Change, HeadMove, RefMove, RefMoves, WorktreeChange};
 use crate::session::private::hidden::{self, Hidden};
-use crate::session::private::private_list;
-use crate::session::private::uncovered::publish;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::names::{REFS, next_numbered_ref, numbered_tips};
-use crate::session::refs::record::{self, Step, Undone};
+use crate::session::refs::record::{Step, Undone};
 use crate::session::refs::revision;
-use crate::session::worktree::checkout::{self, CheckoutPlan};
+use crate::session::worktree::checkout;
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{InHead, ObjectWriter, Oid, Repo};
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView};
+use edt_journal::{BranchOrigin, IndexView};
 use edt_types::{Code, DryRun, FileReport, Finding, Outcome, Result, Status, Warning};
 
 pub use super::saved::Overlaps;
@@ -97,7 +96,8 @@ pub fn undo(
     };
     let keep = next_numbered_ref(&workspace.repo, &session.name, "undone")?;
     let from = BranchOrigin::Rewound(session.tip);
-    move_branch(workspace, session, target, from, Some(keep), options)
+    let plan = plan_move(&workspace.repo, session, target, from, Some(keep), options)?;
+    move_branch(workspace, plan)
 }
 
 /// Redoes what the last `undo` undid.
@@ -116,7 +116,8 @@ pub fn redo(
             && workspace.repo.reaches_by_first_parents(tip, session.tip, session.base)?
         {
             let from = BranchOrigin::Existing(session.tip);
-            return move_branch(workspace, session, tip, from, None, options);
+            let plan = plan_move(&workspace.repo, session, tip, from, None, options)?;
+            return move_branch(workspace, plan);
         }
     }
     Err(Finding::new(
@@ -135,16 +136,27 @@ pub fn redo(
     .into())
 }
 
-/// Moves the branch to `target`, and keeps the old tip at the ref `keep`.
+/// Makes the planned change, unless it is a dry run.
 fn move_branch(
     workspace: &mut LockedWorkspace,
+    (change, moved): (Change, BranchMove),
+) -> Result<BranchMove> {
+    if moved.dry_run == DryRun::Yes {
+        return Ok(BranchMove { files: change.worktree.reports, ..moved });
+    }
+    let Applied { files, warnings } = engine::apply(workspace, change)?;
+    Ok(BranchMove { files, warnings: [moved.warnings, warnings].concat(), ..moved })
+}
+
+/// Plans the move of the branch to `target`. The ref `keep` keeps the old tip.
+fn plan_move(
+    repo: &Repo,
     session: &Session,
     target: Oid,
     from: BranchOrigin,
     keep: Option<String>,
     options: MoveOptions,
-) -> Result<BranchMove> {
-    let repo = &workspace.repo;
+) -> Result<(Change, BranchMove)> {
     repo.check_idle()?;
     session.check_not_shared(repo)?;
     let mut writer = ObjectWriter::new(repo);
@@ -176,37 +188,23 @@ fn move_branch(
     let mut warnings = saved.warnings;
     warnings.extend(steps.warnings.iter().cloned());
     let attributes = checkout::attributes(&paths, tip_tree, target_tree);
-    let tree = index.as_ref().map(|_| tip_tree);
-    let mut plan = CheckoutPlan::of(&mut writer, tree, attributes, planned)?;
-    let private = plan.record(session, target);
-    let reports = std::mem::take(&mut plan.reports);
-    let dry_run = options.dry_run;
-    if dry_run == DryRun::Yes {
-        let (from, to) = (session.tip, target);
-        return Ok(BranchMove { from, to, files: reports, warnings, dry_run });
-    }
-    let branch = BranchUpdate {
-        name: session.branch(),
-        from,
-        new: target,
-        log: format!("{verb}: moving to {}", target.to_hex_with_len(12)),
-        head: session.head,
-        head_from: None,
-        point: None,
-    };
-    let change = ChangeSet {
+    let index = index.map(|index| (index, tip_tree));
+    let worktree = WorktreeChange::of(&mut writer, index, attributes, planned)?;
+    let log = format!("{verb}: moving to {}", target.to_hex_with_len(12));
+    let branch = RefMove { name: session.branch(), from, new: target, log };
+    let step = if back { Step::Undo(commits) } else { Step::Redo(commits) };
+    let change = Change {
+        base: Some(session.base),
+        head: HeadMove::stays(session.head),
+        refs: RefMoves { create, ..RefMoves::default() },
         objects: writer.loose_objects(),
-        create,
-        private,
-        ..plan.change_set(branch, index)
+        worktree,
+        restored: hidden::list_restored(repo, &steps)?,
+        entry: Some((session.clone(), step)),
+        ..Change::of(&session.name, branch)
     };
-    let step = if back { Step::Undo(&commits) } else { Step::Redo(&commits) };
-    let change = record::append(repo, session, change, step)?;
-    let restored = hidden::list_restored(repo, &steps)?;
-    workspace.require_durability(session.base);
-    warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
-    let _ = private_list::add(&workspace.repo, &restored);
-    Ok(BranchMove { from: session.tip, to: target, files: reports, warnings, dry_run })
+    let (from, to, dry_run) = (session.tip, target, options.dry_run);
+    Ok((change, BranchMove { from, to, files: Vec::new(), warnings, dry_run }))
 }
 
 /// The `commits` above `below`.

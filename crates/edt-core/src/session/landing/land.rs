@@ -12,20 +12,21 @@ use super::plan::{LandPlan, LandTarget, PlannedCommit};
 use super::review::{ApprovedCommits, LandReview};
 use super::target::LANDING_QUEUE_WAIT;
 use super::target::{landing_lock, other_worktree, target};
+use crate::session::engine::{self, Change, HeadMove, RefMove, RefMoves, WorktreeChange};
 use crate::session::private::{hidden, uncovered};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::landed::Landing;
 use crate::session::refs::names::next_numbered_ref;
 use crate::session::views::diff_report;
-use crate::session::worktree::follow::{Operation, TreeMove, WorktreeUpdate};
+use crate::session::worktree::follow::{self, Operation, TreeMove};
 use crate::session::worktree::reviewed;
 use crate::session::worktree::workspace::{LockedWorkspace, policy_file};
 use edt_git::diff::TreeDifference;
 use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo, commit_hooks};
 use edt_guard::policy::Policy;
 use edt_io::lock;
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
+use edt_journal::BranchOrigin;
 use edt_types::text::{Shown as _, counted};
 use edt_types::{Code, Effect, Finding, Outcome, Recovered, Refusal, Result, Status, Warning};
 
@@ -175,24 +176,20 @@ fn land_once(
     place.check_idle()?;
     let root = elsewhere.as_ref().map(|(_, root)| root.as_path());
     let following = Following::of(place, session, part.is_all, (&target, tree), root)?;
-    let Following { head, head_from, mut update, warning } = following;
+    let Following { head, worktree, warning } = following;
     let mut warnings = Vec::from_iter(warning);
     warnings.extend(folded(&plan.folded, &target));
     warnings.extend(unused_message(&plan, options));
     // The journal writes the commits again: they are unreferenced until the branch moves.
-    objects.append(&mut update.objects);
     let mut record = ObjectWriter::new(repo);
     let onto = record.write_blob(Landing::record(&target).as_bytes())?;
     objects.append(&mut record.loose_objects());
     let paths = repo.tree_diff(target.tree(repo)?, tree)?;
-    let branch = BranchUpdate {
+    let branch = RefMove {
         name: target.branch.clone(),
         from: target.tip.map_or(BranchOrigin::Created(commit), BranchOrigin::Existing),
         new: commit,
         log: left_by_user::log("edt land", options.by_user, session.short_branch()),
-        head,
-        head_from,
-        point: None,
     };
     // Landing ends a session whose HEAD is not switched.
     let ends = part.is_all && session.head == InHead::No;
@@ -200,32 +197,32 @@ fn land_once(
         None if ends => session.pointer_to_drop(repo)?,
         _ => None,
     };
-    let private = update.steps.record(session, commit);
-    let change = ChangeSet {
-        objects,
-        private,
+    let refs = RefMoves {
         create: vec![
             (next_numbered_ref(repo, &session.name, "landed")?, part.session.tip),
             (next_numbered_ref(repo, &session.name, "landing")?, commit),
             (next_numbered_ref(repo, &session.name, "onto")?, onto),
         ],
-        drop: pointer.into_iter().collect(),
-        head_to: branch.head_from.as_ref().and(target.alias.clone()),
-        ..update.steps.change_set(branch, update.index)
+        delete: pointer.into_iter().collect(),
+        replace: Vec::new(),
     };
-    workspace.require_durability(session.base);
-    let (repo, level) = (&workspace.repo, workspace.journal.durability());
-    let (repo, journal) = match &mut elsewhere {
-        Some((workspace, _)) => (&workspace.repo, &mut workspace.journal),
-        None => (repo, &mut workspace.journal),
+    let to = head.from.as_ref().and(target.alias.clone());
+    let change = Change {
+        base: Some(session.base),
+        head: HeadMove { to, ..head },
+        refs,
+        objects,
+        worktree,
+        ..Change::of(&session.name, branch)
     };
-    journal.require_durability(level);
-    let published = uncovered::publish(repo, journal, change).map_err(|found| {
-        let target_moved = repo.ref_value(&target.branch).is_ok_and(|now| now != target.tip);
+    let place = elsewhere.as_mut().map(|(workspace, _)| workspace);
+    let applied = engine::apply_in(workspace, place, change).map_err(|found| {
+        let now = workspace.repo.ref_value(&target.branch);
+        let target_moved = now.is_ok_and(|now| now != target.tip);
         if target_moved { found.map(|finding| finding.with("target_moved", true)) } else { found }
     });
     let root = elsewhere.as_ref().map(|(_, root)| root.as_path());
-    warnings.extend(uncovered::located(published?, root));
+    warnings.extend(uncovered::located(applied?.warnings, root));
     warnings.extend(reviewed);
     let recovered = elsewhere.as_ref().and_then(|(workspace, _)| workspace.recovered.clone());
     let root = elsewhere.map(|(_, root)| root);
@@ -292,9 +289,8 @@ impl PreparedLanding {
 
 /// How the worktree that has the target checked out follows the landing.
 struct Following {
-    head: InHead,
-    head_from: Option<String>,
-    update: WorktreeUpdate,
+    head: HeadMove,
+    worktree: WorktreeChange,
     /// Says that HEAD must stay on the session's branch.
     warning: Option<Warning>,
 }
@@ -310,8 +306,8 @@ impl Following {
         elsewhere: Option<&Path>,
     ) -> Result<Following> {
         let no_update = |warning| {
-            let update = WorktreeUpdate::default();
-            Following { head: InHead::No, head_from: None, update, warning }
+            let (head, worktree) = (HeadMove::stays(InHead::No), WorktreeChange::default());
+            Following { head, worktree, warning }
         };
         let switch = ends && elsewhere.is_none() && session.head == InHead::Yes;
         let here = place.head_is_on(&target.branch)?;
@@ -324,15 +320,16 @@ impl Following {
         let operation =
             Operation { name: "the landing", command: "edt land", elsewhere, users: None };
         let (disk, index) = (TreeMove { from: base, to: tree }, TreeMove { from, to: tree });
-        let update = match WorktreeUpdate::of(place, disk, Some(index), &operation) {
-            Ok(update) => update,
+        let worktree = match follow::plan(place, disk, Some(index), &operation) {
+            Ok(worktree) => worktree,
             Err(found) if switch && only_unsupported_kinds(&found) => {
                 return Ok(no_update(Some(head_stays(target))));
             }
             Err(found) => return Err(with_git_remedy(found, session, elsewhere)),
         };
-        let head_from = switch.then(|| session.branch());
-        Ok(Following { head: InHead::Yes, head_from, update, warning: None })
+        let from = switch.then(|| session.branch());
+        let head = HeadMove { from, ..HeadMove::stays(InHead::Yes) };
+        Ok(Following { head, worktree, warning: None })
     }
 }
 

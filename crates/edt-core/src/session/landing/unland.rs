@@ -7,6 +7,7 @@ use super::landed_commits;
 use super::left_by_user;
 use super::plan::LandTarget;
 use super::target::{LANDING_QUEUE_WAIT, landing_lock, other_worktree};
+use crate::session::engine::{self, Applied, Change, HeadMove, RefMove, RefMoves, WorktreeChange};
 use crate::session::private::uncovered;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
@@ -15,14 +16,14 @@ use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::refs::names::{REFS, base_ref, next_numbered_ref};
 use crate::session::user::edit_change;
 use crate::session::views::diff_report;
-use crate::session::worktree::follow::{Operation, TreeMove, WorktreeUpdate};
+use crate::session::worktree::follow::{self, Operation, TreeMove};
 use crate::session::worktree::switch::commit_tree;
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::commit_candidate::CommitCandidate;
 use edt_git::commit_hooks;
 use edt_git::{InHead, Merged, NewCommit, ObjectWriter, Oid, Repo};
 use edt_io::{lock, spawn};
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
+use edt_journal::BranchOrigin;
 use edt_types::text::Shown as _;
 use edt_types::{
     Code, Effect, FileReport, Finding, Outcome, Recovered, Refusal, RepoPath, Result, Status,
@@ -259,8 +260,8 @@ pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Resul
     place.check_idle()?;
     let root = elsewhere.as_ref().map(|(_, root)| root.clone());
     let here = place.head_is_on(&landing.branch)?;
-    let mut objects = writer.loose_objects();
-    let mut update = WorktreeUpdate::default();
+    let objects = writer.loose_objects();
+    let mut worktree = WorktreeChange::default();
     if here {
         edt_git::objects::write(repo, &objects)?;
         let operation = Operation {
@@ -272,51 +273,39 @@ pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Resul
         let to = undoing.disk.map_err(|paths| users_changes_overlap(&landing, &paths))?;
         let disk = TreeMove { from: from_tree, to };
         let index = TreeMove { from: from_tree, to: undoing.tree };
-        update = WorktreeUpdate::of(place, disk, Some(index), &operation)?;
+        worktree = follow::plan(place, disk, Some(index), &operation)?;
     }
-    let files = if here {
-        std::mem::take(&mut update.steps.reports)
-    } else {
-        diff_report::files_in(&writer, &paths)?
-    };
-    objects.append(&mut update.objects);
-    let from = match undoing.by {
-        UndoneBy::Rewind => BranchOrigin::Rewound(undoing.from),
-        UndoneBy::Revert => BranchOrigin::Existing(undoing.from),
-    };
-    let branch = BranchUpdate {
+    let elsewhere_files = if here { None } else { Some(diff_report::files_in(&writer, &paths)?) };
+    let branch = RefMove {
         name: landing.branch.clone(),
-        from,
+        from: match undoing.by {
+            UndoneBy::Rewind => BranchOrigin::Rewound(undoing.from),
+            UndoneBy::Revert => BranchOrigin::Existing(undoing.from),
+        },
         new: undoing.to,
         log: left_by_user::log(
             "edt land --undo",
             options.may_change_protected_paths,
             &landing.session,
         ),
-        head: if here { InHead::Yes } else { InHead::No },
-        head_from: None,
-        point: None,
     };
     let kept = next_numbered_ref(repo, &landing.session, "unlanded")?;
-    // The private record needs a session; only its name counts.
-    let owner = landed_commits::session(repo, &landing.session, undoing.from)?;
-    let base = owner.base;
-    let private = update.steps.record(&owner, undoing.to);
-    let change = ChangeSet {
+    let base = landed_commits::session(repo, &landing.session, undoing.from)?.base;
+    let change = Change {
+        base: Some(base),
+        head: HeadMove::stays(if here { InHead::Yes } else { InHead::No }),
+        refs: RefMoves {
+            create: vec![(kept.clone(), landing.commit)],
+            replace: Vec::new(),
+            delete: landing.refs(),
+        },
         objects,
-        private,
-        create: vec![(kept.clone(), landing.commit)],
-        drop: landing.refs(),
-        ..update.steps.change_set(branch, update.index)
+        worktree,
+        ..Change::of(&landing.session, branch)
     };
-    workspace.require_durability(base);
-    let (repo, level) = (&workspace.repo, workspace.journal.durability());
-    let (repo, journal) = match &mut elsewhere {
-        Some((workspace, _)) => (&workspace.repo, &mut workspace.journal),
-        None => (repo, &mut workspace.journal),
-    };
-    journal.require_durability(level);
-    let warnings = uncovered::publish(repo, journal, change)?;
+    let place = elsewhere.as_mut().map(|(workspace, _)| workspace);
+    let Applied { files, warnings } = engine::apply_in(workspace, place, change)?;
+    let files = elsewhere_files.unwrap_or(files);
     let warnings = uncovered::located(warnings, root.as_deref());
     Ok(Unlanded {
         by: undoing.by,

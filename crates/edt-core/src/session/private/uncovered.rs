@@ -1,5 +1,5 @@
-//! Publishes changes. A change may remove an ignore rule: the files that Git ignored before then
-//! become private, so that no later commit has them.
+//! A change may remove an ignore rule: the files that Git ignored before become private, so that no
+//! later commit has them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,27 +11,12 @@ use crate::session::recording::snapshot::Snapshot;
 use edt_git::Repo;
 use edt_git::files::{ListScope, ListedOrigin};
 use edt_git::index::IndexState;
-use edt_journal::{ChangeSet, IndexView, Journal};
+use edt_journal::IndexView;
 use edt_types::text::{Shown as _, counted};
 use edt_types::{Refusal, RepoPath, Result, Warning};
 
 /// The most files that a warning names.
 pub(crate) const MAX_NAMED: usize = 20;
-
-/// Installs `change` in the worktree of `repo`, as [`edt_journal::publish`] does, and lists the
-/// files there that Git ignored before and does not ignore afterwards. Without an ignore file among
-/// the changed ones, the worktree is not searched.
-///
-/// A search that fails does not prevent the change: a warning says what could not be read.
-///
-/// # Errors
-/// As [`edt_journal::publish`]. Then nothing is changed.
-pub fn publish(repo: &Repo, journal: &mut Journal, change: ChangeSet) -> Result<Vec<Warning>> {
-    let ignored = ignored_before(repo, change.files.iter().map(|file| &file.path));
-    let mut warnings = edt_journal::publish(repo, journal, change)?;
-    warnings.extend(ignored.map_or_else(|error| Some(not_listed(error)), |all| list(repo, all)));
-    Ok(warnings)
-}
 
 /// The ignored files and directories, before `paths` change; none if no ignore file is among them.
 /// What is in directories that cannot be read is not found: no commit can have it, either.
@@ -67,6 +52,11 @@ pub(crate) fn list(repo: &Repo, earlier: Vec<RepoPath>) -> Option<Warning> {
         Err(error) => return Some(not_listed(error)),
     };
     Some(Warning { code: "stays_private", path: None, message })
+}
+
+/// What follows a change before which `earlier` was ignored: [`list`], or why that cannot be.
+pub(crate) fn after(repo: &Repo, earlier: Result<Vec<RepoPath>>) -> Option<Warning> {
+    earlier.map_or_else(|error| Some(not_listed(error)), |all| list(repo, all))
 }
 
 fn not_listed(error: Refusal) -> Warning {

@@ -1,14 +1,14 @@
 //! The commit of an edit on a session's tip, with its trailers, its private record and its entry in
 //! the session's record: of `edt apply`, a program, an agent's tool, a restore or a revert.
 
+use crate::session::engine::{Change, WorktreeChange};
 use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
-use crate::session::refs::record::{self, Step};
+use crate::session::refs::record::Step;
 use crate::session::user::edit_change;
 use crate::session::worktree::begin::{self, NewSession};
-use edt_git::{NewCommit, ObjectWriter, Oid, Repo, TouchedTrees};
-use edt_journal::entry::EntryMove;
-use edt_journal::{ChangeSet, FileChange, IndexView, PrivateFile, PrivateRecord};
+use edt_git::{NewCommit, ObjectWriter, Oid};
+use edt_journal::{PrivateFile, PrivateRecord};
 use edt_types::Result;
 
 /// An edit, before its commit is written.
@@ -37,16 +37,6 @@ pub(crate) struct WrittenEdit<'e> {
     private: Option<PrivateRecord>,
 }
 
-/// What an edit changes besides the branch.
-#[derive(Default)]
-pub(crate) struct EditParts {
-    pub(crate) files: Vec<FileChange>,
-    pub(crate) index: Option<(IndexView, Vec<EntryMove>)>,
-    pub(crate) touched_trees: TouchedTrees,
-    /// Further refs to create.
-    pub(crate) create: Vec<(String, Oid)>,
-}
-
 impl<'e> EditCommit<'e> {
     /// Writes the commit.
     ///
@@ -72,31 +62,20 @@ impl<'e> EditCommit<'e> {
 impl WrittenEdit<'_> {
     /// The change that moves the session's branch to the commit. `begun`: the session, if it begins
     /// with it. `log`: the message of the reflog.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING`, `IO_ERROR`; `BAD_REQUEST` if the configured identity is invalid.
     pub(crate) fn change(
         self,
-        repo: &Repo,
         writer: &ObjectWriter<'_>,
         begun: Option<NewSession>,
         log: String,
-        parts: EditParts,
-    ) -> Result<ChangeSet> {
+        worktree: WorktreeChange,
+    ) -> Change {
         let WrittenEdit { session, number, commit, private } = self;
-        let EditParts { files, index, touched_trees, create: more } = parts;
-        let (branch, mut create) = begin::branch(session, begun, commit, log);
-        create.extend(more);
-        let objects = writer.loose_objects();
-        let change = ChangeSet {
-            objects,
-            create,
-            files,
-            index,
-            touched_trees,
+        Change {
+            objects: writer.loose_objects(),
+            worktree,
             private,
-            ..ChangeSet::of(branch)
-        };
-        record::append(repo, session, change, Step::Edit(number))
+            entry: Some((session.clone(), Step::Edit(number))),
+            ..begin::change(session, begun, commit, log)
+        }
     }
 }

@@ -1,14 +1,14 @@
 //! Puts files back as they were before a program whose changes are refused.
 
 use super::program_change::ProgramChange;
+use crate::session::engine::{Change, PathChange, RefMove, WorktreeChange};
 use crate::session::private::hidden::IgnoredBefore;
 use crate::session::refs::current::Session;
 use crate::session::user::ownership::Version;
 use crate::session::user::path_state::PathState;
-use crate::session::worktree::checkout::{CheckoutPlan, CheckoutStep};
-use edt_git::{Attributes, FileId, FileMode, InHead, ObjectWriter, Oid, Repo};
+use edt_git::{Attributes, FileId, FileMode, ObjectWriter, Oid, Repo};
 use edt_io::fs;
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
+use edt_journal::BranchOrigin;
 use edt_types::{RepoPath, Result};
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ pub(crate) fn put_back(
     name: &str,
     (tree, refused): (Oid, Oid),
     changed: Vec<ProgramChange>,
-) -> Result<ChangeSet> {
+) -> Result<Change> {
     let mut wanted: BTreeMap<RepoPath, u32> = BTreeMap::new();
     let step = |one: ProgramChange| {
         let moved_onto = one.state.ignored && one.state.tip.is_some();
@@ -83,31 +83,26 @@ pub(crate) fn put_back(
             Some(before) => Version { disk: Some(before.bytes), ..version },
             None => version,
         });
-        let state = one.state.replaceable();
-        CheckoutStep { target: state.tip, disk: Some(disk), entry: None, state }
+        let seen = one.state.replaceable();
+        PathChange { branch: seen.tip, disk: Some(disk), index: None, seen }
     };
-    let steps: Vec<CheckoutStep> = changed.into_iter().map(step).collect();
-    let attributes = steps.iter().any(|step| step.state.path.is_attributes());
+    let paths: Vec<PathChange> = changed.into_iter().map(step).collect();
+    let attributes = paths.iter().any(|one| one.seen.path.is_attributes());
     let from = if attributes { Attributes::Tree(tree) } else { Attributes::Worktree(tree) };
-    let mut plan = CheckoutPlan::of(&mut writer, None, from, steps)?;
-    for file in &mut plan.files {
+    let mut worktree = WorktreeChange::of(&mut writer, None, from, paths)?;
+    for file in &mut worktree.files {
         if let (Some(new), Some(bits)) = (&mut file.new, wanted.get(&file.path)) {
             new.permissions = Some(*bits);
         }
     }
-    let private = plan.record(session, refused);
-    let (log, head) = (format!("edt run: reverted {}", refused.to_hex_with_len(12)), InHead::No);
-    let branch = BranchUpdate {
-        name: name.to_owned(),
-        from: BranchOrigin::Created(refused),
-        new: refused,
-        log,
-        head,
-        head_from: None,
-        point: None,
-    };
-    let (objects, files) = (writer.loose_objects(), plan.files);
-    Ok(ChangeSet { objects, files, private, ..ChangeSet::of(branch) })
+    let log = format!("edt run: reverted {}", refused.to_hex_with_len(12));
+    let (name, from) = (name.to_owned(), BranchOrigin::Created(refused));
+    Ok(Change {
+        base: Some(session.base),
+        objects: writer.loose_objects(),
+        worktree,
+        ..Change::of(&session.name, RefMove { name, from, new: refused, log })
+    })
 }
 
 #[cfg(test)]

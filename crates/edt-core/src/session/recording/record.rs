@@ -4,21 +4,22 @@ use std::collections::BTreeSet;
 
 use super::candidates::{candidates, ignored_paths};
 use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
-use super::edit_commit::{EditCommit, EditParts};
+use super::edit_commit::EditCommit;
 use super::judged::{judged, new_files, reports};
 use super::kept;
 use super::program_change::ProgramChange;
 use super::put_back;
 use super::snapshot::Snapshot;
+use crate::session::engine::{self, Change, WorktreeChange};
 use crate::session::private::hidden::{Hidden, IgnoredBefore};
 use crate::session::private::private_list;
-use crate::session::private::uncovered::{self, publish};
+use crate::session::private::uncovered;
 use crate::session::recording::review::ChangesPreview;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::message::Kind;
 use crate::session::refs::names::next_numbered_ref;
-use crate::session::refs::record::{self as entries, Step};
+use crate::session::refs::record::Step;
 use crate::session::user::left_over;
 use crate::session::user::ownership;
 use crate::session::user::path_state::PathState;
@@ -28,7 +29,7 @@ use crate::session::worktree::begin::{self, BeginOptions, NewSession};
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{FileId, InHead, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
-use edt_journal::{ChangeSet, IndexView, PrivateFile};
+use edt_journal::{IndexView, PrivateFile};
 use edt_types::{FileReport, Finding, Refusal, RepoPath, Result, Warning};
 
 /// What to do with the changes.
@@ -137,17 +138,17 @@ pub fn checkpoint(
     let moves = states.iter().map(|state| entry_move(state, state.disk_file())).collect();
     let touched_trees = writer.touched_trees(tree, &changes)?;
     let began = new.is_some();
-    let (branch, create) = begin::branch(&session, new, made.tip, "edt checkpoint".to_owned());
-    let change = ChangeSet {
+    let change = Change {
         objects: writer.loose_objects(),
-        create,
-        index: (session.head == InHead::Yes).then_some((index, moves)),
-        touched_trees,
-        ..ChangeSet::of(branch)
+        worktree: WorktreeChange {
+            index: (session.head == InHead::Yes).then_some((index, moves)),
+            touched_trees,
+            ..WorktreeChange::default()
+        },
+        entry: Some((session.clone(), Step::Edit(edits))),
+        ..begin::change(&session, new, made.tip, "edt checkpoint".to_owned())
     };
-    let change = entries::append(repo, &session, change, Step::Edit(edits))?;
-    workspace.require_durability(session.base);
-    outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
+    outcome.warnings.extend(engine::apply(workspace, change)?.warnings);
     outcome.files = diff_report::files(&workspace.repo, &paths)?;
     outcome.session = Session { tip: made.tip, ..session };
     outcome.commit = Some(*commit);
@@ -268,17 +269,15 @@ pub fn record_changes(
     if action == RecordAction::Restore {
         let name = next_numbered_ref(repo, &session.name, "refused")?;
         let change = put_back::put_back(writer, &session, &name, (tree, commit), changed)?;
-        workspace.require_durability(session.base);
-        outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
+        outcome.warnings.extend(engine::apply(workspace, change)?.warnings);
         return Ok(RecordOutcome { refused: Some(name), new_files: Vec::new(), ..outcome });
     }
     let log = if info.kind == Kind::Run { "edt run" } else { "edt agent-hook" };
     let began = new.is_some();
     let index = (session.head == InHead::Yes).then_some((index, moves));
-    let parts = EditParts { index, touched_trees, ..EditParts::default() };
-    let change = written.change(repo, &writer, new, log.to_owned(), parts)?;
-    workspace.require_durability(session.base);
-    outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
+    let worktree = WorktreeChange { index, touched_trees, ..WorktreeChange::default() };
+    let change = written.change(&writer, new, log.to_owned(), worktree);
+    outcome.warnings.extend(engine::apply(workspace, change)?.warnings);
     outcome.warnings.extend(update_list(&workspace.repo, before, tree, &changed)?);
     outcome.session = Session { tip: commit, ..session };
     Ok(RecordOutcome { began, ..outcome })

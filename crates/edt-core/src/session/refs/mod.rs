@@ -10,6 +10,7 @@ pub mod landed;
 pub mod leftovers;
 pub mod list;
 pub mod message;
+pub mod moves;
 pub mod names;
 pub mod record;
 pub mod renamed;

@@ -12,9 +12,9 @@ use std::collections::HashSet;
 use super::commit::Commit;
 use super::current::Session;
 use super::message::{self, Kind, Trailers};
+use super::moves::RefMoves;
 use super::names::{REFS, base_ref};
-use edt_git::{ObjectWriter, Oid, Repo};
-use edt_journal::{BranchOrigin, ChangeSet};
+use edt_git::{Loose, ObjectWriter, Oid, Repo};
 use edt_types::Result;
 
 /// The trailer with the commit below those that an entry vouches for.
@@ -27,14 +27,14 @@ const UNDONE: &str = "Edt-Undone";
 const REDONE: &str = "Edt-Redone";
 
 /// What a transaction does to the edits of a session.
-#[derive(Debug, Clone, Copy)]
-pub enum Step<'c> {
+#[derive(Debug, Clone)]
+pub enum Step {
     /// Adds commits; the number of the newest edit.
     Edit(u64),
     /// Takes these commits off the branch.
-    Undo(&'c [Commit]),
+    Undo(Vec<Commit>),
     /// Puts these commits back.
-    Redo(&'c [Commit]),
+    Redo(Vec<Commit>),
 }
 
 /// The newest entry of a record.
@@ -156,30 +156,30 @@ impl Session {
     }
 }
 
-/// `change` with the entry of what it does to the branch of `session`, which is at its old tip.
+/// Adds the entry of what a move of the branch of `session` to `new` does, to `refs` and `objects`.
+/// `session` is as it was before; `begins` says that its branch is created.
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `IO_ERROR`; `BAD_REQUEST` if the configured identity is invalid.
 pub fn append(
     repo: &Repo,
-    session: &Session,
-    mut change: ChangeSet,
-    step: Step<'_>,
-) -> Result<ChangeSet> {
-    let begins = matches!(change.branch.from, BranchOrigin::Created(_));
+    (session, begins): (&Session, bool),
+    (step, new): (&Step, Oid),
+    refs: &mut RefMoves,
+    objects: &mut Vec<Loose>,
+) -> Result<()> {
     let last = if begins { None } else { RecordTip::of(repo, session)? };
-    let new = change.branch.new;
     let name = record_ref(&session.name);
     let last = match last {
         None if begins => {
-            change.create.push((name, new));
-            return Ok(change);
+            refs.create.push((name, new));
+            return Ok(());
         }
         Some(last) if last.is_edit && last.tip == session.tip && matches!(step, Step::Edit(_)) => {
             if last.oid != new {
-                change.replace.push((name, last.oid, new));
+                refs.replace.push((name, last.oid, new));
             }
-            return Ok(change);
+            return Ok(());
         }
         last => last,
     };
@@ -199,9 +199,9 @@ pub fn append(
         None => (session.last_number(repo)?, session.edits(repo)?),
     };
     let (number, key, moved) = match step {
-        Step::Edit(number) => (number.max(earlier), UNDONE, &[][..]),
-        Step::Undo(commits) => (earlier, UNDONE, commits),
-        Step::Redo(commits) => (earlier, REDONE, commits),
+        Step::Edit(number) => (earlier.max(*number), UNDONE, &[][..]),
+        Step::Undo(commits) => (earlier, UNDONE, &commits[..]),
+        Step::Redo(commits) => (earlier, REDONE, &commits[..]),
     };
     let moved_edits = moved.iter().map(Commit::edits).sum();
     let count = match step {
@@ -218,12 +218,12 @@ pub fn append(
     let previous = last.as_ref().map(|last| last.oid);
     let parents: Vec<Oid> = previous.into_iter().chain([new]).collect();
     let entry = writer.write_commit_with_parents(tree, &parents, &message)?;
-    change.objects.extend(writer.loose_objects());
+    objects.extend(writer.loose_objects());
     match previous {
-        Some(previous) => change.replace.push((name, previous, entry)),
-        None => change.create.push((name, entry)),
+        Some(previous) => refs.replace.push((name, previous, entry)),
+        None => refs.create.push((name, entry)),
     }
-    Ok(change)
+    Ok(())
 }
 
 /// Everything that edt committed in a session.

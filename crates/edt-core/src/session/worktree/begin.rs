@@ -4,21 +4,21 @@
 
 use std::path::Path;
 
-use super::follow::{Operation, TreeMove, WorktreeUpdate};
+use super::follow::{self, Operation, TreeMove};
 use super::reviewed::{self, users_head};
 use super::switch::commit_tree;
 use super::workspace::LockedWorkspace;
 use crate::session::back::abandon::ReturnTarget;
-use crate::session::private::uncovered::publish;
+use crate::session::engine::{self, Applied, Change, HeadMove, RefMove, RefMoves};
 use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::refs::names::{BRANCHES, POINTER, REFS, base_ref};
-use crate::session::refs::record::{self, Step};
+use crate::session::refs::record::Step;
 use crate::session::user::user_commits::UserCommits;
 use edt_git::read::ObjectKind;
 use edt_git::{Head, InHead, NewCommit, ObjectWriter, Oid, Repo, worktrees};
+use edt_journal::BranchOrigin;
 use edt_journal::delete_refs;
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
 use edt_types::{Code, FileReport, Finding, RepoPath, Result, Warning};
 
 /// How to begin a session.
@@ -108,9 +108,7 @@ pub fn begin(workspace: &mut LockedWorkspace, options: &BeginOptions) -> Result<
     let start = objects.tree_of(session.tip)?;
     let elsewhere = options.switching == HeadSwitch::Elsewhere;
     let left = begun.running.clone().filter(|_| !elsewhere);
-    let (branch, create) = branch(&session, Some(begun), session.tip, String::new());
-    let mut change = ChangeSet { create, ..ChangeSet::of(branch) };
-    let mut update = WorktreeUpdate::default();
+    let mut change = change(&session, Some(begun), session.tip, String::new());
     let mut warnings = Vec::new();
     if !elsewhere && (left.is_some() || session.head == InHead::Yes) {
         let head = commit_tree(repo, repo.head()?.commit)?;
@@ -122,13 +120,13 @@ pub fn begin(workspace: &mut LockedWorkspace, options: &BeginOptions) -> Result<
             // HEAD must leave the other session's branch, or that session would go on.
             let target = ReturnTarget::of(repo, left)?;
             index = Some(TreeMove { from: head, to: target.tree(repo)? });
-            change.branch.head = InHead::Yes;
-            change.branch.head_from = Some(left.branch());
-            change.head_to = target.onto;
+            change.head.on_branch = InHead::Yes;
+            change.head.from = Some(left.branch());
+            change.head.to = target.onto;
             warnings.extend(target.warning);
         }
         if let Some(left) = left.as_ref().filter(|_| session.head == InHead::Yes) {
-            change.drop.extend(left.pointer_to_drop(repo)?);
+            change.refs.delete.extend(left.pointer_to_drop(repo)?);
         }
         let from_session =
             options.from.as_deref().map_or(Ok(None), |from| Session::named(repo, from))?;
@@ -139,27 +137,20 @@ pub fn begin(workspace: &mut LockedWorkspace, options: &BeginOptions) -> Result<
             elsewhere: None,
             users: users.as_ref(),
         };
-        update = WorktreeUpdate::of(repo, TreeMove { from, to: start }, index, &operation)?;
+        change.worktree = follow::plan(repo, TreeMove { from, to: start }, index, &operation)?;
     }
-    let WorktreeUpdate { index, objects: more, mut steps } = update;
-    change.private = steps.record(&session, session.tip);
     change.objects = objects.loose_objects();
-    change.objects.extend(more);
-    change.files = steps.files;
-    change.index = index.map(|index| (index, steps.moves));
-    change.touched_trees = steps.touched_trees;
-    let change = record::append(repo, &session, change, Step::Edit(0))?;
-    workspace.require_durability(session.base);
-    let repo = &workspace.repo;
-    warnings.extend(publish(repo, &mut workspace.journal, change)?);
+    change.entry = Some((session.clone(), Step::Edit(0)));
+    let Applied { files, warnings: more } = engine::apply(workspace, change)?;
+    warnings.extend(more);
     if let Some(left) = left {
         if session.head == InHead::Yes {
-            left.drop_pointer(repo);
+            left.drop_pointer(&workspace.repo);
         }
         let from_edits = session.tip == left.tip && session.tip != left.base;
         warnings.push(began_beside(&left, &session, from_edits));
     }
-    Ok(Begun { session, files: steps.reports, warnings })
+    Ok(Begun { session, files, warnings })
 }
 
 fn began_beside(left: &Session, session: &Session, from_edits: bool) -> Warning {
@@ -176,15 +167,9 @@ fn began_beside(left: &Session, session: &Session, from_edits: bool) -> Warning 
     }
 }
 
-/// Moves the branch of `session` to `new`. `begun` is given if the session begins with this commit.
-/// Returns the branch and the refs that must exist first.
-#[must_use]
-pub fn branch(
-    session: &Session,
-    begun: Option<NewSession>,
-    new: Oid,
-    log: String,
-) -> (BranchUpdate, Vec<(String, Oid)>) {
+/// The change that moves the branch of `session` to `new`. `begun` is given if the session begins
+/// with this commit.
+pub fn change(session: &Session, begun: Option<NewSession>, new: Oid, log: String) -> Change {
     let from = if begun.is_some() {
         BranchOrigin::Created(session.tip)
     } else {
@@ -192,18 +177,12 @@ pub fn branch(
     };
     let (create, head_from, point) =
         begun.map_or_else(Default::default, |begun| (begun.create, begun.head_from, begun.point));
-    (
-        BranchUpdate {
-            name: session.branch(),
-            from,
-            new,
-            log,
-            head: session.head,
-            head_from,
-            point,
-        },
-        create,
-    )
+    Change {
+        base: Some(session.base),
+        head: HeadMove { on_branch: session.head, from: head_from, to: None, point },
+        refs: RefMoves { create, ..RefMoves::default() },
+        ..Change::of(&session.name, RefMove { name: session.branch(), from, new, log })
+    }
 }
 
 /// Begins a session in a new worktree at `place`, made by `git worktree add`.

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use super::checkout::{self, CheckoutPlan, CheckoutStep};
+use super::checkout;
 use crate::session::back::unwind;
+use crate::session::engine::{PathChange, WorktreeChange};
 use crate::session::private::hidden::Hidden;
 use crate::session::refs::current;
 use crate::session::user::ownership::{self, MergedFile, Version, merge3};
@@ -14,7 +15,7 @@ use crate::session::user::path_state::PathState;
 use crate::session::user::user_commits::UserCommits;
 use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;
-use edt_git::{Loose, ObjectWriter, Oid, Repo};
+use edt_git::{ObjectWriter, Oid, Repo};
 use edt_journal::IndexView;
 use edt_types::text::Shown as _;
 use edt_types::{Finding, Refusal, RepoPath, Result};
@@ -39,16 +40,6 @@ pub struct Operation<'a> {
     pub users: Option<&'a UserCommits<'a>>,
 }
 
-/// The changes to a worktree.
-#[derive(Debug, Default)]
-pub struct WorktreeUpdate {
-    /// The index as it was read; `None` if HEAD does not move.
-    pub index: Option<IndexView>,
-    /// Objects that the files and index entries need.
-    pub objects: Vec<Loose>,
-    pub steps: CheckoutPlan,
-}
-
 /// One path that differs on disk, in the index, or both.
 #[derive(Default)]
 struct Moved {
@@ -56,72 +47,72 @@ struct Moved {
     staged: Option<TreeDifference>,
 }
 
-impl WorktreeUpdate {
-    /// Plans the update of `place`: the files follow `disk`, the index entries follow `index`.
-    ///
-    /// # Errors
-    /// `UNSAVED_CHANGES` if the user changed the same lines; `NOT_A_FILE` for links and submodules;
-    /// errors of reading path states.
-    pub fn of(
-        place: &Repo,
-        disk: TreeMove,
-        index: Option<TreeMove>,
-        operation: &Operation<'_>,
-    ) -> Result<WorktreeUpdate> {
-        let mut paths: BTreeMap<RepoPath, Moved> = BTreeMap::new();
-        let on_disk = place.tree_diff(disk.from, disk.to)?;
-        for differs in &on_disk {
-            paths.entry(differs.path.clone()).or_default().disk = Some(differs.clone());
+/// Plans how the worktree of `place` follows: its files `disk`, its index entries `index`.
+///
+/// # Errors
+/// `UNSAVED_CHANGES` if the user changed the same lines; `NOT_A_FILE` for links and submodules;
+/// errors of reading path states.
+pub fn plan(
+    place: &Repo,
+    disk: TreeMove,
+    index: Option<TreeMove>,
+    operation: &Operation<'_>,
+) -> Result<WorktreeChange> {
+    let mut paths: BTreeMap<RepoPath, Moved> = BTreeMap::new();
+    let on_disk = place.tree_diff(disk.from, disk.to)?;
+    for differs in &on_disk {
+        paths.entry(differs.path.clone()).or_default().disk = Some(differs.clone());
+    }
+    if let Some(index) = index {
+        for differs in place.tree_diff(index.from, index.to)? {
+            let path = differs.path.clone();
+            paths.entry(path).or_default().staged = Some(differs);
         }
-        if let Some(index) = index {
-            for differs in place.tree_diff(index.from, index.to)? {
-                let path = differs.path.clone();
-                paths.entry(path).or_default().staged = Some(differs);
-            }
-        }
-        // Without a change of an entry, too: its lock keeps HEAD in place while Git commits.
-        let view = index.map(|_| IndexView::read(place)).transpose()?;
-        if paths.is_empty() {
-            return Ok(WorktreeUpdate { index: view, ..WorktreeUpdate::default() });
-        }
-        let tree = index.map_or(disk.from, |index| index.from);
-        let states = states(place, tree, view.as_ref(), &paths)?;
-        let mut writer = ObjectWriter::new(place);
-        let (mut planned, mut unsaved) = (Vec::new(), Vec::new());
-        for (state, moved) in states.into_iter().zip(paths.values()) {
-            let mut to_disk = None;
-            if let Some(differs) = &moved.disk {
-                let (from, to) = (recorded(differs.old), recorded(differs.new));
-                let current = Version::on_disk(&state);
-                match merge3(&writer, from.as_ref(), current.as_ref(), to.as_ref())? {
-                    MergedFile::Clean(merged) => to_disk = Some(merged),
-                    MergedFile::Conflict(rows) => {
-                        let sides = (from.as_ref(), current.as_ref(), to.as_ref());
-                        match recorded_already(&writer, operation, &state.path, sides)? {
-                            Some(merged) => to_disk = Some(merged),
-                            None => unsaved.push(unsaved_file(&state, &rows, false, operation)),
-                        }
+    }
+    // Without a change of an entry, too: its lock keeps HEAD in place while Git commits.
+    let view = index.map(|_| IndexView::read(place)).transpose()?;
+    if paths.is_empty() {
+        let index = view.map(|view| (view, Vec::new()));
+        return Ok(WorktreeChange { index, ..WorktreeChange::default() });
+    }
+    let tree = index.map_or(disk.from, |index| index.from);
+    let states = states(place, tree, view.as_ref(), &paths)?;
+    let mut writer = ObjectWriter::new(place);
+    let (mut planned, mut unsaved) = (Vec::new(), Vec::new());
+    for (state, moved) in states.into_iter().zip(paths.values()) {
+        let mut to_disk = None;
+        if let Some(differs) = &moved.disk {
+            let (from, to) = (recorded(differs.old), recorded(differs.new));
+            let current = Version::on_disk(&state);
+            match merge3(&writer, from.as_ref(), current.as_ref(), to.as_ref())? {
+                MergedFile::Clean(merged) => to_disk = Some(merged),
+                MergedFile::Conflict(rows) => {
+                    let sides = (from.as_ref(), current.as_ref(), to.as_ref());
+                    match recorded_already(&writer, operation, &state.path, sides)? {
+                        Some(merged) => to_disk = Some(merged),
+                        None => unsaved.push(unsaved_file(&state, &rows, false, operation)),
                     }
                 }
             }
-            let mut entry = None;
-            let mut target = state.tip;
-            if let Some(differs) = &moved.staged {
-                let to = recorded(differs.new);
-                target = to.as_ref().map(|version| version.file);
-                match ownership::index_entry(&writer, &state, to.as_ref())? {
-                    Ok(merged) => entry = merged,
-                    Err(rows) => unsaved.push(unsaved_file(&state, &rows, true, operation)),
-                }
-            }
-            planned.push(CheckoutStep { state, disk: to_disk, entry, target });
         }
-        Refusal::check(unsaved)?;
-        let attributes = checkout::attributes(&on_disk, disk.from, disk.to);
-        let follows = view.as_ref().map(|_| tree);
-        let steps = CheckoutPlan::of(&mut writer, follows, attributes, planned)?;
-        Ok(WorktreeUpdate { index: view, objects: writer.loose_objects(), steps })
+        let mut entry = None;
+        let mut target = state.tip;
+        if let Some(differs) = &moved.staged {
+            let to = recorded(differs.new);
+            target = to.as_ref().map(|version| version.file);
+            match ownership::index_entry(&writer, &state, to.as_ref())? {
+                Ok(merged) => entry = merged,
+                Err(rows) => unsaved.push(unsaved_file(&state, &rows, true, operation)),
+            }
+        }
+        planned.push(PathChange { seen: state, branch: target, index: entry, disk: to_disk });
     }
+    Refusal::check(unsaved)?;
+    let attributes = checkout::attributes(&on_disk, disk.from, disk.to);
+    let index = view.map(|view| (view, tree));
+    let mut change = WorktreeChange::of(&mut writer, index, attributes, planned)?;
+    change.objects = writer.loose_objects();
+    Ok(change)
 }
 
 fn recorded(item: Option<TreeItem>) -> Option<Version> {
@@ -213,20 +204,20 @@ mod tests {
         Operation { name: "the switch", command: "edt switch fix", elsewhere: None, users: None };
 
     /// A move of `a.txt` from `1 2 3` to `1 2 THREE`, with the present text on disk.
-    fn update(on_disk: &str) -> Result<WorktreeUpdate> {
+    fn update(on_disk: &str) -> Result<WorktreeChange> {
         let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n")]);
         let to = scratch.user_commit("main", &[("a.txt", Some("1\n2\nTHREE\n"))], "x\n");
         let repo = scratch.repo();
         let from = Commit::read(&repo, to).unwrap().parent.unwrap();
         scratch.write("a.txt", on_disk);
         let moved = TreeMove { from: repo.tree_of(from)?, to: repo.tree_of(to)? };
-        WorktreeUpdate::of(&repo, moved, None, &OPERATION)
+        plan(&repo, moved, None, &OPERATION)
     }
 
     use crate::session::refs::commit::Commit;
 
-    fn text(update: &WorktreeUpdate) -> Option<String> {
-        let new = update.steps.files.first()?.new.as_ref()?;
+    fn text(update: &WorktreeChange) -> Option<String> {
+        let new = update.files.first()?.new.as_ref()?;
         Some(String::from_utf8(new.bytes.clone()).unwrap())
     }
 
@@ -245,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_file_that_has_the_new_content_is_not_written() {
-        assert!(update("1\n2\nTHREE\n").unwrap().steps.files.is_empty());
+        assert!(update("1\n2\nTHREE\n").unwrap().files.is_empty());
     }
 
     #[test]
@@ -257,7 +248,7 @@ mod tests {
         let from = Commit::read(&repo, to).unwrap().parent.unwrap();
         scratch.write("x.log", "mine\n");
         let moved = TreeMove { from: repo.tree_of(from).unwrap(), to: repo.tree_of(to).unwrap() };
-        let finding = refusal(WorktreeUpdate::of(&repo, moved, None, &OPERATION));
+        let finding = refusal(plan(&repo, moved, None, &OPERATION));
         assert_eq!(
             finding.remedy,
             "Git ignores x.log, or ignored its content before, so that neither a commit nor `git \

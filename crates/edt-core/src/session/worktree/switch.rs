@@ -2,17 +2,17 @@
 //! began on. Files and index entries follow by three-way merges, so that the user's uncommitted
 //! changes stay.
 
-use super::follow::{Operation, TreeMove, WorktreeUpdate};
+use super::follow::{self, Operation, TreeMove};
 use super::workspace::LockedWorkspace;
 use crate::session::back::abandon::ReturnTarget;
-use crate::session::private::uncovered::publish;
+use crate::session::engine::{self, Applied, Change, HeadMove, RefMove, RefMoves, WorktreeChange};
 use crate::session::refs::current::Session;
 use crate::session::refs::current::current;
 use crate::session::refs::names::{POINTER, REFS};
 use crate::session::refs::renamed;
 use crate::session::user::user_commits::UserCommits;
 use edt_git::{InHead, ObjectWriter, Oid, Repo};
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
+use edt_journal::BranchOrigin;
 use edt_types::text::Shown as _;
 use edt_types::{Code, FileReport, Finding, Refusal, Result, Warning};
 
@@ -87,21 +87,27 @@ pub fn switch(workspace: &mut LockedWorkspace, name: &str) -> Result<(Session, O
     let from = left.as_ref().map_or(Ok(head_tree), |left| repo.tree_of(left.tip))?;
     let disk = TreeMove { from, to: to_tree };
     let index = switches.then_some(TreeMove { from: head_tree, to: to_tree });
-    let update = WorktreeUpdate::of(repo, disk, index, &operation)?;
-    let head_from = if switches { repo.head_target()? } else { None };
-    let branch = BranchUpdate {
-        name: to.branch(),
-        from: BranchOrigin::Existing(to.tip),
-        new: to.tip,
-        log: String::new(),
-        head: if switches { InHead::Yes } else { InHead::No },
-        head_from,
-        point: (!switches).then(|| POINTER.to_owned()),
+    let on_branch = if switches { InHead::Yes } else { InHead::No };
+    let change = Change {
+        base: Some(to.base),
+        head: HeadMove {
+            on_branch,
+            from: if switches { repo.head_target()? } else { None },
+            to: None,
+            point: (!switches).then(|| POINTER.to_owned()),
+        },
+        worktree: follow::plan(repo, disk, index, &operation)?,
+        ..Change::of(&to.name, stays(to.branch(), to.tip))
     };
     let onto = switches.then(|| to.branch());
-    let session = Session { head: branch.head, ..to };
-    let (files, warnings) = publish_move(workspace, &session, branch, None, update, Vec::new())?;
+    let session = Session { head: on_branch, ..to };
+    let Applied { files, warnings } = engine::apply(workspace, change)?;
     Ok((session, Some(Switched { left, onto, files, warnings })))
+}
+
+/// A ref that stays where it is: HEAD alone moves.
+fn stays(name: String, at: Oid) -> RefMove {
+    RefMove { name, from: BranchOrigin::Existing(at), new: at, log: String::new() }
 }
 
 /// Leaves `session` without ending it: HEAD goes to the branch that the session began on.
@@ -109,46 +115,8 @@ pub fn switch(workspace: &mut LockedWorkspace, name: &str) -> Result<(Session, O
 /// # Errors
 /// `BAD_REQUEST` if that branch is gone; otherwise as [`switch`].
 pub fn leave(workspace: &mut LockedWorkspace, session: &Session) -> Result<Switched> {
-    let repo = &workspace.repo;
-    repo.check_idle()?;
-    let mut target = ReturnTarget::of(repo, session)?;
-    let mut update = leaving(repo, session, &target);
-    if let Err(error) = &update
-        && only_unsupported_kinds(error)
-        && let Some(base) = target.to_base(session, error)
-        && let Ok(to_base) = leaving(repo, session, &base)
-    {
-        (update, target) = (Ok(to_base), base);
-    }
-    let update = update?;
-    let onto_branch = target.onto.clone().filter(|onto| onto.starts_with("refs/heads/"));
-    let (mut head_to, mut drop) = (None, Vec::new());
-    let branch = if let (Some(onto), Some(at)) = (onto_branch, target.tip) {
-        let name = repo.referent(&onto)?;
-        head_to = (name != onto).then_some(onto);
-        BranchUpdate {
-            name,
-            from: BranchOrigin::Existing(at),
-            new: at,
-            log: String::new(),
-            head: InHead::Yes,
-            head_from: Some(session.branch()),
-            point: None,
-        }
-    } else {
-        head_to.clone_from(&target.onto);
-        drop.extend(session.pointer_to_drop(repo)?);
-        BranchUpdate {
-            name: session.branch(),
-            from: BranchOrigin::Existing(session.tip),
-            new: session.tip,
-            log: String::new(),
-            head: session.head,
-            head_from: head_to.as_ref().map(|_| session.branch()),
-            point: None,
-        }
-    };
-    let (files, mut warnings) = publish_move(workspace, session, branch, head_to, update, drop)?;
+    let (change, target) = plan_leave(&workspace.repo, session)?;
+    let Applied { files, mut warnings } = engine::apply(workspace, change)?;
     if session.head == InHead::No {
         session.drop_pointer(&workspace.repo);
     }
@@ -156,7 +124,41 @@ pub fn leave(workspace: &mut LockedWorkspace, session: &Session) -> Result<Switc
     Ok(Switched { left: Some(session.clone()), onto: target.onto, files, warnings })
 }
 
-fn leaving(repo: &Repo, session: &Session, target: &ReturnTarget) -> Result<WorktreeUpdate> {
+fn plan_leave(repo: &Repo, session: &Session) -> Result<(Change, ReturnTarget)> {
+    repo.check_idle()?;
+    let mut target = ReturnTarget::of(repo, session)?;
+    let mut worktree = leaving(repo, session, &target);
+    if let Err(error) = &worktree
+        && only_unsupported_kinds(error)
+        && let Some(base) = target.to_base(session, error)
+        && let Ok(to_base) = leaving(repo, session, &base)
+    {
+        (worktree, target) = (Ok(to_base), base);
+    }
+    let worktree = worktree?;
+    let onto_branch = target.onto.clone().filter(|onto| onto.starts_with("refs/heads/"));
+    let (mut head, mut refs) = (HeadMove::stays(session.head), RefMoves::default());
+    let branch = if let (Some(onto), Some(at)) = (onto_branch, target.tip) {
+        let name = repo.referent(&onto)?;
+        head = HeadMove {
+            on_branch: InHead::Yes,
+            from: Some(session.branch()),
+            to: (name != onto).then_some(onto),
+            point: None,
+        };
+        stays(name, at)
+    } else {
+        head.to.clone_from(&target.onto);
+        head.from = head.to.as_ref().map(|_| session.branch());
+        refs.delete.extend(session.pointer_to_drop(repo)?);
+        stays(session.branch(), session.tip)
+    };
+    let base = Some(session.base);
+    let change = Change { base, head, refs, worktree, ..Change::of(&session.name, branch) };
+    Ok((change, target))
+}
+
+fn leaving(repo: &Repo, session: &Session, target: &ReturnTarget) -> Result<WorktreeChange> {
     let operation = Operation {
         name: "leaving the session",
         command: "edt switch --leave",
@@ -164,29 +166,12 @@ fn leaving(repo: &Repo, session: &Session, target: &ReturnTarget) -> Result<Work
         users: None,
     };
     let disk = TreeMove { from: repo.tree_of(session.tip)?, to: target.tree(repo)? };
-    WorktreeUpdate::of(repo, disk, (session.head == InHead::Yes).then_some(disk), &operation)
+    follow::plan(repo, disk, (session.head == InHead::Yes).then_some(disk), &operation)
 }
 
 /// The tree of a commit; the empty tree for an unborn branch.
 pub(crate) fn commit_tree(repo: &Repo, commit: Option<Oid>) -> Result<Oid> {
     commit.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))
-}
-
-fn publish_move(
-    workspace: &mut LockedWorkspace,
-    session: &Session,
-    branch: BranchUpdate,
-    head_to: Option<String>,
-    update: WorktreeUpdate,
-    drop: Vec<(String, Oid)>,
-) -> Result<(Vec<FileReport>, Vec<Warning>)> {
-    let WorktreeUpdate { index, objects, mut steps } = update;
-    let private = steps.record(session, session.tip);
-    let reports = std::mem::take(&mut steps.reports);
-    let change = ChangeSet { objects, head_to, drop, private, ..steps.change_set(branch, index) };
-    workspace.require_durability(session.base);
-    let warnings = publish(&workspace.repo, &mut workspace.journal, change)?;
-    Ok((reports, warnings))
 }
 
 fn check_not_rebased(repo: &Repo, session: &Session) -> Result<()> {
