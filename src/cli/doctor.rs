@@ -15,7 +15,7 @@ use edt_agents::hook::location::HooksLocation;
 use edt_agents::hook::plumbing::Git;
 use edt_agents::hook::probe::{DoctorContext, Health, ProbeResult};
 use edt_agents::hook::step::HookAction;
-use edt_core::session::refs::leftovers;
+use edt_core::session::collection::leftovers;
 use edt_core::session::worktree::workspace::LockedWorkspace;
 use edt_git::Repo;
 use edt_types::text::Shown as _;

@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::render::{GOOD, NAME, paint, short};
-use edt_core::session::recording::snapshot::Snapshot;
-use edt_core::session::refs::gc::{
+use edt_core::session::collection::gc::{
     GcOptions, GcReport, ObjectStats, gc, has_many_loose_objects, object_stats, pack_loose_objects,
     remove_ended,
 };
+use edt_core::session::recording::snapshot::Snapshot;
 use edt_git::Repo;
 use edt_io::{background, clock, fs};
 use edt_types::text::counted;
@@ -194,7 +194,7 @@ fn render_human(answer: &Answer) -> String {
 
 #[cfg(test)]
 mod tests {
-    use edt_core::session::refs::list::SessionState;
+    use edt_core::session::landing::list::SessionState;
 
     use super::*;
     use crate::cli::tests::plain;

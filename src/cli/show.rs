@@ -8,10 +8,10 @@ use super::edit_name::{EditName, ProposalName};
 use super::log::{Landed, Line};
 use super::{diff, proposals};
 use edt_core::proposal::store::read;
-use edt_core::session::back::unwind;
 use edt_core::session::refs::commit::Commit;
 use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::refs::revision;
+use edt_core::session::user::unwind;
 use edt_git::{Oid, Repo};
 use edt_types::{Finding, Refusal, Result, Status};
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::memory::open_with_memory;
 use super::render::{DIM, NAME, paint};
-use edt_core::session::views::diff_report;
+use edt_core::session::files::diff_report;
 use edt_core::session::views::stats::{EditCounts, SessionStats, StatsFilter, stats};
 use edt_git::Repo;
 use edt_io::clock;

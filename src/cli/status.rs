@@ -12,10 +12,10 @@ use super::log::lands_again;
 use super::render::{self, DIM, NAME, NOTE, paint, short};
 use edt_core::proposal::{self, ProposalState};
 use edt_core::session::Session;
-use edt_core::session::recording::kept;
-use edt_core::session::refs::list::{
+use edt_core::session::landing::list::{
     self, LandedBy, SessionChoice, SessionList, SessionState, SessionSummary,
 };
+use edt_core::session::recording::kept;
 use edt_core::session::views::log::LogFile;
 use edt_core::session::views::refused::{self, KeptCopies, Overridden, RefusedRun};
 use edt_core::session::views::status::{LeftOverLines, UncommittedFile, WorktreeStatus, status};

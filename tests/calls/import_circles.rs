@@ -10,6 +10,9 @@ const MAX_CIRCLES: usize = 8;
 /// The most files of a circle.
 const MAX_FILES: usize = 3;
 
+/// The uses of a directory below in the table of `session/mod.rs`. It may only shrink.
+const BELOW: [&str; 0] = [];
+
 /// The names from the root of the crate.
 type Path = Vec<String>;
 
@@ -63,9 +66,9 @@ fn paths(
     at + 2 * usize::from(renamed)
 }
 
-/// The files of one crate that use each other in circles. Names that a file exports from another
-/// one belong to the other.
-fn circles(sources: &[(String, String)]) -> Vec<BTreeSet<String>> {
+/// The files of one crate, and the files that each uses. Names that a file exports from another one
+/// belong to the other.
+fn uses(sources: &[(String, String)]) -> BTreeMap<Path, BTreeSet<Path>> {
     let module = |file: &String| -> Path {
         let mut path: Path = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
         path.pop_if(|last| ["lib", "main", "mod"].contains(&last.as_str()));
@@ -119,8 +122,13 @@ fn circles(sources: &[(String, String)]) -> Vec<BTreeSet<String>> {
         }
         file
     };
-    let uses: BTreeMap<&Path, BTreeSet<Path>> =
-        used.into_iter().map(|(file, paths)| (file, paths.iter().map(home).collect())).collect();
+    let of = |file| used.get(file).into_iter().flatten().map(home).collect();
+    files.keys().map(|file| (file.clone(), of(file))).collect()
+}
+
+/// The files of one crate that use each other in circles.
+fn circles(sources: &[(String, String)]) -> Vec<BTreeSet<String>> {
+    let uses = uses(sources);
     let reached = |from: &Path| {
         let (mut all, mut todo) = (BTreeSet::new(), vec![from.clone()]);
         while let Some(file) = todo.pop() {
@@ -130,14 +138,22 @@ fn circles(sources: &[(String, String)]) -> Vec<BTreeSet<String>> {
         all
     };
     let reach: BTreeMap<&Path, BTreeSet<Path>> =
-        files.keys().map(|file| (file, reached(file))).collect();
+        uses.keys().map(|file| (file, reached(file))).collect();
     let circle = |file: &Path| -> BTreeSet<String> {
         let others =
             reach[file].iter().filter(|to| reach.get(to).is_some_and(|r| r.contains(file)));
         others.map(|file| file.join("/")).collect()
     };
-    let all: BTreeSet<BTreeSet<String>> = files.keys().map(circle).collect();
+    let all: BTreeSet<BTreeSet<String>> = uses.keys().map(circle).collect();
     all.into_iter().filter(|circle| circle.len() > 1).collect()
+}
+
+/// The files below `directory`.
+fn sources(directory: &str) -> Vec<(String, String)> {
+    let mut sources = Vec::new();
+    texts(directory, ".rs", &mut sources);
+    sources.iter_mut().for_each(|(file, _)| *file = file[directory.len() + 1..].to_owned());
+    sources
 }
 
 #[test]
@@ -145,15 +161,38 @@ fn circles_of_files_are_few_and_small() {
     let mut all = Vec::new();
     for name in crates().into_iter().chain([String::new()]) {
         let directory = format!("{name}/src").trim_start_matches('/').to_owned();
-        let mut sources = Vec::new();
-        texts(&directory, ".rs", &mut sources);
-        sources.iter_mut().for_each(|(file, _)| *file = file[directory.len() + 1..].to_owned());
-        for circle in circles(&sources) {
+        for circle in circles(&sources(&directory)) {
             assert!(circle.len() <= MAX_FILES, "{directory}: {circle:?}");
             all.push((directory.clone(), circle));
         }
     }
     assert!(all.len() <= MAX_CIRCLES, "{} circles: {all:#?}", all.len());
+}
+
+#[test]
+fn a_directory_of_sessions_uses_only_those_above_it_in_the_table() {
+    let sources = sources("crates/edt-core/src");
+    let (_, table) = sources.iter().find(|(file, _)| file == "session/mod.rs").unwrap();
+    let order: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | `")?.split_once("/` |"))
+        .map(|(room, _)| room)
+        .collect();
+    assert_eq!(order.len(), 11, "{order:?}");
+    let place = |file: &Path| match &file[..] {
+        [session, room, _, ..] if session == "session" => {
+            Some(order.iter().position(|known| known == room).unwrap_or_else(|| panic!("{room}")))
+        }
+        _ => None,
+    };
+    let mut below = BTreeSet::new();
+    for (file, used) in uses(&sources) {
+        let Some(at) = place(&file) else { continue };
+        for other in used.iter().filter(|other| place(other).is_some_and(|other| other > at)) {
+            below.insert(format!("{} uses {}", file.join("/"), other.join("/")));
+        }
+    }
+    assert_eq!(below, BTreeSet::from(BELOW.map(str::to_owned)));
 }
 
 #[test]

@@ -13,6 +13,7 @@ use edt_command::OnFindings;
 use edt_guard::guard::protected;
 
 use edt_core::proposal::propose;
+use edt_core::session::files::path_state::PathState;
 use edt_core::session::private::private_list;
 use edt_core::session::recording::known_states::Announced;
 use edt_core::session::recording::record::{
@@ -21,9 +22,8 @@ use edt_core::session::recording::record::{
 use edt_core::session::recording::review::{self, ChangesPreview, ChangesReview};
 use edt_core::session::recording::snapshot::Snapshot;
 use edt_core::session::refs::message::Kind;
-use edt_core::session::user::path_state::PathState;
+use edt_core::session::views::user_switch;
 use edt_core::session::worktree::options::Options;
-use edt_core::session::worktree::user_switch;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::Request;
 use edt_edit::{Edit, Op};

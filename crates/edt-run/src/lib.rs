@@ -25,8 +25,8 @@ pub mod sandbox;
 pub mod store;
 mod withheld;
 
-use edt_core::session::private::hidden::MOVED_FROM;
 use edt_core::session::private::not_kept::NamedPaths;
+use edt_core::session::recording::ignored_before::MOVED_FROM;
 use edt_core::session::recording::kept;
 use edt_core::session::recording::record::{CommitInfo, RecordAction, record_changes};
 use edt_core::session::recording::review::{self, ChangesPreview, ChangesReview};

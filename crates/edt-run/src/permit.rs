@@ -10,8 +10,8 @@ use edt_command::{
     CommandEvaluation, CommandQuery, Decision, Host as _, LocalHost, OnFindings, RunRules,
 };
 use edt_core::proposal::command::{CommandApproval, CommandRequest, require_approval};
+use edt_core::session::files::path_state::{self, OnDiskFile};
 use edt_core::session::private::not_kept::NamedPaths;
-use edt_core::session::user::path_state::{self, OnDiskFile};
 use edt_core::session::user::user_changes::{self, ReadLimits};
 use edt_core::session::worktree::begin;
 use edt_core::session::worktree::worktree_host::WorktreeHost;

@@ -16,20 +16,26 @@
 //! | `refs/edt/<name>/abandoned` | the tip that was abandoned |
 //! | `refs/worktree/edt/session` | symbolic: this worktree's session with `--no-switch` |
 //!
+//! Each directory knows only those above it in this table; a test holds that.
+//!
 //! | directory | subject |
 //! | --- | --- |
-//! | `engine/` | a change as a value, and the one function that makes it |
-//! | `refs/` | the refs above, their commits, and their collection |
-//! | `worktree/` | a call's worktree: opened, switched, followed by its files |
+//! | `refs/` | the refs above and their commits |
+//! | `files/` | a file on the branch, in the index and on disk |
 //! | `user/` | whose bytes are whose |
 //! | `private/` | files that Git ignored, which no commit may contain |
+//! | `engine/` | a change as a value, and the one function that makes it |
+//! | `worktree/` | a call's worktree: opened, switched, followed by its files |
 //! | `recording/` | changes of programs, of agents' own tools, and of the user |
 //! | `back/` | undo, redo, revert, restore, abandon |
 //! | `landing/` | land, and its undo |
+//! | `collection/` | removes what is no longer needed |
 //! | `views/` | what a reader sees |
 
 pub mod back;
+pub mod collection;
 pub mod engine;
+pub mod files;
 pub mod landing;
 pub mod private;
 pub mod recording;
@@ -38,7 +44,7 @@ pub mod user;
 pub mod views;
 pub mod worktree;
 
+pub use files::path_state::{OnDisk, PathState};
 pub use recording::checkpoint::Checkpoints;
 pub use refs::current::Session;
-pub use user::path_state::{OnDisk, PathState};
 pub use worktree::workspace::LockedWorkspace;

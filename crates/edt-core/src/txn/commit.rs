@@ -3,7 +3,7 @@
 use super::guard::Cleared;
 use super::report::{self, RecordedFile};
 use super::separate::{FileEdit, Separated};
-use crate::session::engine::{self, Change, WorktreeChange};
+use crate::session::engine::{Change, WorktreeChange};
 use crate::session::recording::edit_commit::EditCommit;
 use crate::session::refs::message::Kind;
 use crate::session::user::ownership;
@@ -180,7 +180,7 @@ impl Committed<'_, '_> {
         workspace
             .journal
             .require_durability(cleared.state.policy.durability.unwrap_or(Durability::Off));
-        let warnings = engine::apply(workspace, change)?.warnings;
+        let warnings = workspace.apply(change)?.warnings;
         let mut outcome = report::of(workspace, &cleared, Status::Applied, &recorded);
         outcome.session = Some(session.report(!cleared.state.exists));
         outcome.commit = Some(commit.to_string());

@@ -6,7 +6,7 @@ use super::correction::{attach_corrected_request, attach_corrections};
 use super::messages;
 use super::request::Request;
 use super::resolve::{Resolved, TransactionState};
-use crate::session::user::path_state::too_large;
+use crate::session::files::path_state::too_large;
 use crate::session::{LockedWorkspace, OnDisk};
 use edt_edit::stage::{EditOutcome, EditedFile, EditedFiles};
 use edt_edit::{Edit, Op};

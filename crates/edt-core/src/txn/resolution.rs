@@ -3,7 +3,7 @@
 
 use super::guard::Cleared;
 use super::report;
-use crate::session::engine::{self, Change, RefMove, WorktreeChange};
+use crate::session::engine::{Change, RefMove, WorktreeChange};
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::refs::names::RESOLUTIONS;
 use crate::session::user::ownership::{self, LeftOver, Version};
@@ -81,7 +81,7 @@ pub(super) fn publish(workspace: &mut LockedWorkspace, cleared: &Cleared<'_>) ->
     };
     let level = cleared.state.policy.durability.unwrap_or(Durability::Off);
     workspace.journal.require_durability(level);
-    let warnings = engine::apply(workspace, change)?.warnings;
+    let warnings = workspace.apply(change)?.warnings;
     let mut outcome = report::of(workspace, cleared, Status::Applied, &[]);
     for file in &mut outcome.files {
         file.recorded = RecordedIn::Worktree;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::messages;
 use super::request::Request;
+use crate::session::files::path_state::case_collision_finding;
 use crate::session::private::hidden::Hidden;
-use crate::session::user::path_state::case_collision_finding;
 use crate::session::worktree::begin;
 use crate::session::{LockedWorkspace, PathState, Session};
 use edt_edit::{Edit, Expect, Op};

@@ -1,19 +1,19 @@
 //! Restores one file to an earlier state, as a new commit. Guards do not check it: the file had
 //! that state before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::session::back::restore::{self as history, Earlier};
 use crate::session::back::rewrite::{FileRewrite, Rewrite};
 use crate::session::back::saved::{OverlappingFiles, Overlaps};
 use crate::session::back::undo::MoveOptions;
-use crate::session::back::unwind::{self, FileSteps};
 use crate::session::private::hidden::Hidden;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::message::Kind;
 use crate::session::refs::revision;
 use crate::session::user::edit_change::FileStep;
 use crate::session::user::ownership::Version;
+use crate::session::user::unwind::{self, FileSteps};
 use crate::session::{LockedWorkspace, PathState, Session};
 use edt_git::index::IndexState;
 use edt_git::{FileId, InHead, ObjectWriter, Repo, Tracked};
@@ -127,6 +127,7 @@ pub fn restore(
         verb: VERB,
         more: Vec::new(),
         overlapping,
+        restored: BTreeSet::new(),
         dry_run: options.dry_run,
     };
     let mut outcome = rewrite.publish(workspace)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use edt_core::session::LockedWorkspace;
-use edt_core::session::refs::gc::{GcOptions, gc};
+use edt_core::session::collection::gc::{GcOptions, gc};
 use edt_core::{Environment, Land, Options, Request, Workspace};
 use edt_git::Repo;
 use edt_git::read::ObjectKind;

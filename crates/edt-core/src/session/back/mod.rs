@@ -6,4 +6,3 @@ pub mod revert;
 pub mod rewrite;
 pub mod saved;
 pub mod undo;
-pub mod unwind;

@@ -1,9 +1,9 @@
 //! Finds a file's content before one of its edits.
 
-use super::unwind;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::user::edit_change::FileStep;
+use crate::session::user::unwind;
 use edt_git::{FileId, Repo, Tracked};
 use edt_types::text::counted;
 use edt_types::{Code, Finding, RepoPath, Result};

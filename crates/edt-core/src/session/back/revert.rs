@@ -6,14 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::rewrite::{FileRewrite, Rewrite};
 use super::saved::OverlappingFiles;
 use super::undo::MoveOptions;
-use super::unwind::{self, Direction, FileSteps};
 use crate::session::private::hidden::{self, Hidden};
-use crate::session::private::private_list;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::message::Kind;
 use crate::session::user::edit_change::FileStep;
 use crate::session::user::ownership::{MergedFile, Version, merge3};
+use crate::session::user::unwind::{self, Direction, FileSteps};
 use crate::session::worktree::checkout;
 use crate::session::worktree::workspace::LockedWorkspace;
 use crate::txn::resolve::read_only;
@@ -116,14 +115,24 @@ pub fn revert(
     };
     let more = numbers.into_iter().map(|number| ("Edt-Reverts", number)).collect();
     drop(history);
-    let restored = hidden::list_restored(repo, &steps)?;
+    let restored = hidden::restored(repo, &steps)?;
     let dry_run = options.dry_run;
     let kind = Kind::Edit;
     let verb = VERB;
-    let rewrite =
-        Rewrite { session, index, tree, files, text, kind, verb, more, overlapping, dry_run };
+    let rewrite = Rewrite {
+        session,
+        index,
+        tree,
+        files,
+        text,
+        kind,
+        verb,
+        more,
+        overlapping,
+        restored,
+        dry_run,
+    };
     let mut outcome = rewrite.publish(workspace)?;
-    let _ = private_list::add(&workspace.repo, &restored);
     outcome.warnings.extend(steps.warnings);
     Ok(outcome)
 }

@@ -1,18 +1,20 @@
 //! Sets files to other versions of the session, as a new commit: the branch and the disk get a
 //! version each, so that the user's lines stay uncommitted. Restore and revert share this.
 
+use std::collections::BTreeSet;
+
 use super::saved::OverlappingFiles;
-use crate::session::engine::{self, Change, PathChange, WorktreeChange};
+use crate::session::engine::{Change, PathChange, WorktreeChange};
+use crate::session::files::diff_report;
+use crate::session::files::path_state::PathState;
 use crate::session::recording::edit_commit::EditCommit;
 use crate::session::refs::current::Session;
 use crate::session::refs::message::Kind;
 use crate::session::user::ownership::{self, Version};
-use crate::session::user::path_state::PathState;
-use crate::session::views::diff_report;
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{Attributes, InHead, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::{IndexView, PrivateFile};
-use edt_types::{DryRun, Outcome, Result, Status};
+use edt_types::{DryRun, Outcome, RepoPath, Result, Status};
 
 /// One file and its versions.
 #[derive(Debug)]
@@ -45,6 +47,8 @@ pub struct Rewrite<'a> {
     pub more: Vec<(&'static str, String)>,
     /// The files whose user changes are overwritten.
     pub overlapping: OverlappingFiles,
+    /// Private files that it brings back.
+    pub restored: BTreeSet<RepoPath>,
     pub dry_run: DryRun,
 }
 
@@ -62,7 +66,7 @@ impl Rewrite<'_> {
             Some(_) if dry_run == DryRun::Yes => outcome.status = Status::WouldApply,
             Some(change) => {
                 outcome.commit = Some(change.branch.new.to_string());
-                outcome.warnings.extend(engine::apply(workspace, change)?.warnings);
+                outcome.warnings.extend(workspace.apply(change)?.warnings);
                 outcome.status = Status::Applied;
             }
             None => {}
@@ -126,6 +130,7 @@ impl Rewrite<'_> {
         let log = format!("{verb}: {}", text.lines().next().unwrap_or_default());
         let mut change = written.change(&writer, None, log, worktree);
         change.refs.create.extend(saved.create);
+        change.restored = self.restored;
         outcome.parent = Some(session.tip.to_string());
         outcome.edit = Some(edit);
         Ok((Some(change), outcome))

@@ -4,13 +4,13 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::unwind::{self, FileSteps};
 use crate::session::engine::PathChange;
+use crate::session::files::path_state::PathState;
 use crate::session::recording::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use crate::session::refs::current::Session;
 use crate::session::refs::names::next_numbered_ref;
 use crate::session::user::ownership::{self, Version};
-use crate::session::user::path_state::PathState;
+use crate::session::user::unwind::{self, FileSteps};
 use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;
 use edt_git::{InHead, ObjectWriter, Oid};

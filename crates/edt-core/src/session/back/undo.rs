@@ -3,14 +3,14 @@
 //! stays on disk.
 
 use super::saved::OverlappingFiles;
-use super::unwind::{Direction, FileSteps};
-use crate::session::engine::{self, Applied, Change, HeadMove, RefMove, RefMoves, WorktreeChange};
+use crate::session::engine::{Applied, Change, HeadMove, RefMove, RefMoves, WorktreeChange};
 use crate::session::private::hidden::{self, Hidden};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::names::{REFS, next_numbered_ref, numbered_tips};
 use crate::session::refs::record::{Step, Undone};
 use crate::session::refs::revision;
+use crate::session::user::unwind::{Direction, FileSteps};
 use crate::session::worktree::checkout;
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{InHead, ObjectWriter, Oid, Repo};
@@ -144,7 +144,7 @@ fn move_branch(
     if moved.dry_run == DryRun::Yes {
         return Ok(BranchMove { files: change.worktree.reports, ..moved });
     }
-    let Applied { files, warnings } = engine::apply(workspace, change)?;
+    let Applied { files, warnings } = workspace.apply(change)?;
     Ok(BranchMove { files, warnings: [moved.warnings, warnings].concat(), ..moved })
 }
 
@@ -199,7 +199,7 @@ fn plan_move(
         refs: RefMoves { create, ..RefMoves::default() },
         objects: writer.loose_objects(),
         worktree,
-        restored: hidden::list_restored(repo, &steps)?,
+        restored: hidden::restored(repo, &steps)?,
         entry: Some((session.clone(), step)),
         ..Change::of(&session.name, branch)
     };
@@ -318,8 +318,8 @@ fn user_commit(session: &Session, commit: &Commit) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::back::unwind;
     use crate::session::recording::record::checkpoint;
+    use crate::session::user::unwind;
     use crate::tests::{Scratch, path, refusal};
     use crate::txn::Request;
 

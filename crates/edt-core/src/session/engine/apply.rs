@@ -6,9 +6,8 @@ use crate::session::private::private_list;
 use crate::session::private::uncovered;
 use crate::session::refs::moves::{RefMove, RefMoves};
 use crate::session::refs::record;
-use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::Repo;
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, PrivateRecord};
+use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, Journal, PrivateRecord};
 use edt_types::{FileReport, Result, Warning};
 
 /// A change that was made.
@@ -20,38 +19,22 @@ pub struct Applied {
     pub warnings: Vec<Warning>,
 }
 
-/// Makes `change` in the worktree of `workspace`.
+/// Makes `change` in the worktree of `repo`, as durably as `journal` asks for.
 ///
 /// # Errors
 /// `SESSION_MOVED` if the branch, HEAD, the index or a file is not as the command saw it;
 /// `REPOSITORY_BUSY`, `IO_ERROR`, `OBJECT_MISSING`. Then nothing is changed.
-pub fn apply(workspace: &mut LockedWorkspace, change: Change) -> Result<Applied> {
-    apply_in(workspace, None, change)
-}
-
-/// The same, in the worktree of `elsewhere` if there is one. Durability is that of `workspace`.
-///
-/// # Errors
-/// As [`apply`].
-pub fn apply_in(
-    workspace: &mut LockedWorkspace,
-    elsewhere: Option<&mut LockedWorkspace>,
-    change: Change,
-) -> Result<Applied> {
-    if let Some(base) = change.base {
-        workspace.require_durability(base);
-    }
-    let level = workspace.journal.durability();
-    let place = elsewhere.unwrap_or(workspace);
-    place.journal.require_durability(level);
+pub fn apply(repo: &Repo, journal: &mut Journal, change: Change) -> Result<Applied> {
     let restored = change.restored.clone();
-    let (set, files) = change_set(&place.repo, change)?;
+    let (set, files) = change_set(repo, change)?;
+    // No commit has them from the moment that they exist. The list forgets a file that is gone, so
+    // that they are added again afterwards.
+    private_list::add(repo, &restored)?;
     // Without an ignore file among the changed ones, the worktree is not searched.
-    let ignored = uncovered::ignored_before(&place.repo, set.files.iter().map(|file| &file.path));
-    let mut warnings = edt_journal::publish(&place.repo, &mut place.journal, set)?;
-    warnings.extend(uncovered::after(&place.repo, ignored));
-    // The change is made, whether or not they can be listed.
-    let _ = private_list::add(&place.repo, &restored);
+    let ignored = uncovered::ignored_before(repo, set.files.iter().map(|file| &file.path));
+    let mut warnings = edt_journal::publish(repo, journal, set)?;
+    warnings.extend(uncovered::after(repo, ignored));
+    let _ = private_list::add(repo, &restored);
     Ok(Applied { files, warnings })
 }
 

@@ -10,6 +10,6 @@ pub mod change;
 pub mod path_change;
 
 pub use crate::session::refs::moves::{RefMove, RefMoves};
-pub use apply::{Applied, apply, apply_in};
+pub use apply::{Applied, apply};
 pub use change::{Change, HeadMove};
 pub use path_change::{PathChange, WorktreeChange};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::session::files::diff_report;
+use crate::session::files::path_state::{OnDisk, PathState};
 use crate::session::user::ownership::{self, LeftOver, Version};
-use crate::session::user::path_state::{OnDisk, PathState};
-use crate::session::views::diff_report;
 use edt_git::{Attributes, FileId, Loose, ObjectWriter, Oid, Repo, TouchedTrees, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
 use edt_journal::{FileChange, IndexView, NewFile, PrivateFile};

@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 
 use super::plan::{LandPlan, LandTarget, PlannedCommit};
+use crate::session::files::path_state::PathState;
 use crate::session::recording::record::{CommitInfo, RecordAction, record_changes};
 use crate::session::recording::review::ChangesPreview;
 use crate::session::recording::snapshot::{Snapshot, differing};
 use crate::session::refs::current::Session;
 use crate::session::refs::message::Kind;
-use crate::session::user::path_state::PathState;
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::commit_hooks;
 use edt_git::{ObjectWriter, Oid, Repo, Tracked};

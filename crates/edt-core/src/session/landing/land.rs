@@ -12,13 +12,13 @@ use super::plan::{LandPlan, LandTarget, PlannedCommit};
 use super::review::{ApprovedCommits, LandReview};
 use super::target::LANDING_QUEUE_WAIT;
 use super::target::{landing_lock, other_worktree, target};
-use crate::session::engine::{self, Change, HeadMove, RefMove, RefMoves, WorktreeChange};
+use crate::session::engine::{Change, HeadMove, RefMove, RefMoves, WorktreeChange};
+use crate::session::files::diff_report;
 use crate::session::private::{hidden, uncovered};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::landed::Landing;
 use crate::session::refs::names::next_numbered_ref;
-use crate::session::views::diff_report;
 use crate::session::worktree::follow::{self, Operation, TreeMove};
 use crate::session::worktree::reviewed;
 use crate::session::worktree::workspace::{LockedWorkspace, policy_file};
@@ -216,7 +216,7 @@ fn land_once(
         ..Change::of(&session.name, branch)
     };
     let place = elsewhere.as_mut().map(|(workspace, _)| workspace);
-    let applied = engine::apply_in(workspace, place, change).map_err(|found| {
+    let applied = workspace.apply_in(place, change).map_err(|found| {
         let now = workspace.repo.ref_value(&target.branch);
         let target_moved = now.is_ok_and(|now| now != target.tip);
         if target_moved { found.map(|finding| finding.with("target_moved", true)) } else { found }

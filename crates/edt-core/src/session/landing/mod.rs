@@ -7,6 +7,7 @@ pub(crate) mod hook_files;
 pub mod land;
 mod landed_commits;
 pub(crate) mod left_by_user;
+pub mod list;
 pub mod options;
 pub(crate) mod part;
 pub mod plan;

@@ -7,7 +7,8 @@ use super::landed_commits;
 use super::left_by_user;
 use super::plan::LandTarget;
 use super::target::{LANDING_QUEUE_WAIT, landing_lock, other_worktree};
-use crate::session::engine::{self, Applied, Change, HeadMove, RefMove, RefMoves, WorktreeChange};
+use crate::session::engine::{Applied, Change, HeadMove, RefMove, RefMoves, WorktreeChange};
+use crate::session::files::diff_report;
 use crate::session::private::uncovered;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
@@ -15,7 +16,6 @@ use crate::session::refs::landed::Landing;
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::refs::names::{REFS, base_ref, next_numbered_ref};
 use crate::session::user::edit_change;
-use crate::session::views::diff_report;
 use crate::session::worktree::follow::{self, Operation, TreeMove};
 use crate::session::worktree::switch::commit_tree;
 use crate::session::worktree::workspace::LockedWorkspace;
@@ -304,7 +304,7 @@ pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Resul
         ..Change::of(&landing.session, branch)
     };
     let place = elsewhere.as_mut().map(|(workspace, _)| workspace);
-    let Applied { files, warnings } = engine::apply_in(workspace, place, change)?;
+    let Applied { files, warnings } = workspace.apply_in(place, change)?;
     let files = elsewhere_files.unwrap_or(files);
     let warnings = uncovered::located(warnings, root.as_deref());
     Ok(Unlanded {
@@ -435,8 +435,8 @@ fn protected(landing: &Landing) -> Finding {
 mod tests {
     use super::*;
     use crate::proposal::landing::land;
+    use crate::session::landing::list::{SessionState, sessions};
     use crate::session::landing::options::LandOptions;
-    use crate::session::refs::list::{SessionState, sessions};
     use crate::session::worktree::switch::switch;
     use crate::tests::{Scratch, refusal};
 

@@ -1,40 +1,39 @@
 //! Files that stay out of every commit although no ignore rule on disk matches them any more: the
 //! agent removed the rule, or a program moved or copied an ignored file.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::private_list;
-use crate::session::back::unwind::FileSteps;
-use crate::session::recording::file_copy::{Copy, key_of, stat_at};
-use crate::session::recording::snapshot::{self, Snapshot};
-use crate::session::refs::current::Session;
-use crate::session::user::path_state::PathState;
+use crate::session::files::file_copy::stat_at;
+use crate::session::files::path_state::PathState;
+use crate::session::refs::current::{self, Session};
+use crate::session::user::unwind::FileSteps;
 use crate::session::user::user_commits::UserCommits;
 use edt_git::diff::Untracked;
 use edt_git::index::IndexState;
 use edt_git::{ObjectWriter, Oid, Repo, Tracked};
-use edt_io::fs;
 use edt_journal::IndexView;
 use edt_types::text::counted;
-use edt_types::{Code, Finding, RepoPath, Result, Warning};
+use edt_types::{RepoPath, Result, Warning};
 
-/// The least bytes of a file that is recognised as a copy while its source is still there. Less
-/// may be equal without a copy: `{}`, or one usual line.
-const MIN_COPY: u64 = 32;
-/// The evidence of a refusal that names the earlier path of a moved private file.
-pub const MOVED_FROM: &str = "moved_from";
 /// The most private files that a warning names.
 const MAX_NAMED: usize = 20;
+
+/// The files that were there before a program.
+pub(crate) trait FilesBefore: std::fmt::Debug {
+    /// Whether there may have been a file at `path`.
+    fn existed(&self, path: &RepoPath) -> bool;
+}
 
 /// Which files of a worktree are private: no commit may have them, although Git does not ignore
 /// them.
 #[derive(Debug)]
 pub struct Hidden<'a> {
     pub(crate) repo: &'a Repo,
-    session: Option<&'a Session>,
-    /// The state before a program. A file that it created is not private.
-    before: Option<&'a Snapshot>,
+    pub(crate) session: Option<&'a Session>,
+    /// What was there before a program. A file that it created is not private.
+    before: Option<&'a dyn FilesBefore>,
     /// The list of the worktree. It is read for the first file that may be private.
     listed: OnceCell<BTreeSet<RepoPath>>,
 }
@@ -47,7 +46,7 @@ impl<'a> Hidden<'a> {
 
     /// The same, right after a program for which `before` was taken.
     #[must_use]
-    pub fn after(self, before: &'a Snapshot) -> Hidden<'a> {
+    pub(crate) fn after(self, before: &'a dyn FilesBefore) -> Hidden<'a> {
         Hidden { before: Some(before), ..self }
     }
 
@@ -65,7 +64,7 @@ impl<'a> Hidden<'a> {
     }
 
     /// Whether the file at `path` is private, if neither the session nor the index has it.
-    fn covers(&self, path: &RepoPath) -> Result<bool> {
+    pub(crate) fn covers(&self, path: &RepoPath) -> Result<bool> {
         let existed = || self.before.is_none_or(|before| before.existed(path));
         Ok(self.is_listed(path) && existed() || self.is_uncovered(path)?)
     }
@@ -122,7 +121,7 @@ impl<'a> Hidden<'a> {
 /// # Errors
 /// `OBJECT_MISSING`, `IO_ERROR`.
 pub fn private_paths(repo: &Repo, session: Option<&Session>) -> Result<Vec<RepoPath>> {
-    let tree = snapshot::tree_now(repo, session)?;
+    let tree = current::tree_now(repo, session)?;
     let listed = OnceCell::from(private_list::prune(repo, tree)?);
     let hidden = Hidden { listed, ..Hidden::of(repo, session) };
     if hidden.is_empty()? {
@@ -192,16 +191,15 @@ fn rules(repo: &Repo, tree: Oid, names: &[RepoPath]) -> Result<BTreeMap<RepoPath
 }
 
 /// Whether neither the session nor the index has the file.
-fn is_new(state: &PathState) -> bool {
+pub(crate) fn is_new(state: &PathState) -> bool {
     state.tip.is_none() && state.staged == IndexState::Nothing
 }
 
-/// Lists the private files that `steps` write where no file is, and returns them: the list forgets a
-/// file that is gone. The caller lists them again when they exist.
+/// The private files that `steps` write where no file is.
 ///
 /// # Errors
-/// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-pub(crate) fn list_restored(repo: &Repo, steps: &FileSteps) -> Result<BTreeSet<RepoPath>> {
+/// `IO_ERROR`.
+pub(crate) fn restored(repo: &Repo, steps: &FileSteps) -> Result<BTreeSet<RepoPath>> {
     let new_rules = steps.files.keys().any(RepoPath::is_ignore_file);
     let mut restored = BTreeSet::new();
     for path in &steps.private {
@@ -209,279 +207,7 @@ pub(crate) fn list_restored(repo: &Repo, steps: &FileSteps) -> Result<BTreeSet<R
             restored.insert(path.clone());
         }
     }
-    private_list::add(repo, &restored)?;
     Ok(restored)
-}
-
-/// A private file that a program moved onto a file of another kind.
-struct Overwritten<'a> {
-    source: &'a RepoPath,
-    path: RepoPath,
-    is_tracked: bool,
-}
-
-/// The private files before a program, to find them again after it.
-pub struct IgnoredBefore<'a> {
-    snapshot: &'a Snapshot,
-    hidden: Hidden<'a>,
-    /// The copies of files, by their size.
-    copies: BTreeMap<u64, Vec<(&'a RepoPath, &'a Copy)>>,
-    /// The keys and paths of all files, by device and inode.
-    inodes: BTreeMap<&'a str, Vec<(&'a str, &'a RepoPath)>>,
-    /// What was found.
-    found: RefCell<BTreeSet<RepoPath>>,
-    overwritten: RefCell<Vec<Overwritten<'a>>>,
-}
-
-impl<'a> IgnoredBefore<'a> {
-    #[must_use]
-    pub fn of(
-        repo: &'a Repo,
-        session: Option<&'a Session>,
-        snapshot: &'a Snapshot,
-    ) -> IgnoredBefore<'a> {
-        let mut copies: BTreeMap<u64, Vec<(&RepoPath, &Copy)>> = BTreeMap::new();
-        for (path, copy) in &snapshot.files {
-            let Some(copy) = copy else { continue };
-            let size = copy.key.split('-').nth(2);
-            let size = size.and_then(|size| u64::from_str_radix(size, 16).ok());
-            if let Some(size) = size.filter(|size| *size > 0) {
-                copies.entry(size).or_default().push((path, copy));
-            }
-        }
-        let mut inodes: BTreeMap<&str, Vec<(&str, &RepoPath)>> = BTreeMap::new();
-        let copied =
-            |(path, copy): (&'a RepoPath, &'a Option<Copy>)| Some((&copy.as_ref()?.key, path));
-        let copied = snapshot.files.iter().filter_map(copied);
-        for (key, path) in copied.chain(snapshot.not_kept.iter().map(|one| (&one.key, &one.path))) {
-            if let Some(inode) = inode_of(key) {
-                inodes.entry(inode).or_default().push((key, path));
-            }
-        }
-        let hidden = Hidden::of(repo, session);
-        let (found, overwritten) = (RefCell::default(), RefCell::default());
-        IgnoredBefore { snapshot, hidden, copies, inodes, found, overwritten }
-    }
-
-    /// Marks the file of `state` as ignored if it was, or if it is a copy of a file that was.
-    /// Returns a warning for a file that Git does not ignore now. `None` for a file that nobody can
-    /// compare, because it was not copied.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING`, `IO_ERROR`.
-    pub fn mark(&self, state: &mut PathState) -> Result<Option<Option<Warning>>> {
-        if let Some(source) = self.moved_onto(state)? {
-            let (path, is_tracked) = (state.path.clone(), !is_new(state));
-            self.overwritten.borrow_mut().push(Overwritten { source, path, is_tracked });
-            // No commit may have its bytes, not even one of refused changes.
-            state.ignored = true;
-            return Ok(Some(None));
-        }
-        if !is_new(state) {
-            return Ok(Some(None));
-        }
-        let path = &state.path;
-        let is_unknown = self.snapshot.is_unknown(path);
-        if state.ignored {
-            return Ok((!is_unknown).then_some(None));
-        }
-        let (why, listed) = if let Some(ignored) = self.snapshot.ignored_above(path) {
-            ("Git ignored it before the program ran".to_owned(), ignored)
-        } else if self.copied_file(path).is_some() {
-            return Ok(Some(None));
-        } else if let Some(source) = self.source_of(state)? {
-            let source = source.quoted();
-            (format!("it has the content of {source}, which is in no commit, either"), path)
-        } else {
-            return Ok((!is_unknown).then_some(None));
-        };
-        if state.disk.is_some() {
-            self.found.borrow_mut().insert(listed.clone());
-        }
-        if is_unknown {
-            return Ok(None);
-        }
-        let message = format!(
-            "This file is in no commit: {why}. If it belongs in one, let the user add it (`git \
-             add`)."
-        );
-        let path = Some(path.text());
-        state.ignored = true;
-        let warning = Warning { code: "stays_private", path, message };
-        Ok(Some(state.disk.is_some().then_some(warning)))
-    }
-
-    /// Why the changes must be rolled back: a private file is where a commit would have it.
-    #[must_use]
-    pub fn refusals(&self) -> Vec<Finding> {
-        let refusal = |Overwritten { source, path, is_tracked }: &Overwritten<'_>| {
-            let what =
-                if *is_tracked { "which Git tracks" } else { "an untracked file of the user" };
-            Finding::new(
-                Code::ProtectedPath,
-                format!("The program moved {source}, a private file, onto {path}, {what}."),
-                format!(
-                    "Leave {source} where it is. If its content may be committed, copy it: `cp {} {}`. \
-                     Everything else is the user's decision.",
-                    source.for_shell(),
-                    path.for_shell()
-                ),
-            )
-            .at(path)
-            .with(MOVED_FROM, source.to_string())
-        };
-        self.overwritten.borrow().iter().map(refusal).collect()
-    }
-
-    /// The private file that is at the path of `state` now, if there is no copy of it.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING`, `IO_ERROR`.
-    pub fn moved_without_copy(&self, state: &PathState) -> Result<Option<&'a RepoPath>> {
-        let is_private = state.ignored && self.snapshot.tool.is_none();
-        let source = if is_private { self.same_file(state)? } else { None };
-        let source = source.map(|(_, source)| source);
-        Ok(source.filter(|source| self.copied_file(source).is_none()))
-    }
-
-    /// Writes what was found to the list of the worktree.
-    ///
-    /// # Errors
-    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn list(&self) -> Result<()> {
-        private_list::add(self.hidden.repo, &self.found.borrow())
-    }
-
-    /// The private file that was moved or copied to the path of `state`.
-    fn source_of(&self, state: &PathState) -> Result<Option<&'a RepoPath>> {
-        let Some(disk) = &state.disk else { return Ok(None) };
-        if let Some((_, source)) = self.same_file(state)? {
-            return Ok(Some(source));
-        }
-        let size = disk.stat.size;
-        let is_copy = |source: &RepoPath, copy: &Copy| {
-            let place = self.snapshot.directory.join(&copy.key);
-            (size >= MIN_COPY || stat_at(self.hidden.repo, source).is_none())
-                && fs::read_small(&place, size).is_some_and(|bytes| bytes == disk.exact())
-        };
-        for (source, copy) in self.copies.get(&size).into_iter().flatten() {
-            if is_copy(source, copy) && self.is_private(source)? {
-                return Ok(Some(source));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The private file that a program moved onto the file of `state`, which Git tracks or of which
-    /// there is a copy.
-    fn moved_onto(&self, state: &PathState) -> Result<Option<&'a RepoPath>> {
-        let Some(disk) = state.disk.as_ref().filter(|_| !state.ignored) else { return Ok(None) };
-        if is_new(state) && self.copied_file(&state.path).is_none() || self.snapshot.tool.is_some()
-        {
-            return Ok(None);
-        }
-        let Some((before, source)) = self.same_file(state)? else { return Ok(None) };
-        if self.was_at(&state.path, before)? || self.is_committed_content(state)? {
-            return Ok(None);
-        }
-        // A tracked file may be a hard link of an ignored one.
-        let is_link =
-            stat_at(self.hidden.repo, source).is_some_and(|stat| stat.inode() == disk.stat.inode());
-        if is_link
-            && let (Some(tip), Some(Some(before))) = (state.tip, self.snapshot.before(source)?)
-            && self.hidden.repo.blob_id(&before.bytes)? == tip.oid
-        {
-            return Ok(None);
-        }
-        Ok(Some(source))
-    }
-
-    /// Whether the index has the file with the stat in `key` at `path`: then it was a hard link.
-    fn was_at(&self, path: &RepoPath, key: &str) -> Result<bool> {
-        let numbers = key.split('-').filter_map(|one| u64::from_str_radix(one, 16).ok());
-        let numbers: Vec<u64> = numbers.collect();
-        let [_, inode, size, seconds, nanoseconds, ..] = numbers[..] else { return Ok(false) };
-        self.hidden.repo.index_has_stat(path, [inode, size, seconds, nanoseconds])
-    }
-
-    /// Whether the tip or the base of the session has the bytes of the file at the same path.
-    fn is_committed_content(&self, state: &PathState) -> Result<bool> {
-        let Some(disk) = state.disk_file() else { return Ok(false) };
-        if state.tip.is_some_and(|tip| tip.oid == disk.oid) {
-            return Ok(true);
-        }
-        let Some(session) = self.hidden.session else { return Ok(false) };
-        let repo = self.hidden.repo;
-        let base = repo.tracked(repo.tree_of(session.base)?, &state.path)?;
-        Ok(matches!(base, Tracked::File(file) if file.oid == disk.oid))
-    }
-
-    /// The private file of another path that is the file of `state` now, whatever it has: the
-    /// inode is the same, and was not made since. With its earlier key.
-    fn same_file(&self, state: &PathState) -> Result<Option<(&'a str, &'a RepoPath)>> {
-        let Some(disk) = &state.disk else { return Ok(None) };
-        let key = key_of(&disk.stat);
-        let all = inode_of(&key).and_then(|inode| self.inodes.get(inode));
-        let all = all.map(Vec::as_slice).unwrap_or_default();
-        if all.iter().any(|(_, path)| **path == state.path) {
-            return Ok(None);
-        }
-        for (before, source) in all {
-            let unchanged = || without_ctime(before) == without_ctime(&key);
-            if self.is_private(source)? && (unchanged() || self.is_old(&state.path)) {
-                return Ok(Some((before, source)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Whether the file at `path` is older than the snapshot. True if the file system does not know.
-    fn is_old(&self, path: &RepoPath) -> bool {
-        use std::os::unix::ffi::OsStrExt as _;
-        let path = std::ffi::OsStr::from_bytes(path.as_bytes());
-        let born = fs::created(&self.hidden.repo.root_path().join(path));
-        self.snapshot.taken.is_some_and(|taken| born.is_none_or(|born| born <= taken))
-    }
-
-    fn copied_file(&self, path: &RepoPath) -> Option<&'a Copy> {
-        let copy = self.snapshot.files.get(path)?.as_ref()?;
-        copy.link.is_none().then_some(copy)
-    }
-
-    fn is_private(&self, source: &RepoPath) -> Result<bool> {
-        if self.snapshot.was_ignored(source) {
-            return Ok(true);
-        }
-        let is_tracked = |tree| self.hidden.repo.tracked(tree, source);
-        let tracked = self.snapshot.tree.map_or(Ok(Tracked::Nothing), is_tracked)?;
-        Ok(tracked == Tracked::Nothing && self.hidden.covers(source)?)
-    }
-}
-
-/// Lists the private files that a program moved or copied before it was interrupted.
-///
-/// # Errors
-/// `OBJECT_MISSING`, `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-pub(crate) fn list_interrupted(repo: &Repo, before: &Snapshot) -> Result<()> {
-    let session = Session::current(repo, &repo.head()?)?;
-    let tree = snapshot::tree_now(repo, session.as_ref())?;
-    let (index, all) = (IndexView::read(repo)?, IgnoredBefore::of(repo, session.as_ref(), before));
-    for path in snapshot::differing(repo, tree)? {
-        if let Ok(mut state) = PathState::at(repo, tree, Some(&index), &path) {
-            all.mark(&mut state)?;
-        }
-    }
-    all.list()
-}
-
-/// The device and inode in the name of a copy.
-fn inode_of(key: &str) -> Option<&str> {
-    key.match_indices('-').nth(1).map(|(at, _)| &key[..at])
-}
-
-/// The name of a copy without the time of the last change of the inode.
-fn without_ctime(key: &str) -> &str {
-    key.match_indices('-').rev().nth(1).map_or(key, |(at, _)| &key[..at])
 }
 
 #[cfg(test)]
@@ -496,7 +222,7 @@ mod tests {
     use crate::session::recording::review::ChangesPreview;
     use crate::session::refs::message::Kind;
     use crate::tests::{Scratch, path, refusal};
-    use edt_types::RecordedIn;
+    use edt_types::{Code, RecordedIn};
 
     fn scratch() -> Scratch {
         let scratch = Scratch::with_rules(&[("a.txt", "one\n")], ".env\n*.log\nbuild/\n");
@@ -988,11 +714,5 @@ mod tests {
     fn the_rules_for_a_path_are_those_of_its_directories() {
         let names: Vec<String> = rule_files(&path("a/b/c.txt")).map(|name| name.text()).collect();
         assert_eq!(names, [".gitignore", "a/.gitignore", "a/b/.gitignore"]);
-    }
-
-    #[test]
-    fn a_stat_without_its_last_time_is_that_before_a_rename() {
-        assert_eq!(without_ctime("1-2-3-4-5-6-7"), "1-2-3-4-5");
-        assert_eq!(without_ctime(""), "");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::session::recording::file_copy::{key_of, stat_at};
+use crate::session::files::file_copy::{key_of, stat_at};
 use edt_command::Restorable;
 use edt_git::Repo;
 use edt_io::disk::Parent;

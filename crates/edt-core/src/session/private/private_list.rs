@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::not_kept;
-use crate::session::recording::file_copy::stat_at;
+use crate::session::files::file_copy::stat_at;
 use edt_git::index::IndexState;
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::lock::{self, LockGuard};

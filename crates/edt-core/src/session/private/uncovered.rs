@@ -7,7 +7,6 @@ use std::path::Path;
 use super::hidden;
 use super::not_kept;
 use super::private_list::{self, MAX_FILES};
-use crate::session::recording::snapshot::Snapshot;
 use edt_git::Repo;
 use edt_git::files::{ListScope, ListedOrigin};
 use edt_git::index::IndexState;
@@ -67,12 +66,6 @@ fn not_listed(error: Refusal) -> Warning {
         why.unwrap_or_default()
     );
     Warning { code: "stays_private", path: None, message }
-}
-
-/// The same, after a call of an agent's tool for which `before` was taken: what is recorded of it is
-/// at its own paths alone.
-pub(crate) fn list_after_call(repo: &Repo, before: &Snapshot) -> Option<Warning> {
-    before.tool.as_ref().and_then(|_| list(repo, before.ignored.clone()))
 }
 
 fn uncovered(repo: &Repo, earlier: Vec<RepoPath>) -> Result<BTreeSet<RepoPath>> {
@@ -136,6 +129,7 @@ mod tests {
         CommitInfo, RecordAction, RecordOutcome, checkpoint, record_changes,
     };
     use crate::session::recording::review::ChangesPreview;
+    use crate::session::recording::snapshot::Snapshot;
     use crate::session::refs::message::Kind;
     use crate::session::worktree::begin::{BeginOptions, begin_in_worktree};
     use crate::session::worktree::options::Options;

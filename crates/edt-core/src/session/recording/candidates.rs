@@ -1,8 +1,8 @@
 //! The paths that `edt checkpoint` looks at.
 
 use super::snapshot;
+use crate::session::files::path_state::PathState;
 use crate::session::private::uncovered::MAX_NAMED;
-use crate::session::user::path_state::PathState;
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::disk::Parent;
 use edt_types::{Code, Effect, Finding, RepoPath, Result, Warning};

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::session::files::path_state::PathState;
 use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::user::ownership::{self, Version};
-use crate::session::user::path_state::PathState;
 use edt_git::index::IndexState;
 use edt_git::{ChangedPath, FileId, NewCommit, ObjectWriter, Oid, TreeChange};
 use edt_types::{RepoPath, Result};

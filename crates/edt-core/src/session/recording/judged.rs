@@ -1,9 +1,9 @@
 //! What a program or an agent's tool changed, as the guards judge it and as the answer lists it.
 
 use super::program_change::ProgramChange;
+use crate::session::files::diff_report;
+use crate::session::files::path_state::PathState;
 use crate::session::user::ownership::{self, SeparatedEdit, Version};
-use crate::session::user::path_state::PathState;
-use crate::session::views::diff_report;
 use edt_git::diff::TreeDifference;
 use edt_git::{ObjectWriter, Oid, Repo, Tracked, TreeChange};
 use edt_types::{FileReport, RepoPath, Result};

@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use super::file_copy::{self, Copy};
+use super::ignored_before;
 use super::snapshot::{self, Snapshot};
-use crate::session::private::hidden;
+use crate::session::files::file_copy::{self, Copy};
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::disk::{FoundEntry, Parent};
@@ -44,7 +44,7 @@ enum FileBefore {
 pub fn interrupted(repo: &Repo) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for snapshot in Snapshot::interrupted(repo) {
-        let reported = hidden::list_interrupted(repo, &snapshot)
+        let reported = ignored_before::list_interrupted(repo, &snapshot)
             .and_then(|()| differing(repo, &snapshot))
             .and_then(|all| report(repo, &snapshot, &all));
         if let Ok(found) = reported {

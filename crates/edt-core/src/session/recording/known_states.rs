@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::file_copy::Copy;
+use crate::session::files::file_copy::Copy;
 use edt_edit::Edit;
 use edt_io::{failed, fs};
 use edt_types::{RepoPath, Result};

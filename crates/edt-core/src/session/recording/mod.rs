@@ -5,7 +5,7 @@ pub(crate) mod call_text;
 pub(crate) mod candidates;
 pub mod checkpoint;
 pub(crate) mod edit_commit;
-pub(crate) mod file_copy;
+pub mod ignored_before;
 mod judged;
 pub mod kept;
 pub mod known_states;

@@ -3,12 +3,12 @@
 use super::known_states::ToolCall;
 use super::snapshot::Snapshot;
 use super::tool_call::{self, CallChange};
-use crate::session::back::unwind;
+use crate::session::files::path_state::PathState;
 use crate::session::user::hunks::TakenLines;
 use crate::session::user::ownership::{
     self, Before, LeftOver, MergedFile, SeparatedEdit, Version, merge3,
 };
-use crate::session::user::path_state::PathState;
+use crate::session::user::unwind;
 use edt_git::{Attributes, FileMode, ObjectWriter, Oid, Repo, Tracked};
 use edt_journal::{PrivateBytes, PrivateFile};
 use edt_types::{Result, UserChanges, Warning};

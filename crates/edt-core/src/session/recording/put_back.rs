@@ -1,11 +1,11 @@
 //! Puts files back as they were before a program whose changes are refused.
 
+use super::ignored_before::IgnoredBefore;
 use super::program_change::ProgramChange;
 use crate::session::engine::{Change, PathChange, RefMove, WorktreeChange};
-use crate::session::private::hidden::IgnoredBefore;
+use crate::session::files::path_state::PathState;
 use crate::session::refs::current::Session;
 use crate::session::user::ownership::Version;
-use crate::session::user::path_state::PathState;
 use edt_git::{Attributes, FileId, FileMode, ObjectWriter, Oid, Repo};
 use edt_io::fs;
 use edt_journal::BranchOrigin;

@@ -5,13 +5,16 @@ use std::collections::BTreeSet;
 use super::candidates::{candidates, ignored_paths};
 use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use super::edit_commit::EditCommit;
+use super::ignored_before::IgnoredBefore;
 use super::judged::{judged, new_files, reports};
 use super::kept;
 use super::program_change::ProgramChange;
 use super::put_back;
 use super::snapshot::Snapshot;
-use crate::session::engine::{self, Change, WorktreeChange};
-use crate::session::private::hidden::{Hidden, IgnoredBefore};
+use crate::session::engine::{Change, WorktreeChange};
+use crate::session::files::diff_report;
+use crate::session::files::path_state::PathState;
+use crate::session::private::hidden::Hidden;
 use crate::session::private::private_list;
 use crate::session::private::uncovered;
 use crate::session::recording::review::ChangesPreview;
@@ -22,9 +25,7 @@ use crate::session::refs::names::next_numbered_ref;
 use crate::session::refs::record::Step;
 use crate::session::user::left_over;
 use crate::session::user::ownership;
-use crate::session::user::path_state::PathState;
 use crate::session::user::user_commits::UserCommits;
-use crate::session::views::diff_report;
 use crate::session::worktree::begin::{self, BeginOptions, NewSession};
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{FileId, InHead, ObjectWriter, Oid, Repo, TreeChange};
@@ -148,7 +149,7 @@ pub fn checkpoint(
         entry: Some((session.clone(), Step::Edit(edits))),
         ..begin::change(&session, new, made.tip, "edt checkpoint".to_owned())
     };
-    outcome.warnings.extend(engine::apply(workspace, change)?.warnings);
+    outcome.warnings.extend(workspace.apply(change)?.warnings);
     outcome.files = diff_report::files(&workspace.repo, &paths)?;
     outcome.session = Session { tip: made.tip, ..session };
     outcome.commit = Some(*commit);
@@ -218,7 +219,10 @@ pub fn record_changes(
     put_back::add_sources(repo, tree, &ignored, &mut changed)?;
     // Whatever becomes of the changes, the files are on disk now.
     ignored.list()?;
-    outcome.warnings.extend(uncovered::list_after_call(repo, before));
+    if before.tool.is_some() {
+        // What is recorded of a tool is at its own paths alone.
+        outcome.warnings.extend(uncovered::list(repo, before.ignored.clone()));
+    }
     if let Some(busy) = busy {
         // A build may change ignored files at any time.
         if moved.is_empty() && changed.iter().all(|one| one.state.ignored) {
@@ -269,7 +273,7 @@ pub fn record_changes(
     if action == RecordAction::Restore {
         let name = next_numbered_ref(repo, &session.name, "refused")?;
         let change = put_back::put_back(writer, &session, &name, (tree, commit), changed)?;
-        outcome.warnings.extend(engine::apply(workspace, change)?.warnings);
+        outcome.warnings.extend(workspace.apply(change)?.warnings);
         return Ok(RecordOutcome { refused: Some(name), new_files: Vec::new(), ..outcome });
     }
     let log = if info.kind == Kind::Run { "edt run" } else { "edt agent-hook" };
@@ -277,7 +281,7 @@ pub fn record_changes(
     let index = (session.head == InHead::Yes).then_some((index, moves));
     let worktree = WorktreeChange { index, touched_trees, ..WorktreeChange::default() };
     let change = written.change(&writer, new, log.to_owned(), worktree);
-    outcome.warnings.extend(engine::apply(workspace, change)?.warnings);
+    outcome.warnings.extend(workspace.apply(change)?.warnings);
     outcome.warnings.extend(update_list(&workspace.repo, before, tree, &changed)?);
     outcome.session = Session { tip: commit, ..session };
     Ok(RecordOutcome { began, ..outcome })

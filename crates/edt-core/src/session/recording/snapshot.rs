@@ -9,14 +9,14 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::file_copy::{Copy, key_of, stat_at};
 use super::known_states::{self, ToolCall};
 use crate::session::LockedWorkspace;
+use crate::session::files::file_copy::{Copy, key_of, stat_at};
+use crate::session::private::hidden::FilesBefore;
 use crate::session::private::not_kept::{
     MAX_IGNORED_FILE, MAX_IGNORED_TOTAL, NamedPaths, NotKept, NotKeptState,
 };
 use crate::session::private::private_list;
-use crate::session::refs::current::Session;
 use edt_git::diff::Untracked;
 use edt_git::{Oid, Repo};
 use edt_io::disk::{FoundEntry, Parent, Stat};
@@ -204,13 +204,6 @@ impl Snapshot {
         self.ignored.iter().find(|ignored| path.is_at_or_below(ignored))
     }
 
-    /// Whether there may have been a file at `path`.
-    pub(crate) fn existed(&self, path: &RepoPath) -> bool {
-        self.tool.is_some()
-            || matches!(self.files.get(path), Some(Some(_)))
-            || self.is_unknown(path)
-    }
-
     /// The file at `path` when the snapshot was taken. The outer `None`: it is not in the snapshot,
     /// so it was the file of the tree.
     ///
@@ -375,17 +368,18 @@ struct RunManifest {
     ignored: Vec<Vec<u8>>,
 }
 
+impl FilesBefore for Snapshot {
+    fn existed(&self, path: &RepoPath) -> bool {
+        self.tool.is_some()
+            || matches!(self.files.get(path), Some(Some(_)))
+            || self.is_unknown(path)
+    }
+}
+
 impl RunManifest {
     fn read(place: &std::path::Path) -> Option<RunManifest> {
         serde_json::from_slice(&fs::read_small(place, u64::MAX)?).ok()
     }
-}
-
-/// The tree of the session, or HEAD's.
-pub(crate) fn tree_now(repo: &Repo, session: Option<&Session>) -> Result<Oid> {
-    let tip =
-        session.map_or_else(|| repo.head().map(|head| head.commit), |one| Ok(Some(one.tip)))?;
-    tip.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))
 }
 
 /// The paths that may differ from `tree` on disk or in the index, without ignored ones.

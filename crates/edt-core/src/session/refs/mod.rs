@@ -1,14 +1,9 @@
-//! The refs of sessions, their commits, and their collection.
+//! The refs of sessions and their commits.
 
 pub mod commit;
 pub mod current;
 pub mod ended;
-pub mod gc;
-pub(crate) mod gc_lock;
-pub mod history;
 pub mod landed;
-pub mod leftovers;
-pub mod list;
 pub mod message;
 pub mod moves;
 pub mod names;

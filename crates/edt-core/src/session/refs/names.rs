@@ -38,7 +38,7 @@ pub fn next_numbered_ref(repo: &Repo, name: &str, what: &str) -> Result<String> 
     Ok(format!("{REFS}{name}/{what}/{number}"))
 }
 
-pub(super) fn numbered_among<'r>(
+pub(crate) fn numbered_among<'r>(
     refs: impl Iterator<Item = (&'r String, &'r Oid)>,
     prefix: &str,
 ) -> Vec<(u64, Oid)> {
@@ -57,7 +57,7 @@ pub fn origin(repo: &Repo, name: &str) -> Result<Option<String>> {
     origin_of(repo, repo.ref_value(&format!("{REFS}{name}/origin"))?)
 }
 
-pub(super) fn origin_of(repo: &Repo, blob: Option<Oid>) -> Result<Option<String>> {
+pub(crate) fn origin_of(repo: &Repo, blob: Option<Oid>) -> Result<Option<String>> {
     let Some(blob) = blob else { return Ok(None) };
     let text = repo.object(blob, ObjectKind::Blob)?;
     let text = String::from_utf8_lossy(&text).trim_end().to_owned();

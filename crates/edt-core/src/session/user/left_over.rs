@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::ownership::{Version, line_numbers};
-use super::path_state::{OnDisk, PathState};
-use crate::session::back::unwind;
+use crate::session::files::path_state::{OnDisk, PathState};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
+use crate::session::user::unwind;
 use edt_edit::diff::LineDiff;
 use edt_git::{ObjectWriter, Oid};
 use edt_io::clock;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::hunks::{self, SplitChange, TakenLines};
-use super::path_state::PathState;
+use crate::session::files::path_state::PathState;
 use edt_git::index::IndexState;
 use edt_git::merge::{MergedText, merge_text, merge_text_with_theirs};
 use edt_git::{FileId, FileMode, ObjectWriter};

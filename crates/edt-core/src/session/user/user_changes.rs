@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::path_state::PathState;
+use crate::session::files::diff_report;
+use crate::session::files::path_state::PathState;
 use crate::session::refs::current::Session;
-use crate::session::views::diff_report;
 use edt_git::diff::Untracked;
 use edt_git::file_id::TreeItem;
 use edt_git::read::ObjectKind;

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::diff_report;
+use crate::session::files::diff_report;
 use crate::session::refs::current::Session;
 use crate::session::user::user_changes::{self, ReadLimits, UserChange};
 use edt_edit::diff::LineDiff;

@@ -1,9 +1,9 @@
 //! The commits of a session with the paths that each changed.
 
-use super::diff_report;
-use crate::session::back::unwind;
+use crate::session::files::diff_report;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
+use crate::session::user::unwind;
 use edt_git::{ChangedPath, Oid, Repo, Tracked};
 use edt_journal::PrivateFile;
 use edt_types::{Code, FileChangeKind, Finding, RepoPath, Result};

@@ -1,9 +1,11 @@
 //! What a reader sees of a session.
 
 pub mod base;
-pub mod diff_report;
 pub mod file_diff;
+pub mod history;
 pub mod log;
 pub mod refused;
 pub mod stats;
 pub mod status;
+pub mod user_reset;
+pub mod user_switch;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::session::landing::list::{self, SessionChoice, SessionSummary};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::list::{self, SessionChoice, SessionSummary};
 use crate::session::refs::message::Kind;
 use crate::session::refs::names::REFS;
 use crate::session::refs::record::Undone;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::diff_report;
 use super::log::LogFile;
+use crate::session::files::diff_report;
 use crate::session::private::hidden;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;

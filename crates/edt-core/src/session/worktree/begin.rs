@@ -5,11 +5,11 @@
 use std::path::Path;
 
 use super::follow::{self, Operation, TreeMove};
+use super::return_target::ReturnTarget;
 use super::reviewed::{self, users_head};
 use super::switch::commit_tree;
 use super::workspace::LockedWorkspace;
-use crate::session::back::abandon::ReturnTarget;
-use crate::session::engine::{self, Applied, Change, HeadMove, RefMove, RefMoves};
+use crate::session::engine::{Applied, Change, HeadMove, RefMove, RefMoves};
 use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::refs::names::{BRANCHES, POINTER, REFS, base_ref};
@@ -141,7 +141,7 @@ pub fn begin(workspace: &mut LockedWorkspace, options: &BeginOptions) -> Result<
     }
     change.objects = objects.loose_objects();
     change.entry = Some((session.clone(), Step::Edit(0)));
-    let Applied { files, warnings: more } = engine::apply(workspace, change)?;
+    let Applied { files, warnings: more } = workspace.apply(change)?;
     warnings.extend(more);
     if let Some(left) = left {
         if session.head == InHead::Yes {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::session::files::path_state::{PathState, unsupported_kind};
 use crate::session::private::hidden::Hidden;
 use crate::session::refs::current::Session;
-use crate::session::user::path_state::{PathState, unsupported_kind};
 use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;
 use edt_git::{Attributes, InHead, Oid, Repo, Tracked};

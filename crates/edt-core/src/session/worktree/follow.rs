@@ -6,12 +6,12 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::checkout;
-use crate::session::back::unwind;
 use crate::session::engine::{PathChange, WorktreeChange};
+use crate::session::files::path_state::PathState;
 use crate::session::private::hidden::Hidden;
 use crate::session::refs::current;
 use crate::session::user::ownership::{self, MergedFile, Version, merge3};
-use crate::session::user::path_state::PathState;
+use crate::session::user::unwind;
 use crate::session::user::user_commits::UserCommits;
 use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;

@@ -3,9 +3,9 @@
 //! changes stay.
 
 use super::follow::{self, Operation, TreeMove};
+use super::return_target::ReturnTarget;
 use super::workspace::LockedWorkspace;
-use crate::session::back::abandon::ReturnTarget;
-use crate::session::engine::{self, Applied, Change, HeadMove, RefMove, RefMoves, WorktreeChange};
+use crate::session::engine::{Applied, Change, HeadMove, RefMove, RefMoves, WorktreeChange};
 use crate::session::refs::current::Session;
 use crate::session::refs::current::current;
 use crate::session::refs::names::{POINTER, REFS};
@@ -101,7 +101,7 @@ pub fn switch(workspace: &mut LockedWorkspace, name: &str) -> Result<(Session, O
     };
     let onto = switches.then(|| to.branch());
     let session = Session { head: on_branch, ..to };
-    let Applied { files, warnings } = engine::apply(workspace, change)?;
+    let Applied { files, warnings } = workspace.apply(change)?;
     Ok((session, Some(Switched { left, onto, files, warnings })))
 }
 
@@ -116,7 +116,7 @@ fn stays(name: String, at: Oid) -> RefMove {
 /// `BAD_REQUEST` if that branch is gone; otherwise as [`switch`].
 pub fn leave(workspace: &mut LockedWorkspace, session: &Session) -> Result<Switched> {
     let (change, target) = plan_leave(&workspace.repo, session)?;
-    let Applied { files, mut warnings } = engine::apply(workspace, change)?;
+    let Applied { files, mut warnings } = workspace.apply(change)?;
     if session.head == InHead::No {
         session.drop_pointer(&workspace.repo);
     }

@@ -20,6 +20,7 @@ use edt_guard::policy::{Policy, Trust, file};
 use super::elsewhere;
 use super::options::{Options, trusting};
 use crate::session::Session;
+use crate::session::engine::{self, Applied, Change};
 use crate::session::refs::names::POINTER;
 
 /// A repository in which no transaction is unfinished, locked against other processes of edt.
@@ -156,6 +157,32 @@ impl LockedWorkspace {
         let policy = self.repo.tree_of(base).and_then(|tree| self.policy(tree));
         let asked = policy.ok().and_then(|policy| policy.durability);
         self.journal.require_durability(asked.unwrap_or(Durability::Off));
+    }
+
+    /// Makes `change` in this worktree, as durably as its policy asks for.
+    ///
+    /// # Errors
+    /// As [`engine::apply`]; then nothing is changed.
+    pub fn apply(&mut self, change: Change) -> Result<Applied> {
+        self.apply_in(None, change)
+    }
+
+    /// The same, in the worktree `elsewhere` if there is one.
+    ///
+    /// # Errors
+    /// As [`engine::apply`]; then nothing is changed.
+    pub fn apply_in(
+        &mut self,
+        elsewhere: Option<&mut LockedWorkspace>,
+        change: Change,
+    ) -> Result<Applied> {
+        if let Some(base) = change.base {
+            self.require_durability(base);
+        }
+        let level = self.journal.durability();
+        let place = elsewhere.unwrap_or(self);
+        place.journal.require_durability(level);
+        engine::apply(&place.repo, &mut place.journal, change)
     }
 
     /// Notifies the observers that `request` was refused. Returns the findings with their lessons.

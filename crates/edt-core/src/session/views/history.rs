@@ -1,9 +1,9 @@
 //! The session's commits, read from Git.
 
-use super::commit::Commit;
-use super::current::Session;
-use super::names::base_ref;
-use super::record::{RecordTip, Undone};
+use crate::session::refs::commit::Commit;
+use crate::session::refs::current::Session;
+use crate::session::refs::names::base_ref;
+use crate::session::refs::record::{RecordTip, Undone};
 use crate::session::user::identity;
 use crate::session::views::base;
 use edt_git::{Oid, Repo};

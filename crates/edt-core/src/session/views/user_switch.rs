@@ -2,7 +2,7 @@
 //! an agent does not look for its edits in the new session.
 
 use super::user_reset;
-use crate::session::refs::list::{self, SessionState};
+use crate::session::landing::list::{self, SessionState};
 use edt_git::Repo;
 use edt_git::reflog::HeadLog;
 use edt_types::Warning;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::commit::Commit;
 use super::gc_lock::GcLock;
-use super::list::{self, LandedBy, SessionState, SessionSummary};
-use super::names::{self, BRANCHES, POINTER, REFS, RESOLUTIONS};
+use crate::session::landing::list::{self, LandedBy, SessionState, SessionSummary};
 use crate::session::recording::kept;
+use crate::session::refs::commit::Commit;
+use crate::session::refs::names::{self, BRANCHES, POINTER, REFS, RESOLUTIONS};
 use crate::session::worktree::elsewhere::is_gone;
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{Oid, Repo, Worktree};

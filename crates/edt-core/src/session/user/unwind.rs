@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use crate::session::files::path_state::PathState;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::message::Trailers;
 use crate::session::user::edit_change::{self, FileStep};
 use crate::session::user::ownership::{
     MergedFile, Version, line_numbers, merge3, merge3_with_theirs,
 };
-use crate::session::user::path_state::PathState;
 use edt_edit::diff::LineDiff;
 use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;
@@ -292,7 +292,7 @@ pub fn recorded_changes(repo: &Repo, commit: &Commit) -> Result<Vec<FileStep>> {
     let unsupported = differs.iter().filter(|one| !one.is_of_files());
     Refusal::check(
         unsupported
-            .map(|one| crate::session::user::path_state::unsupported_kind(&one.path))
+            .map(|one| crate::session::files::path_state::unsupported_kind(&one.path))
             .collect(),
     )?;
     let recorded = |item: Option<TreeItem>| item.and_then(TreeItem::file).map(Version::recorded);

@@ -2,9 +2,9 @@
 //! first and move the branch last: an edit that was answered between is gone from the branch. The
 //! next answer names it, and the command that brings it back.
 
+use crate::session::files::path_state::PathState;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::{self, Session};
-use crate::session::user::path_state::PathState;
 use edt_git::index::IndexState;
 use edt_git::reflog::HeadLog;
 use edt_git::{InHead, Oid, Repo};

@@ -11,7 +11,7 @@ use edt_types::RepoPath;
 pub(crate) struct Copy {
     /// The name of the copied file; empty for a symbolic link.
     pub(crate) key: String,
-    pub(super) executable: bool,
+    pub(crate) executable: bool,
     #[serde(default)]
     pub(crate) permissions: u32,
     /// The target of a symbolic link.
@@ -21,7 +21,7 @@ pub(crate) struct Copy {
 
 impl Copy {
     /// Whether the same file or link is still at `path`, by its stat.
-    pub(super) fn is_at(&self, repo: &Repo, path: &RepoPath) -> bool {
+    pub(crate) fn is_at(&self, repo: &Repo, path: &RepoPath) -> bool {
         let (directory, name) = path.split();
         let Ok(Parent::Open(parent)) = repo.root().beneath(directory) else { return false };
         let Ok(Some(stat)) = parent.stat(name) else { return false };

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::commit::Commit;
-use super::current::Session;
-use super::landed::Landing;
-use super::names::{BRANCHES, POINTER, REFS};
-use super::names::{base_ref, numbered_among, origin_of};
-use super::renamed;
 use crate::session::landing::git_landing::TargetHistories;
+use crate::session::refs::commit::Commit;
+use crate::session::refs::current::Session;
+use crate::session::refs::landed::Landing;
+use crate::session::refs::names::{BRANCHES, POINTER, REFS};
+use crate::session::refs::names::{base_ref, numbered_among, origin_of};
+use crate::session::refs::renamed;
 use edt_git::{InHead, Oid, Repo};
 use edt_types::Result;
 

@@ -1,0 +1,5 @@
+//! Collects what sessions no longer need.
+
+pub mod gc;
+pub(crate) mod gc_lock;
+pub mod leftovers;

@@ -1,0 +1,6 @@
+//! A file as it is: on the branch, in the index and on disk; and how it differs.
+
+pub mod diff_report;
+pub(crate) mod file_copy;
+pub(crate) mod path_findings;
+pub mod path_state;
