@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::session::back::restore::{self as history, Earlier};
-use crate::session::back::rewrite::{FileRewrite, Rewrite};
+use crate::session::back::rewrite::{Rewrite, path_change};
 use crate::session::back::saved::{OverlappingFiles, Overlaps};
 use crate::session::back::undo::MoveOptions;
+use crate::session::engine::PathChange;
 use crate::session::private::hidden::Hidden;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::message::Kind;
@@ -71,7 +72,7 @@ pub fn restore(
     let mut warnings = Vec::new();
     let left_over = left_over_after(repo, &session, &state, target)?;
     let rewrite = if left_over.is_some() {
-        Some(FileRewrite { state, branch: tip, disk: left_over, entry: None })
+        Some(PathChange { seen: state, branch: tip, index: None, disk: Some(left_over) })
     } else if file == state.tip && !is_on_disk_alone(repo, &state, since.as_deref()) {
         // Only the user has changed the file since.
         let is_staged = match state.staged {
@@ -85,7 +86,7 @@ pub fn restore(
         } else {
             overlapping.add(&state, &[]);
             let entry = index.as_ref().map(|_| wanted.clone());
-            Some(FileRewrite { state, branch: tip, disk: wanted, entry })
+            Some(PathChange { seen: state, branch: tip, index: entry, disk: Some(wanted) })
         }
     } else {
         // The user's lines stay, also those that the session had to commit: only what the edits
@@ -107,7 +108,7 @@ pub fn restore(
             None
         } else {
             let head = session.head;
-            Some(FileRewrite::of(&writer, state, branch, disk, &mut overlapping, head)?)
+            Some(path_change(&writer, state, branch, disk, &mut overlapping, head)?)
         }
     };
     let Some(file) = rewrite else {
@@ -121,7 +122,7 @@ pub fn restore(
         session: &session,
         index,
         tree,
-        files: vec![file],
+        paths: vec![file],
         text,
         kind: Kind::Restore,
         verb: VERB,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rewrite::{FileRewrite, Rewrite};
+use super::rewrite::{Rewrite, path_change};
 use super::saved::OverlappingFiles;
 use super::undo::MoveOptions;
 use crate::session::private::hidden::{self, Hidden};
@@ -103,7 +103,7 @@ pub fn revert(
             None => state.tip.map(Version::recorded),
         };
         let head = session.head;
-        files.push(FileRewrite::of(&writer, state, branch, disk, &mut overlapping, head)?);
+        files.push(path_change(&writer, state, branch, disk, &mut overlapping, head)?);
     }
     Refusal::check(found)?;
     let numbers: Vec<String> = named.iter().map(|commit| number(commit).to_string()).collect();
@@ -123,7 +123,7 @@ pub fn revert(
         session,
         index,
         tree,
-        files,
+        paths: files,
         text,
         kind,
         verb,

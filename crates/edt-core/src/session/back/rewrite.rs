@@ -16,19 +16,6 @@ use edt_git::{Attributes, InHead, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::{IndexView, PrivateFile};
 use edt_types::{DryRun, Outcome, RepoPath, Result, Status};
 
-/// One file and its versions.
-#[derive(Debug)]
-pub struct FileRewrite {
-    /// The file as it is now.
-    pub state: PathState,
-    /// The file on the branch; of no effect for an ignored file.
-    pub branch: Option<Version>,
-    /// The file on disk.
-    pub disk: Option<Version>,
-    /// The index entry: as in [`PathChange`].
-    pub entry: Option<Option<Version>>,
-}
-
 /// A commit that sets files to other versions.
 #[derive(Debug)]
 pub struct Rewrite<'a> {
@@ -37,7 +24,7 @@ pub struct Rewrite<'a> {
     pub index: Option<IndexView>,
     /// The tree of the session's tip.
     pub tree: Oid,
-    pub files: Vec<FileRewrite>,
+    pub paths: Vec<PathChange>,
     /// Subject and body of the commit.
     pub text: String,
     pub kind: Kind,
@@ -81,28 +68,27 @@ impl Rewrite<'_> {
         outcome.session = Some(session.report(false));
         let mut writer = ObjectWriter::new(repo);
         let saved = self.overlapping.save(&mut writer, session)?;
-        let (mut changes, mut steps, mut unchanged) = (Vec::new(), Vec::new(), Vec::new());
-        for FileRewrite { state, branch, disk, entry } in self.files {
-            let target = ownership::write(&mut writer, branch);
-            if !state.ignored {
-                changes.push(TreeChange { path: state.path.clone(), file: target });
+        let (mut changes, mut unchanged) = (Vec::new(), Vec::new());
+        for one in &self.paths {
+            let seen = &one.seen;
+            if !seen.ignored {
+                let file = ownership::write(&mut writer, one.branch.clone());
+                changes.push(TreeChange { path: seen.path.clone(), file });
             }
-            let step = PathChange { seen: state, branch: target, index: entry, disk: Some(disk) };
-            if !step.changes_disk() && step.seen.disk_file() != step.seen.tip {
+            if !one.changes_disk() && seen.disk_file() != seen.tip {
                 // An undo of this commit leaves the user's file as it is.
-                let same = ownership::exact(&step.seen);
-                unchanged.push(PrivateFile::new(&step.seen.path, same.clone(), same));
+                let same = ownership::exact(seen);
+                unchanged.push(PrivateFile::new(&seen.path, same.clone(), same));
             }
-            steps.push(step);
         }
         let (new_tree, _) = writer.write_tree(tree, &changes)?;
         let differs = writer.tree_diff(tree, new_tree)?;
-        if differs.is_empty() && !steps.iter().any(PathChange::changes_disk) {
+        if differs.is_empty() && !self.paths.iter().any(PathChange::changes_disk) {
             return Ok((None, outcome));
         }
         let index = index.map(|index| (index, tree));
         let mut worktree =
-            WorktreeChange::of(&mut writer, index, Attributes::Worktree(tree), steps)?;
+            WorktreeChange::of(&mut writer, index, Attributes::Worktree(tree), self.paths)?;
         let mut reports = std::mem::take(&mut worktree.reports);
         for report in diff_report::files_in(&writer, &differs)? {
             if !reports.iter().any(|known| known.path == report.path) {
@@ -137,26 +123,24 @@ impl Rewrite<'_> {
     }
 }
 
-impl FileRewrite {
-    /// The file of `state` with `branch` on the branch and `disk` on disk. What the user staged
-    /// stays staged, except lines that overlap.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING`, `INTERNAL`.
-    pub fn of(
-        writer: &ObjectWriter<'_>,
-        state: PathState,
-        branch: Option<Version>,
-        disk: Option<Version>,
-        overlapping: &mut OverlappingFiles,
-        index: InHead,
-    ) -> Result<FileRewrite> {
-        let moves = branch.as_ref().map(|version| version.file) != state.tip;
-        let entry = if index == InHead::No || !moves || state.ignored {
-            None
-        } else {
-            overlapping.entry(writer, &state, branch.as_ref())?
-        };
-        Ok(FileRewrite { state, branch, disk, entry })
-    }
+/// The file of `seen` with `branch` on the branch and `disk` on disk. What the user staged stays
+/// staged, except lines that overlap.
+///
+/// # Errors
+/// `OBJECT_MISSING`, `INTERNAL`.
+pub fn path_change(
+    writer: &ObjectWriter<'_>,
+    seen: PathState,
+    branch: Option<Version>,
+    disk: Option<Version>,
+    overlapping: &mut OverlappingFiles,
+    index: InHead,
+) -> Result<PathChange> {
+    let moves = branch.as_ref().map(|version| version.file) != seen.tip;
+    let index = if index == InHead::No || !moves || seen.ignored {
+        None
+    } else {
+        overlapping.entry(writer, &seen, branch.as_ref())?
+    };
+    Ok(PathChange { seen, branch, index, disk: Some(disk) })
 }

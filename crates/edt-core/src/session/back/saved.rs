@@ -115,13 +115,14 @@ impl OverlappingFiles {
     ) -> Result<PathChange> {
         let moves = differs.old != differs.new;
         let target = if moves { differs.new.and_then(TreeItem::file) } else { state.tip };
+        let branch = target.map(Version::recorded);
         let disk = Some(self.disk(writer, steps, &state)?);
         let entry = if moves && index == InHead::Yes {
-            self.entry(writer, &state, target.map(Version::recorded).as_ref())?
+            self.entry(writer, &state, branch.as_ref())?
         } else {
             None
         };
-        Ok(PathChange { seen: state, branch: target, index: entry, disk })
+        Ok(PathChange { seen: state, branch, index: entry, disk })
     }
 
     /// Adds a file whose `rows` on disk or in the index would be overwritten. No commit ever has an

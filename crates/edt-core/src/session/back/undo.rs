@@ -317,6 +317,9 @@ fn user_commit(session: &Session, commit: &Commit) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
     use super::*;
     use crate::session::recording::record::checkpoint;
     use crate::session::user::unwind;
@@ -535,6 +538,36 @@ mod tests {
         assert_eq!((moved.files.len(), moved.dry_run), (1, DryRun::Yes));
         assert_eq!((scratch.head(), scratch.text("a.txt").as_deref()), (head, Some("three\n")));
         assert_eq!(scratch.ref_value("refs/edt/fix/undone/1"), None);
+    }
+
+    /// Every file below the Git directory with its bytes, without locks of edt.
+    fn git_directory(scratch: &Scratch) -> BTreeMap<PathBuf, Vec<u8>> {
+        let (mut found, mut todo) = (BTreeMap::new(), vec![scratch.root().join(".git")]);
+        while let Some(directory) = todo.pop() {
+            for entry in std::fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    todo.push(path);
+                } else if path.extension().is_none_or(|end| end != "lock") {
+                    found.insert(path.clone(), std::fs::read(&path).unwrap());
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn a_dry_run_writes_nothing_also_where_a_private_file_would_come_back() {
+        let scratch = Scratch::with_rules(&[("a.txt", "one\n"), (".gitignore", ".env\n")], "");
+        scratch.write(".env", "KEY=1\n");
+        scratch.begin("fix");
+        scratch.apply(&Request::new("gone").delete(".env").delete(".gitignore")).unwrap();
+        let (session, before) = (scratch.session(), git_directory(&scratch));
+        let options = MoveOptions { dry_run: DryRun::Yes, ..MoveOptions::default() };
+        undo(&mut scratch.open(), &session, &UndoTarget::Edits(1), options).unwrap();
+        assert_eq!(git_directory(&scratch), before);
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=1\n"));
     }
 
     #[test]

@@ -15,8 +15,8 @@ use edt_types::{FileReport, RecordedIn, RepoPath, Result, UserChanges};
 pub struct PathChange {
     /// The path as the command saw it.
     pub seen: PathState,
-    /// The file on the branch that HEAD goes to.
-    pub branch: Option<FileId>,
+    /// The file on the branch that HEAD goes to; of no effect for an ignored file.
+    pub branch: Option<Version>,
     /// The index entry. `None` keeps it as it is; an inner `None` removes it.
     pub index: Option<Option<Version>>,
     /// The file on disk. `None` keeps it as it is; an inner `None` removes it.
@@ -67,6 +67,7 @@ impl WorktreeChange {
         for one in paths {
             let changed = one.changes_disk();
             let PathChange { seen, branch, index, disk } = one;
+            let branch = ownership::write(writer, branch);
             changes.push(TreeChange { path: seen.path.clone(), file: branch });
             let disk = disk.filter(|_| changed);
             let after = disk
@@ -224,7 +225,12 @@ mod tests {
         let step = |(seen, differs): (PathState, &TreeDifference)| {
             let target = differs.new.and_then(TreeItem::file);
             let version = target.map(Version::recorded);
-            PathChange { seen, branch: target, index: Some(version.clone()), disk: Some(version) }
+            PathChange {
+                seen,
+                branch: version.clone(),
+                index: Some(version.clone()),
+                disk: Some(version),
+            }
         };
         let steps = states.into_iter().zip(&paths).map(step).collect();
         let index = Some((IndexView::read(&repo).unwrap(), tip));

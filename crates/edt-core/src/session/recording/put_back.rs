@@ -84,7 +84,7 @@ pub(crate) fn put_back(
             None => version,
         });
         let seen = one.state.replaceable();
-        PathChange { branch: seen.tip, disk: Some(disk), index: None, seen }
+        PathChange { branch: seen.tip.map(Version::recorded), disk: Some(disk), index: None, seen }
     };
     let paths: Vec<PathChange> = changed.into_iter().map(step).collect();
     let attributes = paths.iter().any(|one| one.seen.path.is_attributes());

@@ -161,7 +161,11 @@ impl FileSteps {
     }
 }
 
-fn followed(
+/// Follows `steps` from the content `current`. The inner error has its rows that conflict.
+///
+/// # Errors
+/// `OBJECT_MISSING`, `INTERNAL`.
+pub(crate) fn followed(
     writer: &ObjectWriter<'_>,
     steps: &[(Option<Version>, Option<Version>)],
     mut current: Option<Version>,
@@ -386,7 +390,11 @@ mod tests {
     }
 
     /// Follows the steps of a file from its content on disk.
-    fn followed(
+    /// Follows `steps` from the content `current`. The inner error has its rows that conflict.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub(crate) fn followed(
         scratch: &Scratch,
         steps: &FileSteps,
         named: &str,

@@ -83,10 +83,11 @@ pub fn plan(
         let mut to_disk = None;
         if let Some(differs) = &moved.disk {
             let (from, to) = (recorded(differs.old), recorded(differs.new));
-            let current = Version::on_disk(&state);
-            match merge3(&writer, from.as_ref(), current.as_ref(), to.as_ref())? {
-                MergedFile::Clean(merged) => to_disk = Some(merged),
-                MergedFile::Conflict(rows) => {
+            let steps = [(from.clone(), to.clone())];
+            match unwind::followed(&writer, &steps, Version::on_disk(&state))? {
+                Ok(merged) => to_disk = Some(merged),
+                Err(rows) => {
+                    let current = Version::on_disk(&state);
                     let sides = (from.as_ref(), current.as_ref(), to.as_ref());
                     match recorded_already(&writer, operation, &state.path, sides)? {
                         Some(merged) => to_disk = Some(merged),
@@ -96,16 +97,15 @@ pub fn plan(
             }
         }
         let mut entry = None;
-        let mut target = state.tip;
+        let mut branch = state.tip.map(Version::recorded);
         if let Some(differs) = &moved.staged {
-            let to = recorded(differs.new);
-            target = to.as_ref().map(|version| version.file);
-            match ownership::index_entry(&writer, &state, to.as_ref())? {
+            branch = recorded(differs.new);
+            match ownership::index_entry(&writer, &state, branch.as_ref())? {
                 Ok(merged) => entry = merged,
                 Err(rows) => unsaved.push(unsaved_file(&state, &rows, true, operation)),
             }
         }
-        planned.push(PathChange { seen: state, branch: target, index: entry, disk: to_disk });
+        planned.push(PathChange { seen: state, branch, index: entry, disk: to_disk });
     }
     Refusal::check(unsaved)?;
     let attributes = checkout::attributes(&on_disk, disk.from, disk.to);
