@@ -558,15 +558,16 @@ mod tests {
 
     #[test]
     fn a_dry_run_writes_nothing_also_where_a_private_file_would_come_back() {
-        let scratch = Scratch::with_rules(&[("a.txt", "one\n"), (".gitignore", ".env\n")], "");
+        let scratch = Scratch::with_rules(&[("a.txt", "one\n")], ".env\n");
         scratch.write(".env", "KEY=1\n");
         scratch.begin("fix");
-        scratch.apply(&Request::new("gone").delete(".env").delete(".gitignore")).unwrap();
+        scratch.apply(&Request::new("gone").delete(".env")).unwrap();
+        scratch.apply(&Request::new("gone").delete(".gitignore")).unwrap();
         let (session, before) = (scratch.session(), git_directory(&scratch));
         let options = MoveOptions { dry_run: DryRun::Yes, ..MoveOptions::default() };
-        undo(&mut scratch.open(), &session, &UndoTarget::Edits(1), options).unwrap();
+        undo(&mut scratch.open(), &session, &UndoTarget::Edits(2), options).unwrap();
         assert_eq!(git_directory(&scratch), before);
-        scratch.undo(1).unwrap();
+        scratch.undo(2).unwrap();
         assert_eq!(scratch.text(".env").as_deref(), Some("KEY=1\n"));
     }
 
