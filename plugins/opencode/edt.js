@@ -1,10 +1,10 @@
 // Written by `edt setup opencode`; `edt setup opencode --remove` removes it. edt judges every edit
-// of opencode's own tools before it is made, and records it afterwards. An edit that edt cannot
-// judge is blocked: an error thrown before a tool runs stops the tool.
+// and every command of opencode's own tools before, and records what it did afterwards. What edt
+// cannot judge is blocked: an error thrown before a tool runs stops the tool.
 import { spawn } from "node:child_process"
 
 const EDT = "edt"
-const TOOLS = new Set(["edit", "multiedit", "write", "patch", "apply_patch"])
+const TOOLS = new Set(["edit", "multiedit", "write", "patch", "apply_patch", "bash"])
 const LIMIT = 60_000
 
 function ask(payload) {
@@ -46,8 +46,8 @@ export const EdtPlugin = async ({ directory, worktree }) => {
       const args = calls.get(callID) ?? input.args
       calls.delete(callID)
       if (!args) return
-      // The edit was made: edt's message is appended to the tool's output, never thrown.
-      const failed = (error) => `The edit was made. ${error.message}`
+      // The tool ran: edt's message is appended to the tool's output, never thrown.
+      const failed = (error) => `The tool ran. ${error.message}`
       const message = await ask({ hook: "tool.execute.after", tool, sessionID, callID, cwd, args }).catch(failed)
       if (message && output) output.output = `${output.output ?? ""}\n\n${message}`
     },

@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::context::Context;
 use crate::telemetry::{self, names};
 use edt_agents::{
-    AGENTS, Agent, HookEvent, HookMessage, HookPhase, HookPoint, Protocol, Reply, judge, messages,
+    AGENTS, Agent, HookEvent, HookMessage, HookPhase, HookPoint, Protocol, Question, Reply, judge,
+    messages,
 };
 use edt_io::disk::MAX_FILE;
 use edt_io::{clock, fs};
@@ -178,6 +179,7 @@ impl Responder {
             let why = match message {
                 HookMessage::Silent => "edt does not object.",
                 HookMessage::Refusal(why)
+                | HookMessage::Ask(Question { refusal: why, .. })
                 | HookMessage::Info(why)
                 | HookMessage::Objection(why)
                 | HookMessage::Failure(why) => why.as_str(),

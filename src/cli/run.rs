@@ -23,14 +23,15 @@ use edt_types::text::Shown as _;
 use edt_types::text::escape_controls;
 use edt_types::{Code, Finding, Level, Outcome, Result, Status};
 
-/// Run a program with exactly these arguments, without a shell; its changes become one commit.
+/// Run a program with exactly these arguments; its changes become one commit.
 ///
+/// No shell reads the arguments, unless --shell gives a script.
 /// Policy judges the command first (`edt policy check` shows how), a sandbox confines the program,
 /// and its output is stored. If the program fails, the exit status is 10; the answer has the
 /// program's own.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  edt run -- ./demo/calculate '5 + 3'\n  edt run --timeout 600 --json -- cargo test\n  edt run --output 12 --lines 100:200"
+    after_help = "Example:\n  edt run ./demo/calculate '5 + 3'\n  edt run --shell 'make 2>&1 | tail -3'\n  edt run --timeout 600 --json -- cargo test\n  edt run --output 12 --lines 100:200"
 )]
 pub(super) struct Args {
     /// The program's directory; the current directory if omitted.
@@ -59,8 +60,11 @@ pub(super) struct Args {
     output: Option<u64>,
     #[command(flatten)]
     page: PageArgs,
-    /// The program and its arguments.
-    #[arg(last = true, value_name = "PROGRAM", required_unless_present_any = ["request", "output"])]
+    /// A script for bash, instead of a program.
+    #[arg(long, value_name = "SCRIPT", conflicts_with_all = ["command", "request", "output"])]
+    shell: Option<OsString>,
+    /// The program and its arguments. What follows the program belongs to it.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM", required_unless_present_any = ["request", "output", "shell"])]
     command: Vec<OsString>,
 }
 
@@ -153,10 +157,11 @@ impl Args {
     }
 
     fn as_request(&self, start: &std::path::Path) -> Result<ProgramRequest> {
-        let (program, args) = self
-            .command
-            .split_first()
-            .map_or_else(Default::default, |(first, rest)| (first.clone(), rest.to_vec()));
+        let (program, args) = match (&self.shell, self.command.split_first()) {
+            (Some(script), _) => ("bash".into(), vec!["-c".into(), script.clone()]),
+            (None, Some((first, rest))) => (first.clone(), rest.to_vec()),
+            (None, None) => Default::default(),
+        };
         let env = self.env.iter().map(split_pair).collect::<Result<_>>()?;
         let stdin = match &self.stdin {
             None => ProgramInput::Closed,

@@ -446,6 +446,71 @@ fn the_watchdog_blocks_before_the_agent_gives_up() {
     }
 }
 
+/// A call of the shell of Claude Code.
+fn shell_call(workspace: &TestRepo, point: &str, command: &str) -> HookOutput {
+    let payload = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": point,
+        "tool_name": "Bash", "tool_input": {"command": command}});
+    hook(workspace, "claude-code", &payload)
+}
+
+/// What the agent's shell changed was booked as the user's, and a part of it landed in silence.
+#[test]
+fn shell_work_booked_as_users() {
+    let workspace = workspace();
+    workspace.write("notes.txt", "mine\n");
+    let command = "sed -i s/two/2/ a.txt; echo new > n.txt; rm notes.txt";
+    assert_eq!(shell_call(&workspace, "PreToolUse", command).stdout, "");
+    workspace.write("a.txt", "one\n2\n");
+    workspace.write("n.txt", "new\n");
+    std::fs::remove_file(workspace.root.join("notes.txt")).unwrap();
+    let said = shell_call(&workspace, "PostToolUse", command).stdout;
+    assert!(said.contains("Changed while the command ran: a.txt, n.txt, notes.txt."), "{said}");
+    assert_eq!(workspace.git(&["diff", "--stat", "main", "HEAD"]), "");
+    let left = workspace.edt(&["status"]).json["left_over"].as_array().unwrap().len();
+    assert_eq!(left, 2, "a file that is gone is in no commit either way");
+    // An edit beside it does not land without the user's word.
+    let request = json!({"mode": "append", "path": "calculate.c", "content": "/* end */\n"});
+    workspace.apply(&request).landed();
+    assert_eq!(workspace.edt(&["land", "-m", "x"]).codes(), ["LEAVES_OUT"]);
+    workspace.edt(&["undo"]);
+    workspace.edt(&["undo"]);
+    assert_eq!(workspace.text("a.txt"), "one\ntwo\n");
+    assert_eq!(workspace.text("notes.txt"), "mine\n");
+    assert!(!workspace.root.join("n.txt").exists());
+}
+
+#[test]
+fn a_command_whose_end_was_not_reported_is_kept_by_the_next() {
+    let workspace = workspace();
+    shell_call(&workspace, "PreToolUse", "make");
+    workspace.write("a.txt", "one\n2\n");
+    let said = shell_call(&workspace, "PreToolUse", "ls").stdout;
+    assert!(said.contains("Changed while the command ran: a.txt."), "{said}");
+    assert_eq!(shell_call(&workspace, "PostToolUse", "ls").stdout, "");
+    assert_eq!(shell_call(&workspace, "PostToolUse", "ls").stdout, "");
+}
+
+#[test]
+fn a_command_that_changes_nothing_is_answered_in_silence_and_begins_no_session() {
+    let workspace = workspace();
+    workspace.write("notes.txt", "mine\n");
+    for point in ["PreToolUse", "PostToolUse"] {
+        let said = shell_call(&workspace, point, "ls | head -3");
+        assert_eq!(said, HookOutput { exit: 0, stdout: String::new(), stderr: String::new() });
+    }
+    assert_eq!(workspace.git(&["for-each-ref", "refs/edt", "refs/heads/edt"]), "");
+}
+
+#[test]
+fn what_the_agent_records_while_its_command_runs_stays_its_own() {
+    let workspace = workspace();
+    shell_call(&workspace, "PreToolUse", "edt apply");
+    let request = json!({"mode": "append", "path": "a.txt", "content": "three\n"});
+    workspace.apply(&request).landed();
+    assert_eq!(shell_call(&workspace, "PostToolUse", "edt apply").stdout, "");
+    assert_eq!(workspace.text("a.txt"), "one\ntwo\nthree\n");
+}
+
 /// Another edt that holds the worktree keeps an edit from being judged; then it does not land.
 #[test]
 fn a_locked_worktree_blocks_and_the_answer_names_the_holder() {
@@ -515,7 +580,7 @@ const said = []
 const before = (tool, args, callID) =>
   hooks["tool.execute.before"]({ tool, sessionID: "s", callID }, { args }).then(() => "passed", (error) => error.message.split("\n")[0])
 said.push(await before("write", { filePath: root + "/big.c", content: "}" }, "1"))
-said.push(await before("bash", { command: "ls" }, "2"))
+said.push(await before("read", { filePath: "a" }, "2"))
 said.push(await before("edit", { filePath: root + "/a.txt", oldString: "two", newString: "three" }, "3"))
 fs.writeFileSync(root + "/a.txt", "one\nthree\n")
 const output = { output: "done" }

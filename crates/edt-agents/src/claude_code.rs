@@ -29,7 +29,7 @@ pub const CLAUDE_CODE: Agent = Agent {
 const TIMEOUTS: HookTimeouts = HookTimeouts::within(60);
 
 fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
-    parse_event(payload, |tool, input| {
+    parse_event(payload, &["Bash"], |tool, input| {
         Ok(match tool {
             "Edit" => vec![input.replace()?],
             "MultiEdit" => vec![input.multi_replace()?],
@@ -110,7 +110,7 @@ fn hooks(command: &str) -> Vec<JsonEntry> {
     let line = json!({"type": "command", "command": command, "timeout": seconds});
     let blocking =
         json!({"type": "command", "command": command, "timeout": seconds, "onFailure": "block"});
-    let tools = "Edit|MultiEdit|Write|NotebookEdit";
+    let tools = "Edit|MultiEdit|Write|NotebookEdit|Bash";
     let hook = |name, value| {
         JsonEntry::OwnedElement(vec!["hooks", name], value, "agent-hook claude-code".into())
     };
@@ -121,9 +121,11 @@ fn hooks(command: &str) -> Vec<JsonEntry> {
     ]
 }
 
-/// A payload in this agent's form, which other agents adopted; `edits` reads the input of a tool.
+/// A payload in this agent's form, which other agents adopted. `shells` are the names of its shell;
+/// `edits` reads the input of another tool.
 pub(super) fn parse_event(
     payload: &Value,
+    shells: &[&str],
     edits: impl FnOnce(&str, Fields<'_>) -> Result<Vec<ToolEdit>, UnexpectedShape>,
 ) -> Result<HookEvent, UnexpectedShape> {
     let fields = Fields::of("the payload", payload)?;
@@ -139,9 +141,14 @@ pub(super) fn parse_event(
         cwd: fields.directory(&["cwd"]),
         session: fields.lenient_text(&["session_id", "sessionId"]).map(str::to_owned),
         edits: Vec::new(),
+        command: None,
     };
     if matches!(phase, HookPhase::Before | HookPhase::After) {
         let (tool, mut buffer) = (fields.tool_name("tool_name")?, Value::Null);
+        if shells.contains(&tool) {
+            event.command = Some(fields.object("tool_input", &mut buffer, tool)?.command()?);
+            return Ok(event);
+        }
         // A tool that edt does not know may have any input.
         event.edits = match fields.object("tool_input", &mut buffer, tool) {
             Ok(input) => edits(tool, input)?,
@@ -158,6 +165,10 @@ pub(super) fn reply(point: HookPoint, message: &HookMessage) -> Reply {
         (HookMessage::Refusal(why), _) => hook_output(&json!({
             "hookEventName": "PreToolUse", "permissionDecision": "deny",
             "permissionDecisionReason": why,
+        })),
+        (HookMessage::Ask(question), _) => hook_output(&json!({
+            "hookEventName": "PreToolUse", "permissionDecision": "ask",
+            "permissionDecisionReason": question.reason,
         })),
         (HookMessage::Info(text), phase) => {
             let hook = match phase {
@@ -182,7 +193,7 @@ fn hook_output(output: &Value) -> Reply {
 mod tests {
     #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
 
-    use super::super::event::Replacement;
+    use super::super::event::{Replacement, ShellCommand};
     use super::*;
 
     fn before(tool: &str, input: Value) -> Value {
@@ -208,6 +219,7 @@ mod tests {
                         all: false
                     }],
                 }],
+                command: None
             })
         );
     }
@@ -224,7 +236,17 @@ mod tests {
 
     #[test]
     fn a_tool_that_edits_nothing_may_have_any_input() {
-        assert_eq!(event(&before("Bash", json!("ls"))).unwrap().edits, []);
+        assert_eq!(event(&before("Read", json!("ls"))).unwrap().edits, []);
+    }
+
+    #[test]
+    fn a_command_of_its_shell_is_read_and_its_shape_is_known() {
+        let read = event(&before("Bash", json!({"command": "ls | wc", "timeout": 5}))).unwrap();
+        assert_eq!(
+            (read.command, read.edits),
+            (Some(ShellCommand { script: "ls | wc".into(), dir: None }), vec![])
+        );
+        assert!(event(&before("Bash", json!("ls"))).is_err());
     }
 
     #[test]

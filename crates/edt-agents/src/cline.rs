@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Reply, ToolEdit};
+use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Question, Reply, ToolEdit};
 use super::setup::target::path_from_env;
 use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
 use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
@@ -41,13 +41,16 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         cwd: fields.directory(&["workspaceRoots"]),
         session: fields.lenient_text(&["taskId"]).map(str::to_owned),
         edits: Vec::new(),
+        command: None,
     };
     if phase != HookPhase::Other {
         let (mut outer, mut inner) = (Value::Null, Value::Null);
         let call = fields.object(hook, &mut outer, hook)?;
         let tool = call.tool_name("toolName")?;
         tool.clone_into(&mut event.tool);
-        if TOOLS.contains(&tool) {
+        if SHELLS.contains(&tool) {
+            event.command = Some(call.object("parameters", &mut inner, tool)?.command()?);
+        } else if TOOLS.contains(&tool) {
             event.edits = vec![edit(tool, call.object("parameters", &mut inner, tool)?)?];
         }
     }
@@ -61,7 +64,9 @@ fn reply(point: HookPoint, message: &HookMessage) -> Reply {
         HookMessage::Silent => json!({"cancel": false}),
         HookMessage::Failure(text) if point.phase == HookPhase::After => go_on(text),
         HookMessage::Info(text) | HookMessage::Objection(text) => go_on(text),
-        HookMessage::Refusal(why) | HookMessage::Failure(why) => cancel(why),
+        HookMessage::Refusal(why)
+        | HookMessage::Failure(why)
+        | HookMessage::Ask(Question { refusal: why, .. }) => cancel(why),
     })
 }
 
@@ -152,6 +157,9 @@ fn script(command: &str, fallback: &str) -> String {
     )
 }
 
+/// The names of its shell.
+const SHELLS: [&str; 2] = ["execute_command", "run_commands"];
+
 /// The tools that edit.
 const TOOLS: [&str; 4] = ["editor", "write_to_file", "replace_in_file", "apply_patch"];
 
@@ -202,6 +210,7 @@ mod tests {
                 cwd: Some("/w".into()),
                 session: Some("t".to_owned()),
                 edits: vec![],
+                command: None
             })
         );
     }

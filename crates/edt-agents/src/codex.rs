@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::event::{HookEvent, ToolEdit};
+use super::event::{HookEvent, HookMessage, HookPoint, Reply, ToolEdit};
 use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
 use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, claude_code, instructions};
 
@@ -13,7 +13,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, claude_code,
 pub const CODEX: Agent = Agent {
     name: "codex",
     title: "Codex CLI",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply: claude_code::reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
     wiring: Wiring {
         files,
         notes,
@@ -28,7 +28,15 @@ pub const CODEX: Agent = Agent {
 const TIMEOUTS: HookTimeouts = HookTimeouts::within(60);
 
 fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
-    claude_code::parse_event(payload, edits)
+    claude_code::parse_event(payload, &SHELLS, edits)
+}
+
+/// The names of its shell. It calls every one `Bash` in hooks since 0.124.
+const SHELLS: [&str; 5] = ["Bash", "shell", "shell_command", "local_shell", "exec_command"];
+
+/// It runs the command if a hook answers `ask`.
+fn reply(point: HookPoint, message: &HookMessage) -> Reply {
+    claude_code::reply(point, &message.without_question())
 }
 
 fn probe(root: &Path) -> Value {
@@ -45,8 +53,8 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
         JsonEntry::OwnedElement(vec!["hooks", name], value, "agent-hook codex".into())
     };
     let hooks = vec![
-        hook("PreToolUse", json!({"matcher": "apply_patch", "hooks": [line.clone()]})),
-        hook("PostToolUse", json!({"matcher": "apply_patch", "hooks": [line.clone()]})),
+        hook("PreToolUse", json!({"matcher": "apply_patch|Bash", "hooks": [line.clone()]})),
+        hook("PostToolUse", json!({"matcher": "apply_patch|Bash", "hooks": [line.clone()]})),
         hook("SessionStart", json!({"hooks": [line]})),
     ];
     let server = vec![
@@ -101,6 +109,7 @@ fn edits(tool: &str, input: Fields<'_>) -> Result<Vec<ToolEdit>, UnexpectedShape
 mod tests {
     #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
 
+    use super::super::event::Question;
     use super::*;
 
     fn edits_of(tool: &str, input: Value) -> Result<Vec<ToolEdit>, UnexpectedShape> {
@@ -129,7 +138,21 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_command_edits_nothing_that_edt_reads() {
-        assert_eq!(edits_of("shell", json!({"command": ["ls"]})), Ok(vec![]));
+    fn a_command_is_a_script_or_words() {
+        let script = |tool: &str, input: Value| {
+            let payload =
+                json!({"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input});
+            event(&payload).unwrap().command.unwrap().script
+        };
+        assert_eq!(script("Bash", json!({"command": "ls -l"})), "ls -l");
+        assert_eq!(script("shell", json!({"command": ["bash", "-lc", "a | b"]})), "a | b");
+        assert_eq!(script("shell", json!({"command": ["ls", "a b"]})), "ls 'a b'");
+    }
+
+    #[test]
+    fn a_question_is_a_refusal() {
+        let question = Question { reason: "why".into(), refusal: "instead".into() };
+        let answer = reply(HookPoint::UNKNOWN, &HookMessage::Ask(question)).stdout;
+        assert!(answer.contains("\"deny\"") && answer.contains("instead"), "{answer}");
     }
 }

@@ -37,7 +37,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         || !fields.has("toolName")
             && fields.lenient_text(&["hook_event_name", "hookEventName"]).is_some()
     {
-        return claude_code::parse_event(payload, |tool, input| {
+        return claude_code::parse_event(payload, &SHELLS, |tool, input| {
             if TOOLS.contains(&tool) { edits(tool, input) } else { Ok(Vec::new()) }
         });
     }
@@ -49,11 +49,12 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         has_other_keys && !["toolName", "toolArgs", "toolResult"].iter().any(|key| fields.has(key));
     let tool = if is_other_hook { "" } else { fields.tool_name("toolName")? };
     let mut buffer = Value::Null;
-    let edits = if TOOLS.contains(&tool) {
-        edits(tool, fields.object("toolArgs", &mut buffer, tool)?)?
-    } else {
-        Vec::new()
-    };
+    let (mut found, mut command) = (Vec::new(), None);
+    if TOOLS.contains(&tool) {
+        found = edits(tool, fields.object("toolArgs", &mut buffer, tool)?)?;
+    } else if SHELLS.contains(&tool) {
+        command = Some(fields.object("toolArgs", &mut buffer, tool)?.command()?);
+    }
     let phase = match (tool.is_empty(), finished) {
         (true, _) => HookPhase::Other,
         (false, true) => HookPhase::After,
@@ -64,7 +65,8 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         tool: tool.to_owned(),
         cwd: fields.directory(&["cwd"]),
         session: fields.lenient_text(&["sessionId"]).map(str::to_owned),
-        edits,
+        edits: found,
+        command,
     })
 }
 
@@ -75,6 +77,9 @@ fn reply(point: HookPoint, message: &HookMessage) -> Reply {
         HookMessage::Refusal(why) => {
             Reply::json(&json!({"permissionDecision": "deny", "permissionDecisionReason": why}))
         }
+        HookMessage::Ask(question) => Reply::json(&json!({
+            "permissionDecision": "ask", "permissionDecisionReason": question.reason,
+        })),
         // It reads no answer to this hook.
         HookMessage::Info(text) | HookMessage::Objection(text) => {
             Reply { stderr: format!("{text}\n"), ..Reply::EMPTY }
@@ -147,6 +152,9 @@ fn settings(target: &SetupTarget) -> PathBuf {
     }
 }
 
+/// The names of the shells of both.
+const SHELLS: [&str; 3] = ["bash", "run_in_terminal", "runInTerminal"];
+
 /// The tools of both that edit.
 const TOOLS: [&str; 8] = [
     "edit",
@@ -190,6 +198,7 @@ mod tests {
                 cwd: Some("/w".into()),
                 session: Some("s".to_owned()),
                 edits: vec![ToolEdit::Write { path: "a".into(), content: "x".into() }],
+                command: None
             })
         );
     }

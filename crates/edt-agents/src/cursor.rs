@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Reply, ToolEdit};
+use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Question, Reply, ToolEdit};
 use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
 use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
 
@@ -35,22 +35,27 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         "afterFileEdit" => (HookPhase::After, "afterFileEdit"),
         _ => (HookPhase::Other, ""),
     };
-    let (mut edits, mut buffer) = (Vec::new(), Value::Null);
+    let (mut edits, mut command, mut buffer) = (Vec::new(), None, Value::Null);
     let mut tool = hook;
+    let mut point = HookPoint { phase, hook };
     if hook == "afterFileEdit" {
         edits.push(ToolEdit::Unspecified { path: fields.path()? });
     } else if phase != HookPhase::Other {
         tool = fields.tool_name("tool_name")?;
         if TOOLS.contains(&tool) {
             edits.push(edit(tool, fields.object("tool_input", &mut buffer, tool)?)?);
+        } else if tool == SHELL {
+            point.hook = if phase == HookPhase::Before { BEFORE_SHELL } else { hook };
+            command = Some(fields.object("tool_input", &mut buffer, tool)?.command()?);
         }
     }
     Ok(HookEvent {
-        point: HookPoint { phase, hook },
+        point,
         tool: tool.to_owned(),
         cwd: fields.directory(&["cwd", "workspace_roots"]),
         session: fields.lenient_text(&["conversation_id"]).map(str::to_owned),
         edits,
+        command,
     })
 }
 
@@ -64,11 +69,17 @@ fn reply(point: HookPoint, message: &HookMessage) -> Reply {
         _ => Reply { stderr: format!("{text}\n"), ..Reply::json(&json!({})) },
     };
     match message {
+        // Nothing is allowed that Cursor would ask its user about.
+        HookMessage::Silent if point.hook == BEFORE_SHELL => Reply::json(&json!({})),
+        HookMessage::Info(text) if point.hook == BEFORE_SHELL => {
+            Reply::json(&json!({"agent_message": text}))
+        }
         HookMessage::Silent if point.phase == HookPhase::Before => {
             Reply::json(&json!({"permission": "allow"}))
         }
         HookMessage::Silent => Reply::json(&json!({})),
-        HookMessage::Refusal(why) => deny(why),
+        // `ask` has no effect in this hook.
+        HookMessage::Refusal(why) | HookMessage::Ask(Question { refusal: why, .. }) => deny(why),
         HookMessage::Info(text) if point.phase == HookPhase::Before => {
             Reply::json(&json!({"permission": "allow", "agent_message": text}))
         }
@@ -85,8 +96,11 @@ fn probe(root: &Path) -> Value {
 
 fn files(target: &SetupTarget) -> Vec<ManagedFile> {
     let home = settings(target);
-    let (command, tools, seconds) =
-        (target.hook_command("cursor"), TOOLS.join("|"), TIMEOUTS.agent.as_secs());
+    let (command, tools, seconds) = (
+        target.hook_command("cursor"),
+        [&TOOLS[..], &[SHELL]].concat().join("|"),
+        TIMEOUTS.agent.as_secs(),
+    );
     let hook = |name, value| {
         JsonEntry::OwnedElement(vec!["hooks", name], value, "agent-hook cursor".into())
     };
@@ -132,6 +146,12 @@ fn notes(_: &SetupTarget) -> Vec<String> {
 fn settings(target: &SetupTarget) -> PathBuf {
     target.path(".cursor")
 }
+
+/// The hook before a command of its shell.
+const BEFORE_SHELL: &str = "preToolUse of the shell";
+
+/// The name of its shell.
+const SHELL: &str = "Shell";
 
 /// The tools that edit.
 const TOOLS: [&str; 6] = ["Write", "StrReplace", "Edit", "MultiEdit", "Delete", "ApplyPatch"];
@@ -195,6 +215,7 @@ mod tests {
                 cwd: Some("/w".into()),
                 session: Some("c".to_owned()),
                 edits: vec![ToolEdit::Unspecified { path: "/w/a".into() }],
+                command: None
             })
         );
     }

@@ -53,12 +53,13 @@ fn hook_after_tool(payload: &serde_json::Value) -> Option<&'static str> {
 }
 
 /// The names of hooks after a tool.
-const AFTER_TOOL: [&str; 6] = [
+const AFTER_TOOL: [&str; 7] = [
     "PostToolUse",
     "AfterTool",
     "postToolUse",
     "afterFileEdit",
     "post_write_code",
+    "post_run_command",
     "tool.execute.after",
 ];
 
@@ -75,6 +76,17 @@ pub struct HookEvent {
     pub session: Option<String>,
     /// What the tool does to files, in order; empty for a tool that edits nothing.
     pub edits: Vec<ToolEdit>,
+    /// The command, if the tool is the agent's shell.
+    pub command: Option<ShellCommand>,
+}
+
+/// A command for an agent's own shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellCommand {
+    /// The script, as a shell reads it.
+    pub script: String,
+    /// The directory that it runs in, if it is not that of the call.
+    pub dir: Option<PathBuf>,
 }
 
 /// One thing that a tool does to one file, or a patch of several. Paths are as the agent wrote
@@ -146,12 +158,34 @@ pub enum HookMessage {
     Silent,
     /// The tool must not run, for this reason.
     Refusal(String),
+    /// The user must be asked first.
+    Ask(Question),
     /// The agent goes on and should know this.
     Info(String),
     /// The edit was made, and a guard refuses it for this reason.
     Objection(String),
     /// edt failed before it could judge or record the edit.
     Failure(String),
+}
+
+/// Why the user must be asked before a tool runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The reason, for an agent that asks its user.
+    pub reason: String,
+    /// The refusal, for an agent whose hooks cannot ask: it names the call that can.
+    pub refusal: String,
+}
+
+impl HookMessage {
+    /// The message for an agent whose hooks cannot ask the user: a question is a refusal.
+    #[must_use]
+    pub fn without_question(&self) -> HookMessage {
+        match self {
+            HookMessage::Ask(question) => HookMessage::Refusal(question.refusal.clone()),
+            other => other.clone(),
+        }
+    }
 }
 
 /// The bytes of an answer.

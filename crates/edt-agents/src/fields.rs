@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::event::{Replacement, ToolEdit};
+use super::event::{Replacement, ShellCommand, ToolEdit};
+use edt_types::text::shell_word;
 
 /// Why a payload could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,6 +152,44 @@ impl<'a> Fields<'a> {
             return Err(UnexpectedShape(format!("the list `{key}` of {} is empty", self.name)));
         }
         list.iter().map(|value| Fields::of(self.name, value)).collect()
+    }
+
+    /// The command of a shell tool: a text, or a list of words or of commands.
+    ///
+    /// # Errors
+    /// There is no command, or it has another form.
+    pub fn command(&self) -> Result<ShellCommand, UnexpectedShape> {
+        let dir = self.directory(&["workdir", "working_directory", "dir_path", "directory", "cwd"]);
+        let script = match self.list(&["command", "commands"])? {
+            // `["bash", "-lc", "script"]`
+            Some(words) if words.len() == 3 && matches!(words[1].as_str(), "-c" | "-lc") => {
+                words[2].clone()
+            }
+            Some(words) if self.has("commands") => words.join("\n"),
+            Some(words) => {
+                let words = words.iter().map(|word| shell_word(word.as_bytes()));
+                words.collect::<Vec<_>>().join(" ")
+            }
+            None => self.text(&["command", "command_line", "commands", "cmd"])?.to_owned(),
+        };
+        Ok(ShellCommand { script, dir })
+    }
+
+    /// The list of texts at the first of `keys` that has one, or that has the JSON text of one.
+    fn list(&self, keys: &[&str]) -> Result<Option<Vec<String>>, UnexpectedShape> {
+        let parsed = |value: &Value| match value {
+            Value::Array(_) => Some(value.clone()),
+            Value::String(text) if text.starts_with('[') => serde_json::from_str(text).ok(),
+            _ => None,
+        };
+        let Some(found) = keys.iter().find_map(|key| parsed(self.map.get(*key)?)) else {
+            return Ok(None);
+        };
+        let texts: Option<Vec<String>> = found
+            .as_array()
+            .and_then(|all| all.iter().map(|one| Some(one.as_str()?.to_owned())).collect());
+        let error = || UnexpectedShape(format!("{} has a command that is not of texts", self.name));
+        texts.map(Some).ok_or_else(error)
     }
 
     /// Whether the value at `key` exists and is not null.

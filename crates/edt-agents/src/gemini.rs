@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Reply};
+use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Question, Reply};
 use super::setup::target::path_from_env;
 use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring, json};
 use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
@@ -38,10 +38,13 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
     };
     let has_tool = matches!(phase, HookPhase::Before | HookPhase::After);
     let tool = if has_tool { fields.tool_name("tool_name")? } else { "" };
-    let (mut edits, mut buffer) = (Vec::new(), Value::Null);
+    let (mut edits, mut command, mut buffer) = (Vec::new(), None, Value::Null);
     match tool {
         "replace" => edits.push(fields.object("tool_input", &mut buffer, tool)?.replace()?),
         "write_file" => edits.push(fields.object("tool_input", &mut buffer, tool)?.write()?),
+        "run_shell_command" => {
+            command = Some(fields.object("tool_input", &mut buffer, tool)?.command()?);
+        }
         _ => {}
     }
     Ok(HookEvent {
@@ -50,14 +53,18 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         cwd: fields.directory(&["cwd"]),
         session: fields.lenient_text(&["session_id"]).map(str::to_owned),
         edits,
+        command,
     })
 }
 
 fn reply(_: HookPoint, message: &HookMessage) -> Reply {
-    match message {
+    // Without a terminal it waits for an answer to `ask` for ever.
+    match &message.without_question() {
         HookMessage::Silent => Reply::EMPTY,
         // After a tool the reason replaces the tool's result.
-        HookMessage::Refusal(why) | HookMessage::Objection(why) => {
+        HookMessage::Refusal(why)
+        | HookMessage::Objection(why)
+        | HookMessage::Ask(Question { refusal: why, .. }) => {
             Reply::json(&json!({"decision": "deny", "reason": why}))
         }
         HookMessage::Info(text) => {
@@ -114,6 +121,9 @@ fn plugin() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// The tools whose calls the hooks get.
+const TOOLS: &str = "replace|write_file|run_shell_command";
+
 fn server(edt: &str) -> JsonEntry {
     JsonEntry::Owned(vec!["mcpServers", "edt"], json!({"command": edt, "args": ["mcp"]}))
 }
@@ -125,8 +135,8 @@ fn hooks(command: &str) -> Vec<JsonEntry> {
         JsonEntry::OwnedElement(vec!["hooks", name], value, "agent-hook gemini".into())
     };
     vec![
-        hook("BeforeTool", json!({"matcher": "replace|write_file", "hooks": [line.clone()]})),
-        hook("AfterTool", json!({"matcher": "replace|write_file", "hooks": [line.clone()]})),
+        hook("BeforeTool", json!({"matcher": TOOLS, "hooks": [line.clone()]})),
+        hook("AfterTool", json!({"matcher": TOOLS, "hooks": [line.clone()]})),
         hook("SessionStart", json!({"hooks": [line]})),
     ]
 }
@@ -154,6 +164,7 @@ mod tests {
                     path: "a".into(),
                     replacements: vec![Replacement { old: "x".into(), new: "y".into(), all: true }],
                 }],
+                command: None
             })
         );
     }

@@ -9,6 +9,7 @@ use super::event::{HookEvent, HookMessage, HookPhase};
 use super::locate;
 use super::messages;
 use super::request::{self, ToolRequests, WorktreeRequest};
+use super::shell;
 use edt_command::OnFindings;
 use edt_guard::guard::protected;
 
@@ -52,6 +53,17 @@ pub struct JudgeCall<'a> {
 pub fn answer(event: &HookEvent, call: &JudgeCall<'_>) -> Result<HookMessage> {
     let cwd =
         event.cwd.as_deref().map_or_else(|| call.start.to_owned(), |cwd| call.start.join(cwd));
+    if let Some(command) = &event.command {
+        let dir = command.dir.as_ref().map_or_else(|| cwd.clone(), |dir| cwd.join(dir));
+        let conversation = event.session.as_deref();
+        let (agent, options) = (call.agent, call.options);
+        let call = shell::Call { command, dir: &dir, conversation, agent, options };
+        return match event.point.phase {
+            HookPhase::Before => call.before(),
+            HookPhase::After => call.after(),
+            HookPhase::Start | HookPhase::Other => Ok(HookMessage::Silent),
+        };
+    }
     match event.point.phase {
         HookPhase::Before => before(request::from_event(event, &cwd, call.agent), call),
         HookPhase::After => after(event, request::from_event(event, &cwd, call.agent), call),
@@ -346,6 +358,7 @@ mod tests {
             cwd: None,
             session: None,
             edits,
+            command: None,
         };
         let options = Options::default();
         answer(&event, &JudgeCall { agent: "claude-code", start: repo.path(), options: &options })
@@ -584,6 +597,7 @@ mod tests {
             cwd: Some(place.path().to_owned()),
             session: None,
             edits: vec![],
+            command: None,
         };
         let options = Options::default();
         let call = JudgeCall { agent: "codex", start: repo.path(), options: &options };

@@ -23,6 +23,7 @@ pub mod opencode;
 pub mod patch;
 pub mod request;
 pub mod setup;
+pub(crate) mod shell;
 pub mod windsurf;
 
 use std::path::Path;
@@ -30,7 +31,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub use event::{HookEvent, HookMessage, HookPhase, HookPoint, Replacement, Reply, ToolEdit};
+pub use event::{
+    HookEvent, HookMessage, HookPhase, HookPoint, Question, Replacement, Reply, ShellCommand,
+    ToolEdit,
+};
 pub use fields::{Fields, UnexpectedShape};
 pub use setup::Wiring;
 

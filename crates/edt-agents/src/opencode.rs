@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Reply, ToolEdit};
+use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Question, Reply, ToolEdit};
 use super::setup::target::path_from_env;
 use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
 use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
@@ -35,12 +35,16 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         "tool.execute.after" => (HookPhase::After, "tool.execute.after"),
         _ => (HookPhase::Other, ""),
     };
-    let (tool, mut buffer) = (fields.tool_name("tool")?, Value::Null);
+    let (tool, mut buffer, mut command) = (fields.tool_name("tool")?, Value::Null, None);
     let edits: Vec<ToolEdit> = match tool {
         "edit" => vec![fields.object("args", &mut buffer, tool)?.replace()?],
         "multiedit" => vec![fields.object("args", &mut buffer, tool)?.multi_replace()?],
         "write" => vec![fields.object("args", &mut buffer, tool)?.write()?],
         "patch" | "apply_patch" => vec![fields.object("args", &mut buffer, tool)?.patch()?],
+        "bash" => {
+            command = Some(fields.object("args", &mut buffer, tool)?.command()?);
+            Vec::new()
+        }
         _ => Vec::new(),
     };
     Ok(HookEvent {
@@ -49,13 +53,16 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         cwd: fields.directory(&["cwd"]),
         session: fields.lenient_text(&["sessionID"]).map(str::to_owned),
         edits,
+        command,
     })
 }
 
 fn reply(_: HookPoint, message: &HookMessage) -> Reply {
     match message {
         HookMessage::Silent => Reply::EMPTY,
-        HookMessage::Refusal(why) | HookMessage::Failure(why) => Reply::exit_two(why),
+        HookMessage::Refusal(why)
+        | HookMessage::Failure(why)
+        | HookMessage::Ask(Question { refusal: why, .. }) => Reply::exit_two(why),
         HookMessage::Info(text) | HookMessage::Objection(text) => {
             Reply { stdout: format!("{text}\n"), ..Reply::EMPTY }
         }
@@ -146,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_tool_that_edits_nothing_may_have_any_arguments() {
-        assert_eq!(edits("bash", json!(null)), Ok(vec![]));
+        assert_eq!(edits("read", json!(null)), Ok(vec![]));
     }
 
     #[test]

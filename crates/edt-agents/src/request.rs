@@ -226,6 +226,7 @@ mod tests {
             cwd: None,
             session: None,
             edits,
+            command: None,
         };
         from_event(&event, repo.path(), "cline")
     }
@@ -380,6 +381,7 @@ mod tests {
             cwd: None,
             session: None,
             edits: vec![ToolEdit::Patch { text: "--- a\n+++ b\n".into() }],
+            command: None,
         };
         assert_eq!(
             from_event(&event, place.path(), "codex").faults,

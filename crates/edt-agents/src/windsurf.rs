@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Reply, ToolEdit};
+use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Question, Reply, ToolEdit};
 use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
 use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
 
@@ -33,16 +33,20 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
     let (phase, hook) = match name {
         "pre_write_code" => (HookPhase::Before, "pre_write_code"),
         "post_write_code" => (HookPhase::After, "post_write_code"),
+        "pre_run_command" => (HookPhase::Before, "pre_run_command"),
+        "post_run_command" => (HookPhase::After, "post_run_command"),
         _ => (HookPhase::Other, ""),
     };
-    let (mut edits, mut buffer): (Vec<ToolEdit>, _) = (Vec::new(), Value::Null);
+    let (mut edits, mut command, mut buffer) = (Vec::new(), None, Value::Null);
     if phase != HookPhase::Other {
         let input = fields.object("tool_info", &mut buffer, name)?;
-        edits.push(if phase == HookPhase::Before {
-            input.multi_replace()?
+        if hook.ends_with("_run_command") {
+            command = Some(input.command()?);
+        } else if phase == HookPhase::Before {
+            edits.push(input.multi_replace()?);
         } else {
-            ToolEdit::Unspecified { path: input.path()? }
-        });
+            edits.push(ToolEdit::Unspecified { path: input.path()? });
+        }
     }
     Ok(HookEvent {
         point: HookPoint { phase, hook },
@@ -50,13 +54,16 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         cwd: fields.directory(&["cwd"]),
         session: fields.lenient_text(&["trajectory_id"]).map(str::to_owned),
         edits,
+        command,
     })
 }
 
 fn reply(_: HookPoint, message: &HookMessage) -> Reply {
     match message {
         HookMessage::Silent => Reply::EMPTY,
-        HookMessage::Refusal(why) | HookMessage::Failure(why) => Reply::exit_two(why),
+        HookMessage::Refusal(why)
+        | HookMessage::Failure(why)
+        | HookMessage::Ask(Question { refusal: why, .. }) => Reply::exit_two(why),
         HookMessage::Info(text) | HookMessage::Objection(text) => {
             Reply { stdout: format!("{text}\n"), ..Reply::EMPTY }
         }
@@ -82,7 +89,11 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
         ManagedFile {
             file: settings(target).join("hooks.json"),
             purpose: Purpose::Hooks,
-            form: Form::Json(vec![hook("pre_write_code"), hook("post_write_code")]),
+            form: Form::Json(
+                ["pre_write_code", "post_write_code", "pre_run_command", "post_run_command"]
+                    .map(hook)
+                    .into(),
+            ),
         },
         // Windsurf has one list of servers for each user, and none for a project.
         ManagedFile {
@@ -138,6 +149,7 @@ mod tests {
                         all: false
                     }],
                 }],
+                command: None
             })
         );
     }
@@ -151,7 +163,7 @@ mod tests {
 
     #[test]
     fn another_action_needs_no_input() {
-        let found = event(&json!({"agent_action_name": "pre_run_command"})).unwrap();
+        let found = event(&json!({"agent_action_name": "pre_read_code"})).unwrap();
         assert_eq!((found.point.phase, found.edits), (HookPhase::Other, vec![]));
     }
 

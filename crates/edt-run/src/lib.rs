@@ -43,6 +43,7 @@ pub use rustix::process::Signal;
 pub use answer::RunOutcome;
 use execute::{Executed, GRACE_PERIOD};
 use permit::Permitted;
+pub use permit::denied;
 pub use repository_programs::RepositoryPrograms;
 pub use request::ProgramRequest;
 pub use store::OutputStream;

@@ -326,7 +326,9 @@ fn about_input(repo: &Repo, input: Option<&[u8]>) -> Result<String> {
     ))
 }
 
-fn denied(line: &str, evaluation: &CommandEvaluation) -> Finding {
+/// The refusal of the command `line`.
+#[must_use]
+pub fn denied(line: &str, evaluation: &CommandEvaluation) -> Finding {
     let message = format!(
         "{line} is denied: {} (rule {}, {}).",
         evaluation.reason.trim_end_matches('.'),
@@ -364,11 +366,21 @@ fn with_facts(finding: Finding, evaluation: &CommandEvaluation) -> Finding {
 
 fn not_found(request: &ProgramRequest) -> Finding {
     let name = shell_word(request.program.as_encoded_bytes());
+    let is_script = |byte: &u8| byte.is_ascii_whitespace() || b"|&;<>()$`".contains(byte);
+    let remedy = if request.program.as_encoded_bytes().iter().any(is_script) {
+        format!(
+            "It looks like a line for a shell. `edt run --shell {name}` runs it with bash; in a \
+             request: {{\"program\": \"bash\", \"args\": [\"-c\", …]}}. Without a shell, each argument \
+             is a separate word."
+        )
+    } else {
+        "Check the spelling. Name a program in the worktree by its path, such as ./demo/calculate."
+            .to_owned()
+    };
     Finding::new(
         Code::ProgramNotFound,
         format!("There is no program {name}: it is neither an executable file nor a name on PATH."),
-        "Check the spelling. Name a program in the worktree by its path, such as ./demo/calculate. \
-         The first word is only the program; each argument is a separate word.",
+        remedy,
     )
     .with_effect(Effect::NothingRun)
 }

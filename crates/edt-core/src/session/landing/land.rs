@@ -19,6 +19,7 @@ use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::landed::Landing;
 use crate::session::refs::names::next_numbered_ref;
+use crate::session::user::left_over::{self, LeftOverFile};
 use crate::session::worktree::follow::{self, Operation, TreeMove};
 use crate::session::worktree::reviewed;
 use crate::session::worktree::workspace::{LockedWorkspace, policy_file};
@@ -97,13 +98,22 @@ pub(crate) fn land(
                 attempts += 1;
             }
             Err(found) if found.any(|finding| finding.code == Code::NothingToLand) => {
-                let private = hidden::not_landed(&workspace.repo, session)?;
-                return Err(found.map(|finding| match &private {
-                    None => finding,
-                    Some(warning) => {
-                        let summary = format!("{} {}", finding.summary, warning.message);
-                        Finding { summary, ..finding }
-                    }
+                let repo = &workspace.repo;
+                let private = hidden::not_landed(repo, session)?.map(|warning| warning.message);
+                let commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
+                let left = left_over::of_session(&ObjectWriter::new(repo), session, &commits)?;
+                let list: Vec<String> = left.iter().map(LeftOverFile::shown).collect();
+                let on_disk = (!list.is_empty()).then(|| {
+                    format!(
+                        "What its edits changed is on disk alone: {}. `edt checkpoint` by the user \
+                         commits it.",
+                        list.join("; ").shown()
+                    )
+                });
+                let more: Vec<String> = private.into_iter().chain(on_disk).collect();
+                return Err(found.map(|finding| {
+                    let summary = [&[finding.summary][..], &more].concat().join(" ");
+                    Finding { summary, ..finding }
                 }));
             }
             landed => return landed,

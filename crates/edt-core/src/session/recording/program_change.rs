@@ -161,6 +161,22 @@ impl ProgramChange {
         changed.into_iter().map(again).collect()
     }
 
+    /// The same, left over as a whole: nobody knows whether the program made it.
+    ///
+    /// # Errors
+    /// Errors of a filter; `OBJECT_MISSING`.
+    pub(crate) fn unproved(self, writer: &ObjectWriter<'_>) -> Result<ProgramChange> {
+        if self.state.ignored {
+            return Ok(self);
+        }
+        let before = match (self.before, &self.version) {
+            (None, Some(version)) => Some(checked_out(writer, &self.state, version)?),
+            (before, _) => before,
+        };
+        let separated = SeparatedEdit::left_over(self.state.tip, UserChanges::Separate);
+        Ok(ProgramChange { before, separated, ..self })
+    }
+
     fn separate(
         writer: &ObjectWriter<'_>,
         state: PathState,

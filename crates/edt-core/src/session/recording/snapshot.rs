@@ -38,7 +38,7 @@ pub struct Snapshot {
     pub(crate) ignored: Vec<RepoPath>,
     pub(crate) directory: PathBuf,
     /// The manifest of a program's snapshot.
-    manifest: Option<PathBuf>,
+    place: Option<PathBuf>,
     /// The manifest, locked while the program runs.
     running: Option<File>,
     /// When the snapshot of a program was complete, by the clock of the file system.
@@ -49,6 +49,8 @@ pub struct Snapshot {
     pub(crate) tool: Option<ToolCall>,
     /// HEAD's commit, if a merge or a rebase was in progress when the snapshot was taken.
     pub during_operation: Option<Oid>,
+    /// Whether others may have changed files meanwhile, too, so that nothing shows who did.
+    pub(crate) is_unproved: bool,
 }
 
 impl Snapshot {
@@ -58,6 +60,33 @@ impl Snapshot {
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn take(repo: &Repo, tree: Oid, named: &NamedPaths) -> Result<Snapshot> {
+        let mut snapshot = Snapshot::copied(repo, tree, named)?;
+        snapshot.announce()?;
+        Ok(snapshot)
+    }
+
+    /// As [`Snapshot::take`], before a command of an agent's own shell, which another process will
+    /// look at afterwards. `name` identifies the agent's conversation.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn take_of_shell(repo: &Repo, tree: Oid, named: &NamedPaths, name: &str) -> Result<()> {
+        let snapshot = Snapshot::copied(repo, tree, named)?;
+        let place = snapshot.directory.join(format!("{name}.{SHELL}"));
+        fs::write_atomic(&place, &snapshot.manifest(), 0o600)
+            .map_err(|error| failed("write", &place, &error).into())
+    }
+
+    /// The snapshot that [`Snapshot::take_of_shell`] took; `None` if there is none.
+    #[must_use]
+    pub fn of_shell(repo: &Repo, name: &str) -> Option<Snapshot> {
+        let directory = directory(repo);
+        let place = directory.join(format!("{name}.{SHELL}"));
+        let manifest = RunManifest::read(&place)?;
+        Some(Snapshot { is_unproved: true, ..Snapshot::read(manifest, directory, place, None) })
+    }
+
+    fn copied(repo: &Repo, tree: Oid, named: &NamedPaths) -> Result<Snapshot> {
         let during_operation =
             repo.operation().map_or(Ok(None), |_| repo.head().map(|head| head.commit))?;
         let mut snapshot =
@@ -90,7 +119,6 @@ impl Snapshot {
             snapshot.add(repo, path, MAX_IGNORED_FILE)?;
         }
         snapshot.prune();
-        snapshot.announce()?;
         Ok(snapshot)
     }
 
@@ -106,24 +134,35 @@ impl Snapshot {
             if !lock::try_exclusive(&running) || !running.is_at(&manifest) {
                 return None;
             }
-            let RunManifest { tree, files, not_kept: not_kept_of, ignored } =
-                RunManifest::read(&manifest)?;
-            let path = |bytes: Vec<u8>| RepoPath::from_tree(&bytes);
-            let not_kept = |(bytes, key)| NotKept { path: path(bytes), key };
-            Some(Snapshot {
-                files: files.into_iter().map(|(bytes, copy)| (path(bytes), copy)).collect(),
-                not_kept: not_kept_of.into_iter().map(not_kept).collect(),
-                tree: tree.and_then(|hex| Oid::from_hex(hex.as_bytes()).ok()),
-                directory: directory.clone(),
-                taken: fs::modified(&manifest),
-                manifest: Some(manifest),
-                running: Some(running),
-                ignored: ignored.into_iter().map(path).collect(),
-                during_operation: None,
-                tool: None,
-            })
+            let read = RunManifest::read(&manifest)?;
+            Some(Snapshot::read(read, directory.clone(), manifest, Some(running)))
         };
         left.filter_map(snapshot).collect()
+    }
+
+    /// The snapshot of a manifest at `place`.
+    fn read(
+        manifest: RunManifest,
+        directory: PathBuf,
+        place: PathBuf,
+        running: Option<File>,
+    ) -> Snapshot {
+        let RunManifest { tree, files, not_kept, ignored, during_operation } = manifest;
+        let path = |bytes: Vec<u8>| RepoPath::from_tree(&bytes);
+        let oid = |hex: Option<String>| hex.and_then(|hex| Oid::from_hex(hex.as_bytes()).ok());
+        let kept = |(bytes, key)| NotKept { path: path(bytes), key };
+        Snapshot {
+            files: files.into_iter().map(|(bytes, copy)| (path(bytes), copy)).collect(),
+            not_kept: not_kept.into_iter().map(kept).collect(),
+            tree: oid(tree),
+            directory,
+            taken: fs::modified(&place),
+            place: Some(place),
+            running,
+            ignored: ignored.into_iter().map(path).collect(),
+            during_operation: oid(during_operation),
+            ..Snapshot::default()
+        }
     }
 
     /// Whether a program runs, or was interrupted and not handled yet.
@@ -135,14 +174,7 @@ impl Snapshot {
 
     /// Writes the manifest of a program's snapshot, and locks it until the snapshot is dropped.
     fn announce(&mut self) -> Result<()> {
-        let bytes = |path: &RepoPath| path.as_bytes().to_vec();
-        let manifest = RunManifest {
-            tree: self.tree.map(|tree| tree.to_string()),
-            files: self.files.iter().map(|(path, copy)| (bytes(path), copy.clone())).collect(),
-            not_kept: self.not_kept.iter().map(|one| (bytes(&one.path), one.key.clone())).collect(),
-            ignored: self.ignored.iter().map(bytes).collect(),
-        };
-        let bytes = serde_json::to_vec(&manifest).unwrap_or_default();
+        let bytes = self.manifest();
         let mut number = 0;
         let place = loop {
             let name = format!("{}-{number}.{RUN}", edt_io::process::process_id());
@@ -160,8 +192,21 @@ impl Snapshot {
         let _ = self.running.as_ref().is_some_and(lock::try_exclusive);
         fs::rename(&staged, &place).map_err(wrap)?;
         self.taken = fs::modified(&place);
-        self.manifest = Some(place);
+        self.place = Some(place);
         Ok(())
+    }
+
+    /// The bytes of its manifest.
+    fn manifest(&self) -> Vec<u8> {
+        let bytes = |path: &RepoPath| path.as_bytes().to_vec();
+        let manifest = RunManifest {
+            tree: self.tree.map(|tree| tree.to_string()),
+            files: self.files.iter().map(|(path, copy)| (bytes(path), copy.clone())).collect(),
+            not_kept: self.not_kept.iter().map(|one| (bytes(&one.path), one.key.clone())).collect(),
+            ignored: self.ignored.iter().map(bytes).collect(),
+            during_operation: self.during_operation.map(|commit| commit.to_string()),
+        };
+        serde_json::to_vec(&manifest).unwrap_or_default()
     }
 
     pub(crate) fn empty(repo: &Repo) -> Result<Snapshot> {
@@ -273,8 +318,8 @@ impl Snapshot {
 
     /// Ends the snapshot of a program: its changes are recorded, put back or reported.
     pub fn finish(&self) {
-        if let Some(manifest) = &self.manifest {
-            let _ = fs::remove_file(manifest);
+        if let Some(place) = &self.place {
+            let _ = fs::remove_file(place);
         }
     }
 
@@ -358,6 +403,9 @@ impl Snapshot {
 /// The extension of the manifests of programs.
 const RUN: &str = "run";
 
+/// The extension of the manifests of commands of agents' shells.
+const SHELL: &str = "shell";
+
 /// The manifest of a program's snapshot.
 #[derive(Debug, Serialize, Deserialize)]
 struct RunManifest {
@@ -366,6 +414,8 @@ struct RunManifest {
     not_kept: Vec<(Vec<u8>, String)>,
     #[serde(default)]
     ignored: Vec<Vec<u8>>,
+    #[serde(default)]
+    during_operation: Option<String>,
 }
 
 impl FilesBefore for Snapshot {
@@ -582,7 +632,7 @@ mod tests {
     fn a_damaged_manifest_is_no_interrupted_program() {
         let scratch = scratch();
         let snapshot = scratch.snapshot();
-        std::fs::write(snapshot.manifest.as_ref().unwrap(), b"[[").unwrap();
+        std::fs::write(snapshot.place.as_ref().unwrap(), b"[[").unwrap();
         drop(snapshot);
         assert!(Snapshot::interrupted(&scratch.repo()).is_empty());
     }

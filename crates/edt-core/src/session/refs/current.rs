@@ -241,7 +241,7 @@ fn without_base(name: &str) -> Finding {
 }
 
 /// The tree of the session, or HEAD's.
-pub(crate) fn tree_now(repo: &Repo, session: Option<&Session>) -> Result<Oid> {
+pub fn tree_now(repo: &Repo, session: Option<&Session>) -> Result<Oid> {
     let tip =
         session.map_or_else(|| repo.head().map(|head| head.commit), |one| Ok(Some(one.tip)))?;
     tip.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))

@@ -1,0 +1,214 @@
+//! Judges a command for an agent's own shell before it runs, and keeps what it changed.
+//!
+//! The shell is the agent's: edt neither confines nor watches the command. So what changed while it
+//! ran is left over: on disk alone, in the list of `edt status`, and undone by `edt undo`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::event::{HookMessage, Question, ShellCommand};
+use super::locate;
+use super::messages;
+use edt_command::{CommandEvaluation, CommandQuery, Decision, OnFindings};
+use edt_core::session::private::not_kept::NamedPaths;
+use edt_core::session::recording::record::{CommitInfo, RecordAction, record_changes};
+use edt_core::session::recording::review::{self, ChangesPreview, ChangesReview};
+use edt_core::session::recording::snapshot::Snapshot;
+use edt_core::session::refs::current;
+use edt_core::session::refs::message::Kind;
+use edt_core::session::worktree::options::Options;
+use edt_core::session::worktree::workspace::current_policy;
+use edt_core::session::worktree::worktree_host::WorktreeHost;
+use edt_core::session::{LockedWorkspace, Session};
+use edt_git::{Repo, sha256};
+use edt_io::{Environment, fs};
+use edt_types::text::{escape_controls, shell_word};
+use edt_types::trace::names::{RECORD, SNAPSHOT};
+use edt_types::{Code, Effect, Finding, Result, stage};
+
+/// The most characters of a command in a subject line.
+const MAX_SUBJECT: usize = 64;
+/// The most paths that a message names.
+const MAX_NAMED: usize = 10;
+
+/// A command of a conversation.
+pub(super) struct Call<'a> {
+    pub(super) command: &'a ShellCommand,
+    /// The directory that it runs in.
+    pub(super) dir: &'a Path,
+    /// The agent's name for its conversation.
+    pub(super) conversation: Option<&'a str>,
+    pub(super) agent: &'static str,
+    pub(super) options: &'a Options,
+}
+
+impl Call<'_> {
+    /// Judges the command, then takes a snapshot, if it may run. Outside of every worktree nothing is
+    /// judged.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` for a policy that cannot be read; `LOCKED`, `IO_ERROR`, `OBJECT_MISSING`.
+    pub(super) fn before(&self) -> Result<HookMessage> {
+        let Some(located) = locate::locate(self.dir, "-")? else { return Ok(HookMessage::Silent) };
+        let (evaluation, named) = self.evaluate(&located.root)?;
+        if evaluation.decision == Decision::Deny {
+            return Ok(HookMessage::Refusal(self.denied(&evaluation)));
+        }
+        let (mut workspace, infos) = self.open(&located.root)?;
+        let mut infos = infos;
+        // The end of the last command was not reported.
+        infos.extend(self.close(&mut workspace)?);
+        let repo = &workspace.repo;
+        let session = Session::current(repo, &repo.head()?)?;
+        let tree = current::tree_now(repo, session.as_ref())?;
+        stage!(SNAPSHOT, Snapshot::take_of_shell(repo, tree, &named, &self.name()?))?;
+        Ok(match evaluation.decision {
+            Decision::Ask => HookMessage::Ask(self.question(&evaluation)),
+            _ if infos.is_empty() => HookMessage::Silent,
+            _ => HookMessage::Info(infos.join("\n\n")),
+        })
+    }
+
+    /// Keeps what changed since the command began.
+    ///
+    /// # Errors
+    /// `LOCKED`, `REPOSITORY_BUSY`, `IO_ERROR`, `OBJECT_MISSING`; errors of publishing.
+    pub(super) fn after(&self) -> Result<HookMessage> {
+        let Some(located) = locate::locate(self.dir, "-")? else { return Ok(HookMessage::Silent) };
+        let repo = Repo::open_worktree(Environment::Process, &located.root)?;
+        if Snapshot::of_shell(&repo, &self.name()?).is_none() {
+            return Ok(HookMessage::Silent);
+        }
+        let (mut workspace, mut infos) = self.open(&located.root)?;
+        infos.extend(self.close(&mut workspace)?);
+        Ok(if infos.is_empty() {
+            HookMessage::Silent
+        } else {
+            HookMessage::Info(infos.join("\n\n"))
+        })
+    }
+
+    /// The decision of the policy, as on a program that runs the script, and the paths that it names.
+    fn evaluate(&self, root: &Path) -> Result<(CommandEvaluation, NamedPaths)> {
+        let repo = Repo::open_worktree(Environment::Process, root)?;
+        let (_, policy) = current_policy(&repo, self.options)?;
+        repo.set_max_file_size(policy.max_file_bytes);
+        let args = ["-c".into(), self.command.script.clone().into()];
+        let (dir, root) = (fs::real_path(self.dir), repo.real_root()?);
+        let query = CommandQuery {
+            program: "bash".as_ref(),
+            args: &args,
+            dir: &dir,
+            root: &root,
+            env: &[],
+            level: policy.commands.run.min_level,
+        };
+        let host = WorktreeHost::new(Some(&repo));
+        let evaluation = policy.commands.evaluate(&query, &host);
+        Ok((evaluation, host.into_named()))
+    }
+
+    fn open(&self, root: &Path) -> Result<(LockedWorkspace, Vec<String>)> {
+        let opened = LockedWorkspace::at(root, self.options.clone())?;
+        let (workspace, interrupted) = opened.with_interrupted();
+        Ok((workspace, interrupted.iter().map(messages::warning).collect()))
+    }
+
+    /// Keeps what changed since the snapshot of this conversation, if there is one.
+    fn close(&self, workspace: &mut LockedWorkspace) -> Result<Option<String>> {
+        let Some(before) = Snapshot::of_shell(&workspace.repo, &self.name()?) else {
+            return Ok(None);
+        };
+        let line = escape_controls(self.command.script.trim()).0;
+        let info = CommitInfo {
+            message: format!("shell: {}\n\nCommand: {line}", cut(&line)),
+            agent: Some(self.agent.to_owned()),
+            kind: Kind::Run,
+        };
+        let policy = workspace.current_policy()?;
+        let mut review = ChangesReview::default();
+        let mut judge = |about: &ChangesPreview<'_>| {
+            review = review::review(about, &policy, OnFindings::Refuse)?;
+            // Some of it may be the user's, so that nothing is put back.
+            Ok(RecordAction::Record)
+        };
+        let recorded = stage!(RECORD, record_changes(workspace, &before, &info, None, &mut judge));
+        before.finish();
+        let recorded = recorded?;
+        if recorded.commit.is_none() && recorded.warnings.is_empty() {
+            return Ok(None);
+        }
+        let mut out = String::new();
+        if recorded.commit.is_some() {
+            let edit = recorded.session.last_number(&workspace.repo)?;
+            let mut names: Vec<&str> =
+                recorded.files.iter().map(|file| file.path.as_str()).take(MAX_NAMED).collect();
+            let more = format!("and {} more", recorded.files.len() - names.len());
+            names.extend((names.len() < recorded.files.len()).then_some(more.as_str()));
+            let _ = writeln!(
+                out,
+                "Changed while the command ran: {}. It is edit {edit} of edt/{}, on disk alone: edt \
+                 did not watch the command, so a landing waits for the user. `edt undo` takes it \
+                 back. `edt run` and `edt apply` put changes on the branch.",
+                names.join(", "),
+                recorded.session.name
+            );
+        }
+        for finding in &review.refused {
+            let _ = writeln!(out, "{}: {}", finding.code.name(), finding.message());
+        }
+        for one in recorded.warnings.iter().chain(&review.warnings) {
+            let _ = writeln!(out, "{}", messages::warning(one));
+        }
+        Ok(Some(out.trim_end().to_owned()))
+    }
+
+    /// The name of the snapshot of this conversation.
+    fn name(&self) -> Result<String> {
+        let conversation = self.conversation.unwrap_or_default();
+        let id = sha256(format!("{}\0{conversation}", self.agent).as_bytes())?;
+        Ok(id.chars().take(16).collect())
+    }
+
+    fn denied(&self, evaluation: &CommandEvaluation) -> String {
+        command_refusal(&edt_run::denied(&cut(&self.command.script), evaluation), evaluation.hint)
+    }
+
+    fn question(&self, evaluation: &CommandEvaluation) -> Question {
+        let why = evaluation.reason.trim_end_matches('.');
+        let (rule, origin) = (&evaluation.rule, evaluation.origin.name());
+        let reason = format!("edt: {why} (rule {rule}, {origin}).");
+        let finding = Finding::new(
+            Code::ApprovalRequired,
+            format!("This command waits for the user: {why} (rule {rule}, {origin})."),
+            "",
+        )
+        .with_effect(Effect::NothingRun);
+        let next = format!(
+            "`edt run --shell {}` asks the user, who answers with `edt approve`.",
+            shell_word(self.command.script.as_bytes())
+        );
+        Question { reason, refusal: command_refusal(&finding, &next) }
+    }
+}
+
+fn command_refusal(finding: &Finding, next: &str) -> String {
+    let mut out = format!(
+        "edt refused this command; nothing was run.\n{}: {}",
+        finding.code.name(),
+        finding.message()
+    );
+    if !next.is_empty() {
+        let _ = write!(out, "\nnext: {next}");
+    }
+    out
+}
+
+/// The first line of a script, cut to the length of a subject line.
+fn cut(script: &str) -> String {
+    let line = script.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(MAX_SUBJECT) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
