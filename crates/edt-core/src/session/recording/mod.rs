@@ -15,3 +15,4 @@ pub mod record;
 pub mod review;
 pub mod snapshot;
 pub mod tool_call;
+pub mod touched;

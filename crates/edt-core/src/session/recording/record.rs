@@ -235,10 +235,11 @@ pub fn record_changes(
     let edits = if new.is_some() { 0 } else { session.last_number(repo)? };
     let mut changed = ProgramChange::leave_moved_lines(&writer, changed)?;
     ProgramChange::leave_copies(repo, before, &mut changed)?;
-    if before.is_unproved {
-        let all = changed.into_iter().map(|one| one.unproved(&writer));
-        changed = all.collect::<Result<Vec<_>>>()?;
-    }
+    let is_proved = |path: &RepoPath| !before.is_unproved && !before.foreign.contains(path);
+    let proved = |one: ProgramChange| {
+        if is_proved(&one.state.path) { Ok(one) } else { one.unproved(&writer) }
+    };
+    let changed = changed.into_iter().map(proved).collect::<Result<Vec<_>>>()?;
     let (changes, moves, private) = write(&mut writer, &changed);
     let (new_tree, touched_trees) = writer.write_tree(tree, &changes)?;
     let (judged, [from, to]) = judged(&writer, tree, &changed, &unseen)?;

@@ -26,7 +26,7 @@ use edt_journal::PrivateBytes;
 use edt_types::{RepoPath, Result, Warning};
 
 /// The fewest bytes of a file whose copy is recognised. Smaller ones may be equal without one.
-const SMALLEST_COPY: usize = 32;
+pub(super) const SMALLEST_COPY: usize = 32;
 
 /// The files that differ from a tree, as they were when the snapshot was taken.
 #[derive(Debug, Default)]
@@ -38,9 +38,9 @@ pub struct Snapshot {
     pub(crate) ignored: Vec<RepoPath>,
     pub(crate) directory: PathBuf,
     /// The manifest of a program's snapshot.
-    place: Option<PathBuf>,
+    pub(super) place: Option<PathBuf>,
     /// The manifest, locked while the program runs.
-    running: Option<File>,
+    pub(super) running: Option<File>,
     /// When the snapshot of a program was complete, by the clock of the file system.
     pub(crate) taken: Option<std::time::SystemTime>,
     /// The tree of the session when the snapshot of a program was taken.
@@ -51,6 +51,10 @@ pub struct Snapshot {
     pub during_operation: Option<Oid>,
     /// Whether others may have changed files meanwhile, too, so that nothing shows who did.
     pub(crate) is_unproved: bool,
+    /// The paths of which that is so.
+    pub(crate) foreign: BTreeSet<RepoPath>,
+    /// Whether the program was recorded: it touched no other path.
+    pub(crate) is_recorded: bool,
 }
 
 impl Snapshot {
@@ -228,6 +232,9 @@ impl Snapshot {
 
     /// The paths that may have changed since a program's snapshot was taken.
     pub(crate) fn candidates(&self, repo: &Repo, tree: Oid) -> Result<Vec<RepoPath>> {
+        if self.is_recorded {
+            return Ok(self.paths().cloned().collect());
+        }
         let mut all = differing(repo, tree)?;
         all.extend(self.paths().cloned());
         Ok(all.into_iter().collect())
@@ -281,6 +288,9 @@ impl Snapshot {
             if let Some(file) = content.filter(|file| file.bytes.len() >= SMALLEST_COPY) {
                 ids.insert(repo.blob_id(&file.bytes)?);
             }
+        }
+        if self.is_recorded {
+            self.untouched_blobs(repo, &mut ids)?;
         }
         Ok(ids)
     }
