@@ -1,0 +1,9 @@
+//! Programs run under the recorder; the log replayed backwards gives the tree as it was, compared
+//! file by file.
+#![cfg(target_os = "linux")]
+
+mod links;
+mod programs;
+mod scene;
+mod snapshot;
+mod stories;
