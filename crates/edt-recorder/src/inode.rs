@@ -29,6 +29,12 @@ impl Sight {
         Ok(Sight::of_statx(&found))
     }
 
+    /// What a symbolic link `name` in `directory` leads to.
+    pub(crate) fn of_target(directory: impl AsFd, name: &[u8]) -> rustix::io::Result<Sight> {
+        let found = statx(directory, name, AtFlags::empty(), wanted())?;
+        Ok(Sight::of_statx(&found))
+    }
+
     pub(crate) fn of(file: impl AsFd) -> rustix::io::Result<Sight> {
         let found = statx(file, c"", AtFlags::EMPTY_PATH, wanted())?;
         Ok(Sight::of_statx(&found))

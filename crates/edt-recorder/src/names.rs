@@ -408,8 +408,7 @@ impl Server {
         directory: &OwnedFd,
         name: &[u8],
     ) -> Step<Option<Place>> {
-        let thread = request.thread();
-        Ok(self.tree.place_below(directory, name, &|| thread.mounts())?)
+        Ok(self.tree.place_below(directory, name, request.thread())?)
     }
 
     pub(crate) fn place(
@@ -418,8 +417,7 @@ impl Server {
         file: &OwnedFd,
         sight: &Sight,
     ) -> Step<Option<Place>> {
-        let thread = request.thread();
-        let place = self.tree.place(file, sight, &|| thread.mounts())?;
+        let place = self.tree.place(file, sight, request.thread())?;
         // A file without a name has one in the store.
         let has_none =
             matches!(&place, Some(Place::Outside(path)) if path.ends_with(b" (deleted)"));

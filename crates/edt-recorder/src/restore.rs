@@ -356,7 +356,7 @@ fn set_attributes(found: &Located, wanted: &Attributes) -> io::Result<()> {
         let (user, group) = (Uid::from_raw(wanted.user), Gid::from_raw(wanted.group));
         chownat(file.as_fd(), c"", Some(user), Some(group), AtFlags::EMPTY_PATH)?;
     }
-    if !now.is_link() {
+    if !now.is_link() && Sight::of(&file)?.attributes.mode != wanted.mode {
         let mode = Mode::from_raw_mode(wanted.mode);
         chmodat(CWD, own_path(&file), mode, AtFlags::empty())?;
     }
@@ -365,8 +365,11 @@ fn set_attributes(found: &Located, wanted: &Attributes) -> io::Result<()> {
     let times =
         Timestamps { last_access: time(wanted.accessed), last_modification: time(wanted.modified) };
     let flags = AtFlags::SYMLINK_NOFOLLOW;
-    utimensat(&found.directory, &found.name[..], &times, flags)?;
-    Ok(())
+    match utimensat(&found.directory, &found.name[..], &times, flags) {
+        // Only the owner sets times; the content is what counts.
+        Err(Errno::PERM) => Ok(()),
+        done => Ok(done?),
+    }
 }
 
 fn set_extended(found: &Located, wanted: &[(Vec<u8>, Vec<u8>)]) -> io::Result<()> {

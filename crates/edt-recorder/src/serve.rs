@@ -101,7 +101,6 @@ impl Server {
         let tree = Tree::open(root, excluded)?;
         let mut log = EventLog::create(store)?;
         log.append(&FileEvent::Start { version: VERSION, root: tree.root_inode() })?;
-        let this = CallingThread { id: rustix::process::getpid().as_raw_nonzero().get() };
         Ok(Server {
             tree,
             store: Store::open(store, limits)?,
@@ -111,7 +110,7 @@ impl Server {
             clean,
             log,
             hands,
-            umask: this.umask()?,
+            umask: CallingThread::own().umask()?,
             one_umask: true,
             one_right: true,
             user_namespace: own_user_namespace()?,

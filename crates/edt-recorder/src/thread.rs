@@ -24,6 +24,11 @@ pub(crate) struct CallingThread {
 }
 
 impl CallingThread {
+    /// The recorder, which makes no calls.
+    pub(crate) fn own() -> CallingThread {
+        CallingThread { id: rustix::process::getpid().as_raw_nonzero().get() }
+    }
+
     /// The text at `address`, without its terminating zero.
     pub(crate) fn path(self, address: u64) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
@@ -108,10 +113,11 @@ impl CallingThread {
 
     /// Its root directory, if it is another than `own`, the recorder's.
     pub(crate) fn other_root(self, own: &Sight) -> io::Result<Option<OwnedFd>> {
-        let root = self.root()?;
-        let sight = Sight::of(&root)?;
-        let same = (sight.inode, sight.mount) == (own.inode, own.mount);
-        Ok((!same).then_some(root))
+        let sight = Sight::of_target(CWD, format!("/proc/{}/root", self.id).as_bytes())?;
+        if (sight.inode, sight.mount) == (own.inode, own.mount) {
+            return Ok(None);
+        }
+        Ok(Some(self.root()?))
     }
 
     pub(crate) fn mounts(self) -> io::Result<Vec<u8>> {

@@ -5,11 +5,12 @@ use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2, readlinkat};
 
 use crate::event::{Inode, Place};
 use crate::inode::Sight;
 use crate::store::open_directory;
+use crate::thread::CallingThread;
 
 /// The suffix of the path of an open file that has no name any more.
 const REMOVED: &[u8] = b" (deleted)";
@@ -43,18 +44,18 @@ impl Tree {
         self.root_sight.inode
     }
 
-    /// Where the open `file` is, if it is recorded. `mounts`: the mount table of its process.
+    /// Where the open `file` is, if it is recorded. `thread` opened it.
     pub(crate) fn place(
         &self,
         file: &OwnedFd,
         sight: &Sight,
-        mounts: &dyn Fn() -> io::Result<Vec<u8>>,
+        thread: CallingThread,
     ) -> io::Result<Option<Place>> {
         for _ in 0..4 {
             let path = self.path(file)?;
             let below = match strip(&path, &self.path(&self.root)?) {
                 Some(below) => Some(below.to_vec()),
-                None if self.may_be_bound(sight) => self.below_bound(file, sight, mounts)?,
+                None if self.may_be_bound(sight) => self.below_bound(file, sight, thread)?,
                 None => None,
             };
             if let Some(below) = below {
@@ -86,10 +87,10 @@ impl Tree {
         &self,
         directory: &OwnedFd,
         name: &[u8],
-        mounts: &dyn Fn() -> io::Result<Vec<u8>>,
+        thread: CallingThread,
     ) -> io::Result<Option<Place>> {
         let sight = Sight::of(directory)?;
-        Ok(self.place(directory, &sight, mounts)?.map(|place| joined(place, name)))
+        Ok(self.place(directory, &sight, thread)?.map(|place| joined(place, name)))
     }
 
     /// A name outside of the tree, as the recorder reaches it.
@@ -148,14 +149,11 @@ impl Tree {
         &self,
         file: &OwnedFd,
         sight: &Sight,
-        mounts: &dyn Fn() -> io::Result<Vec<u8>>,
+        thread: CallingThread,
     ) -> io::Result<Option<Vec<u8>>> {
-        let own = std::fs::read("/proc/thread-self/mountinfo")?;
-        let Some(root) = self.path_in_file_system(&self.root, &self.root_sight, &own)? else {
-            return Ok(None);
-        };
-        let found = self.path_in_file_system(file, sight, &mounts()?)?;
-        Ok(found.and_then(|path| strip(&path, &root).map(<[u8]>::to_vec)))
+        let root = self.path_in_file_system(&self.root, &self.root_sight, CallingThread::own())?;
+        let path = self.path_in_file_system(file, sight, thread)?;
+        Ok(strip(&path, &root).map(<[u8]>::to_vec))
     }
 
     /// The path of `file` from the root of its file system.
@@ -163,11 +161,17 @@ impl Tree {
         &self,
         file: &OwnedFd,
         sight: &Sight,
-        mounts: &[u8],
-    ) -> io::Result<Option<Vec<u8>>> {
-        let Some(mut path) = mounted_directory(mounts, sight.mount) else { return Ok(None) };
-        let levels = self.levels_in_mount(file, sight)?;
+        thread: CallingThread,
+    ) -> io::Result<Vec<u8>> {
+        let mounted = mounted_directory(&thread.mounts()?, sight.mount);
+        let mut path = mounted.ok_or_else(|| io::Error::other("a mount is not in its table"))?;
         let full = self.path(file)?;
+        let (parent, mut levels) = if sight.is_directory() {
+            (file.try_clone()?, 0)
+        } else {
+            (parent_of(&full, thread)?, 1)
+        };
+        levels += levels_in_mount(parent, sight.mount)?;
         let names: Vec<&[u8]> = full.split(|byte| *byte == b'/').collect();
         for name in &names[names.len().saturating_sub(levels)..] {
             if path.last() != Some(&b'/') {
@@ -175,37 +179,46 @@ impl Tree {
             }
             path.extend_from_slice(name);
         }
-        Ok(Some(path))
+        Ok(path)
     }
+}
 
-    /// How many names of the path of `file` are below the root of its mount.
-    fn levels_in_mount(&self, file: &OwnedFd, sight: &Sight) -> io::Result<usize> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let (mut levels, mut at) = (0, *sight);
-        let mut directory = if sight.is_directory() {
-            file.try_clone()?
-        } else {
-            // The directory of a file is only known by its path.
-            let path = self.path(file)?;
-            let parent = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
-            let parent = if parent == 0 { &b"/"[..] } else { &path[..parent] };
-            let directory = openat(CWD, parent, flags, Mode::empty())?;
-            at = Sight::of(&directory)?;
-            if at.mount != sight.mount {
-                return Ok(0);
-            }
-            levels = 1;
-            directory
-        };
-        loop {
-            let above = openat(&directory, c"..", flags, Mode::empty())?;
-            let found = Sight::of(&above)?;
-            if found.mount != at.mount || found.inode == at.inode {
-                return Ok(levels);
-            }
-            levels += 1;
-            (directory, at) = (above, found);
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// The directory of a file with this path, in the mount namespace of the thread.
+fn parent_of(path: &[u8], thread: CallingThread) -> io::Result<OwnedFd> {
+    // Paths of files in other namespaces begin at the top of these.
+    let mut top = thread.root()?;
+    loop {
+        let above = openat(&top, c"..", DIRECTORY, Mode::empty())?;
+        let (here, there) = (Sight::of(&top)?, Sight::of(&above)?);
+        if (here.inode, here.mount) == (there.inode, there.mount) {
+            break;
         }
+        top = above;
+    }
+    let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+    let parent = path[..end].strip_prefix(b"/").unwrap_or(&path[..end]);
+    let parent = if parent.is_empty() { b"." } else { parent };
+    let rules = ResolveFlags::NO_SYMLINKS;
+    Ok(openat2(&top, parent, DIRECTORY, Mode::empty(), rules)?)
+}
+
+/// How many names of the path of `directory` are below the root of its mount.
+fn levels_in_mount(mut directory: OwnedFd, mount: u64) -> io::Result<usize> {
+    let mut at = Sight::of(&directory)?;
+    if at.mount != mount {
+        return Err(io::Error::other("a file is a mount of its own"));
+    }
+    let mut levels = 0;
+    loop {
+        let above = openat(&directory, c"..", DIRECTORY, Mode::empty())?;
+        let found = Sight::of(&above)?;
+        if found.mount != mount || found.inode == at.inode {
+            return Ok(levels);
+        }
+        levels += 1;
+        (directory, at) = (above, found);
     }
 }
 

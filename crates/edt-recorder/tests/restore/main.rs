@@ -4,6 +4,7 @@
 
 mod links;
 mod programs;
+mod robust;
 mod scene;
 mod snapshot;
 mod stories;
