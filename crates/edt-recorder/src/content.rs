@@ -8,7 +8,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::call::{PathArg, Subject};
-use crate::event::{FileEvent, Kept, NewNode, Place};
+use crate::event::{FileEvent, Inode, Kept, NewNode, Place};
 use crate::hands::{Deed, Slot};
 use crate::inode::Sight;
 use crate::kernel::Reply;
@@ -47,6 +47,7 @@ impl Server {
                     let Some(place) = self.place(request, &file, &sight)? else {
                         return Ok(CONTINUE);
                     };
+                    self.note_writer(&place, Some(sight.inode), flags);
                     self.keep_content(&file, &sight, place)?;
                     if !self.acts_for(request) {
                         return Ok(CONTINUE);
@@ -63,6 +64,7 @@ impl Server {
                         self.record(&FileEvent::Made { place, node, inode: None })?;
                         return Ok(CONTINUE);
                     }
+                    self.note_writer(&place, None, flags);
                     let slot = Slot { directory: Arc::new(directory), name };
                     let mode = Mode::from_raw_mode(mode & 0o7777);
                     let opened = self.execute(request, Deed::Create(slot, wanted, mode))?;
@@ -70,7 +72,9 @@ impl Server {
                         continue;
                     }
                     if let Ok(Some(file)) = &opened {
-                        self.note_made(Sight::of(file)?, place, NewNode::File)?;
+                        let sight = Sight::of(file)?;
+                        self.note_writer(&place, Some(sight.inode), flags);
+                        self.note_made(sight, place, NewNode::File)?;
                     }
                     return Ok(answer_opened(request, opened, flags));
                 }
@@ -116,12 +120,26 @@ impl Server {
             return Ok(CONTINUE);
         }
         let Some(place) = self.place(request, &file, &sight)? else { return Ok(CONTINUE) };
-        self.keep_content(&file, &sight, place)?;
+        self.keep_content(&file, &sight, place.clone())?;
         if !self.acts_for(request) {
             return Ok(CONTINUE);
         }
+        self.note_writer(&place, Some(sight.inode), libc::O_WRONLY);
         let done = self.execute(request, Deed::Truncate(Arc::new(file), size))?;
         Ok(done.map_or_else(failed, |_| Outcome::Reply(Reply::Value(0))))
+    }
+
+    /// Watches the directory of a file that is opened for writing, and counts the open.
+    fn note_writer(&mut self, place: &Place, inode: Option<Inode>, flags: i32) {
+        if flags & libc::O_ACCMODE == libc::O_RDONLY {
+            return;
+        }
+        if let Place::Tree(path) = place {
+            self.watch.add(self.tree.root(), path);
+        }
+        if let Some(inode) = inode {
+            self.watch.note_opened(inode);
+        }
     }
 
     /// Keeps the content of an inode before it is written for the first time.

@@ -7,6 +7,8 @@ mod call;
 mod content;
 pub mod event;
 #[cfg(target_os = "linux")]
+mod expect;
+#[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
 mod hands;
@@ -36,6 +38,8 @@ mod thread;
 mod tree;
 #[cfg(target_os = "linux")]
 mod walk;
+#[cfg(target_os = "linux")]
+mod watch;
 
 #[cfg(target_os = "linux")]
 pub use {

@@ -104,6 +104,7 @@ impl Server {
             .flatten()
             .map(|(sight, handle, from, to)| (sight, handle, is_in_tree(from), is_in_tree(to)))
             .collect();
+        let watched = moved.is_directory().then(|| (from_place.clone(), to_place.clone()));
         let event = FileEvent::Renamed {
             from: from_place,
             to: to_place,
@@ -119,6 +120,10 @@ impl Server {
             }
         } else {
             self.record(&event)?;
+        }
+        if let Some((Place::Tree(from), to)) = watched {
+            let to = if let Place::Tree(path) = &to { Some(&path[..]) } else { None };
+            self.watch.note_moved(&from, to.filter(|_| !exchange));
         }
         for (sight, handle, from_tree, to_tree) in moves {
             self.note_move(&sight, handle, from_tree, to_tree);

@@ -30,7 +30,8 @@ pub struct RecordedRun {
     moved_directories: Vec<usize>,
     /// The first content of an inode.
     contents: HashMap<Inode, (Attributes, Kept)>,
-    copied_links: BTreeSet<u64>,
+    /// With the times at which they had been modified.
+    copied_links: BTreeMap<u64, (i64, u32)>,
 }
 
 /// What was at a path before the run.
@@ -77,7 +78,7 @@ impl RecordedRun {
             of_place: HashMap::new(),
             moved_directories: Vec::new(),
             contents: HashMap::new(),
-            copied_links: BTreeSet::new(),
+            copied_links: BTreeMap::new(),
         };
         let mut events: Vec<Option<FileEvent>> = log::read(store)?.into_iter().map(Some).collect();
         for at in 0..events.len() {
@@ -113,8 +114,8 @@ impl RecordedRun {
                 }
             }
             FileEvent::Unproved { why } => self.unproved.push(why.clone()),
-            FileEvent::LinkCopied { stored, .. } => {
-                self.copied_links.insert(*stored);
+            FileEvent::LinkCopied { stored, modified } => {
+                self.copied_links.insert(*stored, *modified);
             }
             FileEvent::Foreign { paths } => self.foreign.extend(paths.iter().cloned()),
             FileEvent::End => self.complete = true,
@@ -162,7 +163,7 @@ impl RecordedRun {
     /// The store cannot be read.
     pub fn open_kept(&self, kept: &Kept) -> io::Result<Option<File>> {
         let file = match kept {
-            Kept::Linked(number) if self.copied_links.contains(number) => copy_name(*number),
+            Kept::Linked(number) if self.copied_links.contains_key(number) => copy_name(*number),
             Kept::Linked(number) | Kept::Copied(number) => name(*number),
             Kept::Made | Kept::Clean(_) | Kept::Lost(_) => return Ok(None),
         };
@@ -171,8 +172,9 @@ impl RecordedRun {
         Ok(Some(File::from(openat(store, &file[..], flags, Mode::empty())?)))
     }
 
-    pub(crate) fn has_copy(&self, link: u64) -> bool {
-        self.copied_links.contains(&link)
+    /// When a stored link whose inode lived on had been modified at the end.
+    pub(crate) fn modified_at_end(&self, link: u64) -> Option<(i64, u32)> {
+        self.copied_links.get(&link).copied()
     }
 
     /// What was at `path` before the run. `root` must be as the run left it, apart from what

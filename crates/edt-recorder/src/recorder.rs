@@ -101,10 +101,10 @@ impl Recorder {
             };
             let _ = ready.send(Ok(()));
             // The setup was dropped: no program was started.
-            let Ok(listener) = incoming.recv() else { return server.finish() };
+            let Ok(listener) = incoming.recv() else { return server.finish(&store) };
             kernel::wake_synchronously(&listener);
             server.serve(&listener, &stopped)?;
-            server.finish()
+            server.finish(&store)
         };
         let builder = std::thread::Builder::new().name("edt-recorder".to_owned());
         let thread = builder.spawn(serve)?;

@@ -271,7 +271,7 @@ impl Replay<'_> {
                 return Ok(());
             }
             Node::File(Kept::Linked(number)) | Node::Special(Kept::Linked(number)) => {
-                if self.put_link(&found, *number)? {
+                if self.put_link(place, &found, *number)? {
                     self.done.reverted += 1;
                     return Ok(());
                 }
@@ -288,14 +288,16 @@ impl Replay<'_> {
     }
 
     /// Moves a stored link back. False if it had to be copied.
-    fn put_link(&mut self, found: &Located, number: u64) -> io::Result<bool> {
+    fn put_link(&mut self, place: &Place, found: &Located, number: u64) -> io::Result<bool> {
         let stored = name(number);
         let sight = Sight::at(&self.locator.store, &stored)?;
-        // Others wrote the inode after the end, or it lives on under no name.
-        if self.run.has_copy(number) && sight.names == 1 {
-            let kept = Kept::Linked(number);
-            self.make_file(found, &kept)?;
-            return Ok(false);
+        // Who holds the file open goes on with it; the copy stays in the store.
+        let written = self
+            .run
+            .modified_at_end(number)
+            .is_some_and(|modified| modified != sight.attributes.modified);
+        if written {
+            self.leave(place, "it was written after the end; a copy is in the store");
         }
         let linked = writable(found, &|| {
             let (store, to) = (&self.locator.store, &found.directory);
@@ -304,8 +306,10 @@ impl Replay<'_> {
         match linked {
             Ok(()) => {
                 let _ = unlinkat(&self.locator.store, &stored[..], AtFlags::empty());
-                let copy = copy_name(number);
-                let _ = unlinkat(&self.locator.store, &copy[..], AtFlags::empty());
+                if !written {
+                    let copy = copy_name(number);
+                    let _ = unlinkat(&self.locator.store, &copy[..], AtFlags::empty());
+                }
                 Ok(true)
             }
             Err(Errno::XDEV | Errno::PERM | Errno::MLINK) => {

@@ -11,13 +11,17 @@ use rustix::io::Errno;
 use crate::Clean;
 use crate::call::Call;
 use crate::event::{FileEvent, Inode, VERSION};
+use crate::expect::expected;
 use crate::hands::{Deed, Hands, Umask};
+use crate::inode::{Sight, existing};
 use crate::kernel::{self, Notice, Reply};
 use crate::log::EventLog;
+use crate::record::RecordedRun;
 use crate::store::{CopyLimits, Store};
 use crate::thread::{CallingThread, own_user_namespace};
 use crate::tree::Tree;
 use crate::walk::Walker;
+use crate::watch::Watch;
 
 /// What is known of an inode since the run began.
 #[derive(Debug, Clone, Copy, Default)]
@@ -78,6 +82,7 @@ pub(crate) struct Server {
     /// Links in the store.
     pub(crate) stored: HashMap<Inode, u64>,
     pub(crate) clean: Box<dyn Clean>,
+    pub(crate) watch: Watch,
     log: EventLog,
     hands: Hands,
     umask: Umask,
@@ -108,6 +113,7 @@ impl Server {
             known: HashMap::new(),
             stored: HashMap::new(),
             clean,
+            watch: Watch::new()?,
             log,
             hands,
             umask: CallingThread::own().umask()?,
@@ -121,14 +127,19 @@ impl Server {
     /// Answers until all programs have ended, or `stop` is readable and no call waits.
     pub(crate) fn serve(&mut self, listener: &OwnedFd, stop: &OwnedFd) -> io::Result<()> {
         loop {
-            let mut fds = [PollFd::new(listener, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
+            let mut fds =
+                [listener, stop, self.watch.queue()].map(|fd| PollFd::new(fd, PollFlags::IN));
             match poll(&mut fds, None) {
                 Err(Errno::INTR) => continue,
                 found => found?,
             };
-            if fds[0].revents().contains(PollFlags::IN) {
+            let [calls, stopped, closed] = [0, 1, 2].map(|at: usize| fds[at].revents());
+            if !closed.is_empty() {
+                self.watch.read(self.tree.root());
+            }
+            if calls.contains(PollFlags::IN) {
                 self.next(listener)?;
-            } else if !fds[0].revents().is_empty() || !fds[1].revents().is_empty() {
+            } else if !calls.is_empty() || !stopped.is_empty() {
                 return Ok(());
             }
         }
@@ -235,8 +246,15 @@ impl Server {
         Ok(())
     }
 
-    /// Makes copies of links whose inode lives on, and ends the log.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    /// Names what others wrote, makes copies of links whose inode lives on, and ends the log.
+    pub(crate) fn finish(mut self, store: &Path) -> io::Result<()> {
+        let paths = self.foreign(store)?;
+        if !paths.is_empty() {
+            self.log.append(&FileEvent::Foreign { paths })?;
+        }
+        if let Some(why) = self.watch.blind.take() {
+            self.unproved(&why)?;
+        }
         let mut stored: Vec<u64> = self.stored.values().copied().collect();
         stored.sort_unstable();
         for number in stored {
@@ -249,6 +267,24 @@ impl Server {
         self.log.append(&FileEvent::End)?;
         self.hands.stop();
         Ok(())
+    }
+}
+
+impl Server {
+    /// The touched paths at which something else is than the programs left, or whose file somebody
+    /// else wrote as well.
+    fn foreign(&mut self, store: &Path) -> io::Result<Vec<Vec<u8>>> {
+        self.watch.read(self.tree.root());
+        let run = RecordedRun::open(store)?;
+        let mut paths = Vec::new();
+        for (path, inode) in expected(run.events()) {
+            let found = existing(Sight::at(self.tree.root(), &path))?;
+            let written = || inode.is_some_and(|inode| self.watch.is_foreign(inode));
+            if found.map(|found| found.inode) != inode || written() {
+                paths.push(path);
+            }
+        }
+        Ok(paths)
     }
 }
 

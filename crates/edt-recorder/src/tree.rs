@@ -40,6 +40,10 @@ impl Tree {
         Ok(Tree { root, root_sight, excluded, moved_out, elsewhere, own_files })
     }
 
+    pub(crate) fn root(&self) -> &OwnedFd {
+        &self.root
+    }
+
     pub(crate) fn root_inode(&self) -> Inode {
         self.root_sight.inode
     }

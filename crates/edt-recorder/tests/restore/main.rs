@@ -8,3 +8,4 @@ mod robust;
 mod scene;
 mod snapshot;
 mod stories;
+mod touched;
