@@ -15,6 +15,8 @@ mod hands;
 #[cfg(target_os = "linux")]
 mod inode;
 #[cfg(target_os = "linux")]
+mod kept_name;
+#[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(target_os = "linux")]
 mod locate;
@@ -45,7 +47,7 @@ mod watch;
 pub use {
     hands::Rights,
     record::{Before, RecordedRun, TouchedPath},
-    recorder::{ChildSetup, Listener, Recorder, Recording},
+    recorder::{ChildSetup, Listener, Recorder, Recording, is_supported},
     restore::{Restoration, restore},
     store::CopyLimits,
 };

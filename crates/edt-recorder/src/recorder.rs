@@ -72,6 +72,16 @@ pub struct ChildSetup {
 #[derive(Debug)]
 pub struct Listener(OwnedFd);
 
+/// Whether programs that this thread starts can be recorded. False on an older kernel than Linux
+/// 5.19, on an unknown processor, and where they are recorded already.
+#[must_use]
+pub fn is_supported() -> bool {
+    let Some(machine) = filter::MACHINE else { return false };
+    // A filter cannot be removed: the thread ends with it.
+    let probe = std::thread::spawn(move || kernel::install(&filter::program(machine)).is_ok());
+    probe.join().unwrap_or(false)
+}
+
 impl Recorder {
     /// Prepares a recording. Nothing is recorded before [`ChildSetup::apply`].
     ///

@@ -40,6 +40,8 @@ pub(super) struct Executed {
     pub(super) stopped: bool,
     /// Why its end was not observed. It was started, so its changes are evaluated nevertheless.
     pub(super) watch_error: Option<Finding>,
+    /// Whether what was to be recorded is recorded to the end.
+    pub(super) is_recorded: bool,
 }
 
 /// Runs the program, which cannot change the paths in `read_only`. When this returns, all processes
@@ -51,7 +53,7 @@ pub(super) struct Executed {
 pub(super) fn execute(
     repo: &Repo,
     permitted: &Permitted<'_>,
-    read_only: Vec<PathBuf>,
+    (read_only, record): (Vec<PathBuf>, Option<&Path>),
     environment: &[(&'static str, String)],
     observer: &mut dyn RunObserver,
 ) -> Result<Executed> {
@@ -61,7 +63,8 @@ pub(super) fn execute(
         |what: &'static str| move |error: std::io::Error| failed(what, &permitted.program, &error);
     let ((out, stdout), (err, stderr)) =
         (streams::pipe().map_err(io("run"))?, streams::pipe().map_err(io("run"))?);
-    let (plan, withheld) = plan(repo, permitted, read_only, environment)?;
+    let (mut plan, withheld) = plan(repo, permitted, read_only, environment)?;
+    plan.record = record.map(Path::to_owned);
     observer.starts();
     let started = clock::now();
     let running = sandbox::start(&plan, input(permitted.input.as_deref())?, stdout, stderr)
@@ -123,6 +126,7 @@ pub(super) fn execute(
         warnings,
         stopped,
         watch_error,
+        is_recorded: ended.is_recorded,
     })
 }
 
@@ -180,6 +184,7 @@ fn plan(
             .chain(permitted.secrets.iter().cloned())
             .collect(),
         limits: ResourceLimits::of(permitted.level),
+        record: None,
         backend: NamespaceBackend::Any,
         edt: edt_io::fs::current_program()
             .map_err(|error| failed("find", Path::new("edt"), &error))?,

@@ -30,6 +30,7 @@ use edt_core::session::recording::ignored_before::MOVED_FROM;
 use edt_core::session::recording::kept;
 use edt_core::session::recording::record::{CommitInfo, RecordAction, record_changes};
 use edt_core::session::recording::review::{self, ChangesPreview, ChangesReview};
+use edt_core::session::recording::run_store::RunStore;
 use edt_core::session::recording::snapshot::Snapshot;
 use edt_core::session::refs::message::Kind;
 use edt_core::session::{LockedWorkspace, Session};
@@ -46,6 +47,7 @@ use permit::Permitted;
 pub use permit::denied;
 pub use repository_programs::RepositoryPrograms;
 pub use request::ProgramRequest;
+use std::path::Path;
 pub use store::OutputStream;
 
 /// The longest subject line of a commit, in characters.
@@ -85,15 +87,10 @@ pub fn run(
     answer.warnings.extend(kept::interrupted(&workspace.repo));
     let before = stage!(SNAPSHOT, StateBefore::of(workspace, &permitted.named))?;
     kept::update_hint(workspace);
-    let executed_files = planted::Executed::before(
-        &workspace.repo,
-        &policy,
-        before.snapshot.ignored(),
-        permitted.level,
-    )
-    .inspect_err(|_| before.snapshot.finish())?;
-    let not_kept = before.snapshot.not_kept.iter();
-    answer.not_kept = not_kept.map(|one| one.path.text()).collect();
+    let executed_files =
+        planted::Executed::before(&workspace.repo, &policy, before.ignored(), permitted.level)
+            .inspect_err(|_| before.finish())?;
+    answer.not_kept = before.not_kept();
     let consumed =
         permitted.approval.take().map(|approval| approval.consume(workspace)).transpose()?;
     // The program may call edt in this worktree. With the lock held, both would wait for each
@@ -105,13 +102,14 @@ pub fn run(
             // The observers name the current span, which is the program's.
             let environment: Vec<_> = observers.iter().flat_map(|one| one.environment()).collect();
             let read_only = executed_files.read_only();
-            execute::execute(repo, &permitted, read_only, &environment, observer)
+            let store = before.store();
+            execute::execute(repo, &permitted, (read_only, store), &environment, observer)
         });
         program.map(|done| executed = Some(done))
     });
     answer.recovered.clone_from(&workspace.recovered);
     let Some(executed) = executed else {
-        before.snapshot.finish();
+        before.finish();
         kept::update_hint(workspace);
         // Without the lock nothing may be written, and the approval stays consumed.
         let restored = consumed
@@ -155,10 +153,18 @@ fn with_status(mut answer: RunOutcome, failed: bool, found: Vec<Finding>) -> Run
     answer
 }
 
-/// What is in the worktree before the program runs.
+/// What is known of the worktree before the program runs.
 struct StateBefore {
-    snapshot: Snapshot,
     session: Option<Session>,
+    capture: Capture,
+}
+
+/// How the changes of the program are found.
+enum Capture {
+    /// They are recorded at the system call. With what Git ignores, in order.
+    Recorded(RunStore, Vec<RepoPath>),
+    /// The worktree is compared with its state before.
+    Compared(Snapshot),
 }
 
 impl StateBefore {
@@ -167,8 +173,52 @@ impl StateBefore {
         let head = repo.head()?;
         let session = Session::current(repo, &head)?;
         let tip = session.as_ref().map(|session| session.tip).or(head.commit);
-        let snapshot = Snapshot::take(repo, tree_of(repo, tip)?, named)?;
-        Ok(StateBefore { snapshot, session })
+        let tree = tree_of(repo, tip)?;
+        let capture = match RunStore::new(repo, tree)? {
+            Some(store) if repo.operation().is_none() => {
+                let mut ignored = repo.ignored().inspect_err(|_| store.remove())?;
+                ignored.sort();
+                Capture::Recorded(store, ignored)
+            }
+            other => {
+                other.iter().for_each(RunStore::remove);
+                Capture::Compared(Snapshot::take(repo, tree, named)?)
+            }
+        };
+        Ok(StateBefore { session, capture })
+    }
+
+    /// What Git ignores.
+    fn ignored(&self) -> &[RepoPath] {
+        match &self.capture {
+            Capture::Recorded(_, ignored) => ignored,
+            Capture::Compared(snapshot) => snapshot.ignored(),
+        }
+    }
+
+    /// The paths of which there is no copy.
+    fn not_kept(&self) -> Vec<String> {
+        match &self.capture {
+            Capture::Recorded(..) => Vec::new(),
+            Capture::Compared(snapshot) => {
+                snapshot.not_kept.iter().map(|one| one.path.text()).collect()
+            }
+        }
+    }
+
+    fn store(&self) -> Option<&Path> {
+        match &self.capture {
+            Capture::Recorded(store, _) => Some(&store.place),
+            Capture::Compared(_) => None,
+        }
+    }
+
+    /// Nothing of the run is needed any more.
+    fn finish(&self) {
+        match &self.capture {
+            Capture::Recorded(store, _) => store.remove(),
+            Capture::Compared(snapshot) => snapshot.finish(),
+        }
     }
 }
 
@@ -188,7 +238,18 @@ fn record_program(
     executed: &Executed,
     answer: &mut RunOutcome,
 ) -> Result<()> {
-    answer.warnings.extend(before.snapshot.lost(&workspace.repo));
+    let taken;
+    let snapshot = match &before.capture {
+        Capture::Recorded(store, ignored) => {
+            let repo = &workspace.repo;
+            let (snapshot, warnings) = store.snapshot(repo, ignored, executed.is_recorded)?;
+            answer.warnings.extend(warnings);
+            taken = snapshot;
+            &taken
+        }
+        Capture::Compared(snapshot) => snapshot,
+    };
+    answer.warnings.extend(snapshot.lost(&workspace.repo));
     let message = message(&permitted.dir, executed);
     let agent = permitted.request.agent.clone();
     let info = CommitInfo { message, agent, kind: Kind::Run };
@@ -198,8 +259,7 @@ fn record_program(
         review = review::review(preview, &policy, permitted.on_findings)?;
         Ok(if review.refused.is_empty() { RecordAction::Record } else { RecordAction::Restore })
     };
-    let recorded =
-        stage!(RECORD, record_changes(workspace, &before.snapshot, &info, None, &mut check));
+    let recorded = stage!(RECORD, record_changes(workspace, snapshot, &info, None, &mut check));
     // The findings are reported even if recording fails.
     let kept = recorded.as_ref().ok().and_then(|recorded| recorded.refused.clone());
     answer.guards = review.reports;
@@ -214,7 +274,7 @@ fn record_program(
     );
     answer.errors.extend(review.not_restorable);
     let mut recorded = recorded?;
-    before.snapshot.finish();
+    before.finish();
     // The bytes of a file that was moved are those at its new path.
     let has_bytes = |path: &str| recorded.files.iter().any(|file| file.path == path);
     let is_lost = |one: &Warning| !one.path.as_deref().is_some_and(has_bytes);
@@ -439,6 +499,7 @@ mod tests {
             warnings: Vec::new(),
             stopped: false,
             watch_error: None,
+            is_recorded: true,
         }
     }
 

@@ -168,6 +168,7 @@ fn plan(
             .into_iter()
             .chain(paths(&rules.secrets))
             .collect(),
+        record: None,
         limits: ResourceLimits::of(rules.min_level),
         backend: NamespaceBackend::Any,
         edt: edt_io::fs::current_program()

@@ -76,6 +76,8 @@ pub struct SandboxPlan {
     /// Files and directories that must not be readable, in addition to the built-in list.
     pub secrets: Vec<PathBuf>,
     pub limits: ResourceLimits,
+    /// An empty directory for what is recorded of the program; `None` records nothing.
+    pub record: Option<PathBuf>,
     pub backend: NamespaceBackend,
     /// The edt executable, which supervises.
     pub edt: PathBuf,
@@ -100,6 +102,7 @@ impl SandboxPlan {
             shown: Vec::new(),
             secrets: Vec::new(),
             limits: ResourceLimits::of(level),
+            record: None,
             backend: NamespaceBackend::Any,
             edt: "/proc/self/exe".into(),
         }

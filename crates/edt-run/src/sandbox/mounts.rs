@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, open};
+use rustix::fs::{CWD, Mode, OFlags, open, openat};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
@@ -26,7 +26,10 @@ const LINKS: &[(&str, &str)] = &[
 ];
 
 /// Makes everything read-only, then performs `ops`. After an error the namespace must not be used.
-pub(super) fn perform(ops: &[MountOp]) -> Result<(), String> {
+/// Returns `store`, opened in the mount of the writable directory that it is in: files can be linked
+/// there.
+pub(super) fn perform(ops: &[MountOp], store: Option<&Path>) -> Result<Option<OwnedFd>, String> {
+    let mut opened = None;
     let failed = |what: &str, path: &Path, error: Errno| {
         format!("{} cannot be {what}: {error}.", path.shown())
     };
@@ -77,6 +80,12 @@ pub(super) fn perform(ops: &[MountOp]) -> Result<(), String> {
             }
             MountOp::Writable(path) | MountOp::ReadOnly(path) => {
                 for tree in clones {
+                    if let (MountOp::Writable(_), Some(store)) = (op, store)
+                        && let Ok(below) = store.strip_prefix(path.path())
+                    {
+                        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                        opened = openat(&tree, below, flags, Mode::empty()).ok().or(opened);
+                    }
                     attach_at(&tree, path.path())
                         .map_err(|error| failed("mounted", path.path(), error))?;
                 }
@@ -90,7 +99,8 @@ pub(super) fn perform(ops: &[MountOp]) -> Result<(), String> {
     }
     let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC;
     mount_remount("/dev", flags, "")
-        .map_err(|error| failed("made read-only", Path::new("/dev"), error))
+        .map_err(|error| failed("made read-only", Path::new("/dev"), error))?;
+    Ok(opened)
 }
 
 /// A detached copy of the mounts at `path`.

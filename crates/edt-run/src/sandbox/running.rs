@@ -46,6 +46,8 @@ pub struct SandboxOutcome {
     /// The number of processes that could not be killed: they belong to another user (`sudo`) or
     /// are blocked in the kernel.
     pub left: u32,
+    /// Whether what was to be recorded is recorded to the end.
+    pub is_recorded: bool,
 }
 
 impl SandboxOutcome {
@@ -58,6 +60,7 @@ impl SandboxOutcome {
             cpu: Duration::ZERO,
             max_rss: 0,
             left: 0,
+            is_recorded: false,
         }
     }
 }
@@ -133,9 +136,14 @@ impl RunningProgram {
         }
         tree::unregister(self.supervisor.id());
         let ended = match report? {
-            Some(SupervisorReport::Ended(Ended { how, limit, cpu, max_rss, left })) => {
-                SandboxOutcome { how, limit, cpu, max_rss, left }
-            }
+            Some(SupervisorReport::Ended(Ended {
+                how,
+                limit,
+                cpu,
+                max_rss,
+                left,
+                is_recorded,
+            })) => SandboxOutcome { how, limit, cpu, max_rss, left, is_recorded },
             // The supervisor was killed. This process now has to kill what is left.
             _ => SandboxOutcome { left: tree::end_orphans(), ..SandboxOutcome::unknown() },
         };

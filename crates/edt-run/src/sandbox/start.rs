@@ -7,11 +7,12 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{getpid, set_child_subreaper};
 
 use super::os_bytes::OsBytes;
-use super::wire::{self, Namespaces, Orders, SupervisorReport};
+use super::wire::{self, Namespaces, Orders, RecordOrders, SupervisorReport};
 use super::{
     NamespaceBackend, RunningProgram, SandboxPlan, StartError, bubblewrap, layout, namespaces, tree,
 };
@@ -59,6 +60,11 @@ fn begin(plan: &SandboxPlan, streams: &[OwnedFd; 3]) -> Result<RunningProgram, S
         namespaces: Namespaces::None,
         mounts: None,
         writable: wire::bytes_of(&writable),
+        record: plan.record.as_ref().map(|store| RecordOrders {
+            root: plan.root.as_os_str().into(),
+            excluded: wire::bytes_of(&plan.git),
+            store: store.as_os_str().into(),
+        }),
         temporary: scratch.as_ref().map(|scratch| scratch.path().as_os_str().into()),
         limits: plan.limits,
     };
@@ -94,7 +100,8 @@ fn begin(plan: &SandboxPlan, streams: &[OwnedFd; 3]) -> Result<RunningProgram, S
             }
         }
     };
-    launch(command, &orders, streams, scratch, by)
+    let store = plan.record.as_deref().map(open_store).transpose()?;
+    launch(command, &orders, (streams, store.as_ref()), scratch, by)
 }
 
 /// The command that starts edt as a supervisor.
@@ -105,10 +112,15 @@ fn edt(plan: &SandboxPlan, args: &[&OsStr]) -> Command {
     command
 }
 
+fn open_store(store: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(store, flags, Mode::empty())?)
+}
+
 fn launch(
     mut command: Command,
     orders: &Orders,
-    streams: &[OwnedFd; 3],
+    (streams, store): (&[OwnedFd; 3], Option<&OwnedFd>),
     scratch: Option<Scratch>,
     by: &'static str,
 ) -> Result<RunningProgram, StartError> {
@@ -133,7 +145,7 @@ fn launch(
         return Err(io::Error::from(io::ErrorKind::NotFound).into());
     };
     // If the supervisor has already ended, its exit status explains why.
-    let _ = wire::send_orders(std::os::fd::AsFd::as_fd(control), orders, streams);
+    let _ = wire::send_orders(std::os::fd::AsFd::as_fd(control), orders, streams, store);
     let unavailable = |why| StartError::Unavailable { level: orders.level, why };
     let first = wire::next_report(control)?;
     let starting = matches!(first, Some(SupervisorReport::Starting));

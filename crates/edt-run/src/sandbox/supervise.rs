@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -19,16 +19,24 @@ use super::wire::{self, Ended, Namespaces, Orders, SupervisorReport};
 use super::{ResourceLimit, ResourceLimits, Termination, confine, mounts, namespaces, tree};
 use edt_io::clock;
 use edt_io::streams::wait_ready;
+use edt_recorder::{ChildSetup, Recorder, Rights};
 use edt_types::Level;
 
 /// Receives orders from `control`, starts the program and waits until all its processes ended.
 pub(super) fn supervise(control: &OwnedFd) -> io::Result<()> {
-    let (orders, streams) = wire::receive_orders(control.as_fd())?;
+    let (orders, streams, store) = wire::receive_orders(control.as_fd())?;
     let report = |report: &SupervisorReport| wire::report(control, report);
-    match prepare(&orders).and_then(|()| launch(&orders, streams, control)) {
-        Ok(program) => {
+    let prepared = prepare(&orders, store)
+        .and_then(|store| record(&orders, store.as_ref()).map(|recording| (store, recording)));
+    let launched = prepared.and_then(|(store, (setup, recorder))| {
+        Ok((launch(&orders, streams, control, setup)?, recorder, store))
+    });
+    match launched {
+        Ok((program, recorder, _store)) => {
             report(&SupervisorReport::Started);
-            let outcome = watch(control, &orders, program)?;
+            let mut outcome = watch(control, &orders, program)?;
+            // All programs have ended.
+            outcome.is_recorded = recorder.is_none_or(|recorder| recorder.finish().is_ok());
             report(&SupervisorReport::Ended(outcome));
             empty_temporary(&orders);
         }
@@ -51,8 +59,32 @@ fn empty_temporary(orders: &Orders) {
     }
 }
 
-/// Confines the supervisor itself, except what only the program's thread applies.
-fn prepare(orders: &Orders) -> Result<(), SupervisorReport> {
+/// What the program's thread applies to be recorded, and who records.
+type Recording = (Option<ChildSetup>, Option<Recorder>);
+
+/// Prepares the recording into `store`.
+fn record(orders: &Orders, store: Option<&OwnedFd>) -> Result<Recording, SupervisorReport> {
+    let (Some(record), Some(store)) = (&orders.record, store) else { return Ok((None, None)) };
+    let store = format!("/proc/self/fd/{}", store.as_raw_fd());
+    let mut recording = edt_recorder::Recording::new(record.root.path(), store);
+    recording.excluded = record.excluded.iter().map(|path| path.path().to_owned()).collect();
+    if orders.level > Level::Permissive {
+        let orders = orders.clone();
+        recording.rights = Rights::Confined(Box::new(move || confine::this_thread(&orders)));
+    }
+    let prepared = Recorder::prepare(recording).map_err(|error| not_recorded(&error))?;
+    Ok((Some(prepared.0), Some(prepared.1)))
+}
+
+fn not_recorded(error: &io::Error) -> SupervisorReport {
+    SupervisorReport::Unavailable(format!("The program cannot be recorded: {error}."))
+}
+
+/// Confines the supervisor itself, except what only the program's thread applies. Returns the store.
+fn prepare(
+    orders: &Orders,
+    mut store: Option<OwnedFd>,
+) -> Result<Option<OwnedFd>, SupervisorReport> {
     // Fails if bubblewrap has made a session already.
     let _ = setsid();
     set_child_subreaper(Some(getpid())).map_err(|error| system(&error.into()))?;
@@ -60,7 +92,9 @@ fn prepare(orders: &Orders) -> Result<(), SupervisorReport> {
         namespaces::mounts().map_err(SupervisorReport::Unavailable)?;
     }
     if let Some(ops) = &orders.mounts {
-        mounts::perform(ops).map_err(SupervisorReport::Unavailable)?;
+        let place = orders.record.as_ref().map(|record| record.store.path());
+        let opened = mounts::perform(ops, place).map_err(SupervisorReport::Unavailable)?;
+        store = opened.or(store);
     }
     if orders.namespaces == Namespaces::All {
         // The working directory must not lead back to the old root.
@@ -71,7 +105,7 @@ fn prepare(orders: &Orders) -> Result<(), SupervisorReport> {
     if orders.level == Level::Strict {
         orders.limits.apply_to_user().map_err(|error| system(&error.into()))?;
     }
-    Ok(())
+    Ok(store)
 }
 
 /// Starts the program from a thread that confines itself first. The main thread stays unconfined,
@@ -80,17 +114,21 @@ fn launch(
     orders: &Orders,
     streams: [OwnedFd; 3],
     control: &OwnedFd,
+    setup: Option<ChildSetup>,
 ) -> Result<Pid, SupervisorReport> {
+    let is_recorded = setup.is_some();
     let start = || {
         if orders.level > Level::Permissive {
             confine::this_thread(orders).map_err(SupervisorReport::Unavailable)?;
         }
+        // The recorder has the listener: this copy ends with the thread.
+        setup.map(ChildSetup::apply).transpose().map_err(|error| not_recorded(&error))?;
         let [input, output, errors] = streams;
         wire::report(control, &SupervisorReport::Starting);
         spawn(orders, input.into(), output.into(), errors.into())
             .map_err(|error| not_started(orders, &error))
     };
-    if orders.level == Level::Permissive {
+    if orders.level == Level::Permissive && !is_recorded {
         return start();
     }
     let started = std::thread::scope(|scope| scope.spawn(start).join());
@@ -193,7 +231,7 @@ fn watch(control: &OwnedFd, orders: &Orders, program: Pid) -> io::Result<Ended> 
     {
         limit = Some(ResourceLimit::Cpu);
     }
-    Ok(Ended { how, limit, cpu, max_rss, left })
+    Ok(Ended { how, limit, cpu, max_rss, left, is_recorded: true })
 }
 
 /// The limit that all processes together exceed.

@@ -37,7 +37,7 @@ pub enum Termination {
 }
 
 /// The instructions to the supervisor.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Orders {
     pub(super) level: Level,
     pub(super) program: OsBytes,
@@ -50,9 +50,22 @@ pub(super) struct Orders {
     pub(super) mounts: Option<Vec<MountOp>>,
     /// Where Landlock allows the program to write.
     pub(super) writable: Vec<OsBytes>,
+    /// What is recorded; its store comes with the orders.
+    pub(super) record: Option<RecordOrders>,
     /// The private temporary directory, which the supervisor empties.
     pub(super) temporary: Option<OsBytes>,
     pub(super) limits: ResourceLimits,
+}
+
+/// What the supervisor records of the program.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct RecordOrders {
+    /// The worktree.
+    pub(super) root: OsBytes,
+    /// Directories that are not recorded.
+    pub(super) excluded: Vec<OsBytes>,
+    /// Where the store is outside of the namespaces.
+    pub(super) store: OsBytes,
 }
 
 /// Which namespaces the supervisor has to create.
@@ -85,28 +98,36 @@ pub(super) struct Ended {
     pub(super) cpu: Duration,
     pub(super) max_rss: u64,
     pub(super) left: u32,
+    /// Whether the recording is complete; true without one.
+    pub(super) is_recorded: bool,
 }
 
-/// Sends the orders with the program's standard input, output and error.
+/// Sends the orders with the program's standard input, output and error, and with the store of the
+/// recording.
 pub(super) fn send_orders(
     socket: BorrowedFd<'_>,
     orders: &Orders,
     streams: &[OwnedFd; 3],
+    store: Option<&OwnedFd>,
 ) -> io::Result<()> {
     let bytes = postcard::to_stdvec(orders).map_err(io::Error::other)?;
     let mut file = File::from(memfd_create("edt-orders", MemfdFlags::CLOEXEC)?);
     file.write_all(&bytes)?;
     file.rewind()?;
-    let fds = [file.as_fd(), streams[0].as_fd(), streams[1].as_fd(), streams[2].as_fd()];
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(4))];
+    let mut fds = vec![file.as_fd(), streams[0].as_fd(), streams[1].as_fd(), streams[2].as_fd()];
+    fds.extend(store.map(AsFd::as_fd));
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(5))];
     let mut rights = SendAncillaryBuffer::new(&mut space);
     rights.push(SendAncillaryMessage::ScmRights(&fds));
     sendmsg(socket, &[IoSlice::new(b"o")], &mut rights, SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
-pub(super) fn receive_orders(socket: BorrowedFd<'_>) -> io::Result<(Orders, [OwnedFd; 3])> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(4))];
+/// The orders, the program's streams, and the store.
+pub(super) type Received = (Orders, [OwnedFd; 3], Option<OwnedFd>);
+
+pub(super) fn receive_orders(socket: BorrowedFd<'_>) -> io::Result<Received> {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(5))];
     let mut rights = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
     recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut rights, RecvFlags::CMSG_CLOEXEC)?;
@@ -117,11 +138,12 @@ pub(super) fn receive_orders(socket: BorrowedFd<'_>) -> io::Result<(Orders, [Own
         }
     }
     let missing = || io::Error::from(io::ErrorKind::UnexpectedEof);
+    let store = if fds.len() == 5 { fds.pop() } else { None };
     let [file, input, output, errors] = <[OwnedFd; 4]>::try_from(fds).map_err(|_| missing())?;
     let mut bytes = Vec::new();
     File::from(file).read_to_end(&mut bytes)?;
     let orders = postcard::from_bytes(&bytes).map_err(io::Error::other)?;
-    Ok((orders, [input, output, errors]))
+    Ok((orders, [input, output, errors], store))
 }
 
 /// Asks the supervisor to send `signal` to the program. An error is ignored: the supervisor may

@@ -10,9 +10,9 @@ use edt_io::fs;
 use edt_types::{RepoPath, Warning};
 
 /// The most bytes of one ignored file that is kept.
-pub(crate) const MAX_IGNORED_FILE: u64 = 1024 * 1024;
+pub const MAX_IGNORED_FILE: u64 = 1024 * 1024;
 /// The most bytes of all ignored files that are kept.
-pub(crate) const MAX_IGNORED_TOTAL: u64 = 64 * 1024 * 1024;
+pub const MAX_IGNORED_TOTAL: u64 = 64 * 1024 * 1024;
 /// An ignored directory with more files than this is taken for build output, and is not kept.
 pub(crate) const MAX_IGNORED_FILES: usize = 200;
 
@@ -152,7 +152,7 @@ fn deeper<'p>(one: &'p RepoPath, other: &'p RepoPath) -> Option<&'p RepoPath> {
 }
 
 /// The files at or below an ignored path with their sizes; `None` if there are too many.
-pub(crate) fn files_of(repo: &Repo, ignored: &RepoPath) -> Option<Vec<(RepoPath, u64)>> {
+pub fn files_of(repo: &Repo, ignored: &RepoPath) -> Option<Vec<(RepoPath, u64)>> {
     files_up_to(repo, ignored, MAX_IGNORED_FILES)
 }
 

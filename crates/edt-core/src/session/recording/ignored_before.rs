@@ -226,6 +226,9 @@ impl<'a> IgnoredBefore<'a> {
     /// inode is the same, and was not made since. With its earlier key.
     fn same_file(&self, state: &PathState) -> Result<Option<(&'a str, &'a RepoPath)>> {
         let Some(disk) = &state.disk else { return Ok(None) };
+        if let Some(source) = self.snapshot.moved.get(&state.path) {
+            return Ok(self.is_private(source)?.then_some(("", source)));
+        }
         let key = key_of(&disk.stat);
         let all = inode_of(&key).and_then(|inode| self.inodes.get(inode));
         let all = all.map(Vec::as_slice).unwrap_or_default();

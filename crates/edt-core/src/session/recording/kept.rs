@@ -1,9 +1,11 @@
 //! Copies of files as they were before a program ran, at a place where the user finds them:
 //! `<git-dir>/edt/kept/<n>/<path>`. edt never changes a file of the worktree with them.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::ignored_before;
+use super::run_store;
 use super::snapshot::{self, Snapshot};
 use crate::session::files::file_copy::{self, Copy};
 use crate::session::worktree::workspace::LockedWorkspace;
@@ -44,15 +46,22 @@ enum FileBefore {
 pub fn interrupted(repo: &Repo) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for snapshot in Snapshot::interrupted(repo) {
-        let reported = ignored_before::list_interrupted(repo, &snapshot)
-            .and_then(|()| differing(repo, &snapshot))
-            .and_then(|all| report(repo, &snapshot, &all));
-        if let Ok(found) = reported {
+        if let Ok(found) = report_interrupted(repo, &snapshot) {
             warnings.extend(found);
             snapshot.finish();
         }
     }
+    warnings.extend(run_store::interrupted(repo));
     warnings
+}
+
+/// The warning about one program that was interrupted together with edt; `None` if nothing differs.
+///
+/// # Errors
+/// `IO_ERROR`, `OBJECT_MISSING`.
+pub fn report_interrupted(repo: &Repo, snapshot: &Snapshot) -> Result<Option<Warning>> {
+    ignored_before::list_interrupted(repo, snapshot)?;
+    report(repo, snapshot, &differing(repo, snapshot)?)
 }
 
 impl LockedWorkspace {
@@ -176,6 +185,36 @@ fn numbers(repo: &Repo) -> Vec<u64> {
     all
 }
 
+/// Moves `files` to a new directory, each at its earlier path. The files of the last such call go.
+///
+/// # Errors
+/// `IO_ERROR`.
+pub fn new_directory(repo: &Repo, files: &[(RepoPath, PathBuf)]) -> Result<PathBuf> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let all = directory(repo);
+    for number in numbers(repo) {
+        let place = all.join(number.to_string());
+        if place.with_extension(LARGE).exists() {
+            let _ = fs::remove_dir_all(&place);
+            let _ = fs::remove_file(&place.with_extension(LARGE));
+        }
+    }
+    let next = numbers(repo).last().map_or(1, |last| last + 1);
+    let place = all.join(next.to_string());
+    for (path, stored) in files {
+        let file = place.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
+        let wrap = |error: std::io::Error| failed("write", &file, &error);
+        fs::make_private_dir(file.parent().unwrap_or(&place)).map_err(wrap)?;
+        fs::rename(stored, &file).map_err(wrap)?;
+    }
+    let mark = place.with_extension(LARGE);
+    fs::write_atomic(&mark, b"", 0o600).map_err(|error| failed("write", &mark, &error))?;
+    Ok(place)
+}
+
+/// The extension of the mark beside a directory of large files.
+const LARGE: &str = "large";
+
 /// Copies a file of the snapshot to a new directory `place`, or to the one that it has.
 fn keep(
     repo: &Repo,
@@ -205,7 +244,8 @@ fn differing(repo: &Repo, snapshot: &Snapshot) -> Result<Vec<Differing>> {
         head.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))
     };
     let tree = snapshot.tree.map_or_else(head, Ok)?;
-    let mut paths = snapshot::differing(repo, tree)?;
+    let mut paths =
+        if snapshot.is_recorded { BTreeSet::new() } else { snapshot::differing(repo, tree)? };
     paths.extend(snapshot.files.keys().cloned());
     paths.extend(snapshot.not_kept.iter().map(|one| one.path.clone()));
     let mut all = Vec::new();

@@ -13,6 +13,7 @@ pub(crate) mod program_change;
 pub(crate) mod put_back;
 pub mod record;
 pub mod review;
+pub mod run_store;
 pub mod snapshot;
 pub mod tool_call;
 pub mod touched;

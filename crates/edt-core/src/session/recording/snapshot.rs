@@ -53,6 +53,8 @@ pub struct Snapshot {
     pub(crate) is_unproved: bool,
     /// The paths of which that is so.
     pub(crate) foreign: BTreeSet<RepoPath>,
+    /// The earlier paths of the files that a recorded program moved, by their paths now.
+    pub(crate) moved: BTreeMap<RepoPath, RepoPath>,
     /// Whether the program was recorded: it touched no other path.
     pub(crate) is_recorded: bool,
 }
@@ -174,6 +176,7 @@ impl Snapshot {
     pub fn any_announced(repo: &Repo) -> bool {
         let all = fs::files_in(&directory(repo));
         all.iter().any(|path| path.extension().is_some_and(|kind| kind == RUN))
+            || super::run_store::any(repo)
     }
 
     /// Writes the manifest of a program's snapshot, and locks it until the snapshot is dropped.

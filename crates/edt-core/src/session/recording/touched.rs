@@ -20,6 +20,8 @@ const MAX_COMPARED: u64 = 1024 * 1024;
 pub struct TouchedPath {
     pub path: RepoPath,
     pub before: TouchedBefore,
+    /// Where the file is now, if the program moved it.
+    pub moved_to: Option<RepoPath>,
     /// Whether somebody else wrote it meanwhile, too.
     pub is_foreign: bool,
 }
@@ -41,23 +43,32 @@ pub enum TouchedBefore {
 
 impl Snapshot {
     /// The snapshot of a recorded program. `tree` is the session's when the program began;
-    /// `directory` has the stored files.
+    /// `directory` has the stored files. `is_proved` says that it touched nothing else.
     ///
     /// # Errors
     /// `IO_ERROR` if bytes cannot be written there.
     pub fn of_recording(
         repo: &Repo,
         tree: Oid,
-        directory: PathBuf,
+        (directory, is_proved): (PathBuf, bool),
         touched: Vec<TouchedPath>,
     ) -> Result<Snapshot> {
-        let mut snapshot =
-            Snapshot { tree: Some(tree), directory, is_recorded: true, ..Snapshot::default() };
+        let mut snapshot = Snapshot {
+            tree: Some(tree),
+            directory,
+            is_recorded: true,
+            is_unproved: !is_proved,
+            ..Snapshot::default()
+        };
         let copy = |key: String, permissions: u32| {
             let executable = permissions & 0o100 != 0;
             Some(Copy { key, executable, permissions: permissions & 0o777, link: None })
         };
-        for (at, TouchedPath { path, before, is_foreign }) in touched.into_iter().enumerate() {
+        for (at, one) in touched.into_iter().enumerate() {
+            let TouchedPath { path, before, moved_to, is_foreign } = one;
+            if let Some(now) = moved_to {
+                snapshot.moved.insert(now, path.clone());
+            }
             if is_foreign {
                 snapshot.foreign.insert(path.clone());
             }

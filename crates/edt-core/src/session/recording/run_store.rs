@@ -1,0 +1,280 @@
+//! What is recorded of a program at the system call, and the snapshot that it gives.
+//!
+//! The store is `runs/<name>/` in edt's state directory. Beside it, `<name>.run` has the tree of the
+//! session, and is locked while edt lives: a store without a locked file is of an interrupted run.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use super::kept;
+use super::snapshot::Snapshot;
+use super::touched::{TouchedBefore, TouchedPath};
+use crate::session::private::not_kept::{self, MAX_IGNORED_FILE, MAX_IGNORED_TOTAL};
+use edt_git::{Oid, Repo};
+use edt_io::disk::MAX_FILE;
+use edt_io::file::{File, OpenMode};
+use edt_io::{failed, fs, lock};
+use edt_recorder::event::{Attributes, Kept, Place};
+use edt_recorder::{Before, RecordedRun};
+use edt_types::text::Shown as _;
+use edt_types::{RepoPath, Result, Warning};
+
+/// The store of a run.
+#[derive(Debug)]
+pub struct RunStore {
+    /// The directory.
+    pub place: PathBuf,
+    owner: PathBuf,
+    tree: Oid,
+    /// Locked while edt lives.
+    _lock: File,
+}
+
+impl RunStore {
+    /// Makes the store of a run that begins with `tree`. `None` where programs cannot be recorded.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn new(repo: &Repo, tree: Oid) -> Result<Option<RunStore>> {
+        if !edt_recorder::is_supported() {
+            return Ok(None);
+        }
+        let all = directory(repo);
+        fs::make_private_dir(&all).map_err(|error| failed("make", &all, &error))?;
+        let mut number = 0;
+        let place = loop {
+            let place = all.join(format!("{}-{number}", edt_io::process::process_id()));
+            if !place.exists() && !place.with_extension(OWNER).exists() {
+                break place;
+            }
+            number += 1;
+        };
+        let owner = place.with_extension(OWNER);
+        let wrap = |error: std::io::Error| failed("write", &owner, &error);
+        // Under its name it is always locked, so that no call takes it for an interrupted one.
+        let staged = place.with_extension("new");
+        fs::write_atomic(&staged, tree.to_string().as_bytes(), 0o600).map_err(wrap)?;
+        let locked = File::open(&staged, OpenMode::Existing).map_err(wrap)?;
+        let _ = lock::try_exclusive(&locked);
+        fs::rename(&staged, &owner).map_err(wrap)?;
+        fs::make_private_dir(&place).map_err(|error| failed("make", &place, &error))?;
+        Ok(Some(RunStore { place, owner, tree, _lock: locked }))
+    }
+
+    /// The snapshot of what the program touched. `ignored`: what Git ignored before, in order.
+    /// `is_complete`: it was recorded to its end.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub fn snapshot(
+        &self,
+        repo: &Repo,
+        ignored: &[RepoPath],
+        is_complete: bool,
+    ) -> Result<(Snapshot, Vec<Warning>)> {
+        let touched = Touched { repo, place: &self.place, ignored };
+        touched.snapshot(self.tree, is_complete)
+    }
+
+    /// Removes the store.
+    pub fn remove(&self) {
+        let _ = fs::remove_dir_all(&self.place);
+        let _ = fs::remove_file(&self.owner);
+    }
+}
+
+/// The extension of the files with a run's tree.
+const OWNER: &str = "run";
+
+fn directory(repo: &Repo) -> PathBuf {
+    fs::real_path(repo.state_path()).join("runs")
+}
+
+/// Whether a recorded program runs, or was interrupted and not handled yet.
+pub(crate) fn any(repo: &Repo) -> bool {
+    let all = fs::files_in(&directory(repo));
+    all.iter().any(|path| path.extension().is_some_and(|kind| kind == OWNER))
+}
+
+/// Warns of each recorded program that was interrupted together with edt, as
+/// [`kept::interrupted`] does of others.
+pub(crate) fn interrupted(repo: &Repo) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for owner in fs::files_in(&directory(repo)) {
+        if owner.extension().is_none_or(|kind| kind != OWNER) {
+            continue;
+        }
+        let Ok(locked) = File::open(&owner, OpenMode::Existing) else { continue };
+        if !lock::try_exclusive(&locked) || !locked.is_at(&owner) {
+            continue;
+        }
+        let place = owner.with_extension("");
+        let hex = fs::read_small(&owner, 200).unwrap_or_default();
+        let Ok(tree) = Oid::from_hex(&hex) else { continue };
+        let touched = Touched { repo, place: &place, ignored: &[] };
+        let found = touched
+            .snapshot(tree, false)
+            .and_then(|(snapshot, _)| kept::report_interrupted(repo, &snapshot));
+        if let Ok(found) = found {
+            warnings.extend(found);
+            let _ = fs::remove_dir_all(&place);
+            let _ = fs::remove_file(&owner);
+        }
+    }
+    warnings
+}
+
+/// What a run touched.
+struct Touched<'a> {
+    repo: &'a Repo,
+    /// The store.
+    place: &'a Path,
+    /// What Git ignored before, in order; a completely ignored directory is one path.
+    ignored: &'a [RepoPath],
+}
+
+impl Touched<'_> {
+    fn snapshot(&self, tree: Oid, is_complete: bool) -> Result<(Snapshot, Vec<Warning>)> {
+        let wrap = |error: std::io::Error| failed("read", self.place, &error);
+        let root = self.repo.real_root()?;
+        let run = RecordedRun::open(self.place).map_err(wrap)?;
+        let mut touched = Vec::new();
+        let mut aside = Aside::default();
+        let mut left = MAX_IGNORED_TOTAL;
+        for (path, found) in run.touched(&root).map_err(wrap)? {
+            let Some(before) = self.before(&run, &root, &path, &found.before) else { continue };
+            let path = RepoPath::from_tree(&path);
+            let now = root.join(std::ffi::OsStr::from_bytes(path.as_bytes())).symlink_metadata();
+            if matches!(before, TouchedBefore::Missing)
+                && (now.as_ref().is_ok_and(std::fs::Metadata::is_dir)
+                    || self.repo.is_excluded(&path)?)
+            {
+                // Git has no directories, and a new file that Git ignores is nobody's.
+                continue;
+            }
+            if let TouchedBefore::Stored { name, .. } = &before {
+                let stored = self.place.join(name);
+                let size = stored.symlink_metadata().map_or(0, |stored| stored.len());
+                let ignored = self.ignored_above(&path);
+                let most = if ignored.is_some() { left.min(MAX_IGNORED_FILE) } else { MAX_FILE };
+                if size > most {
+                    if now.is_err()
+                        || ignored.is_none_or(|above| !is_build_output(self.repo, above))
+                    {
+                        aside.files.push((path, stored));
+                    }
+                    continue;
+                } else if ignored.is_some() {
+                    left -= size;
+                }
+            }
+            let moved_to = match &found.before {
+                Before::Same { now: Place::Tree(now), .. } => Some(RepoPath::from_tree(now)),
+                _ => None,
+            };
+            let moved_to = moved_to.filter(|now| *now != path);
+            touched.push(TouchedPath { path, before, moved_to, is_foreign: found.foreign });
+        }
+        let mut warnings = Vec::from_iter(aside.keep(self.repo)?);
+        let why = run.unproved.first().cloned();
+        let is_proved = is_complete && run.complete && why.is_none();
+        if !is_proved {
+            let why = why.unwrap_or_else(|| "the recording has no end".to_owned());
+            let message = format!(
+                "Not everything that the program did was recorded ({why}). What changed is on disk \
+                 alone, and a landing waits for the user."
+            );
+            warnings.push(Warning { code: "unproved", path: None, message });
+        }
+        let place = (self.place.to_owned(), is_proved);
+        let snapshot = Snapshot::of_recording(self.repo, tree, place, touched)?;
+        Ok((Snapshot { ignored: self.ignored.to_vec(), ..snapshot }, warnings))
+    }
+
+    /// What was at `path`. `None`: nothing of it changed.
+    fn before(
+        &self,
+        run: &RecordedRun,
+        root: &Path,
+        path: &[u8],
+        before: &Before,
+    ) -> Option<TouchedBefore> {
+        Some(match before {
+            Before::Missing | Before::Directory(_) => TouchedBefore::Missing,
+            Before::Link(target) => TouchedBefore::Link(target.clone()),
+            Before::Special => TouchedBefore::Unknown,
+            Before::File { attributes, kept } => match run.kept_name(kept) {
+                Some(name) => TouchedBefore::Stored { name, permissions: attributes.mode },
+                None if *kept == Kept::Made => TouchedBefore::Missing,
+                None => TouchedBefore::Unknown,
+            },
+            Before::Same { now, attributes } => {
+                return same(root, self.place, path, now, *attributes);
+            }
+        })
+    }
+
+    /// The ignored file or directory that `path` was or was in.
+    fn ignored_above(&self, path: &RepoPath) -> Option<&RepoPath> {
+        let after = self.ignored.partition_point(|ignored| ignored <= path);
+        self.ignored[..after].iter().rev().find(|ignored| path.is_at_or_below(ignored))
+    }
+}
+
+/// Whether `ignored` is a directory with so many files that it is taken for build output.
+fn is_build_output(repo: &Repo, ignored: &RepoPath) -> bool {
+    not_kept::files_of(repo, ignored).is_none()
+}
+
+/// Files that a program removed or replaced, and that are too large for the private store.
+#[derive(Debug, Default)]
+struct Aside {
+    /// The earlier paths, and where the files are stored.
+    files: Vec<(RepoPath, PathBuf)>,
+}
+
+impl Aside {
+    /// Moves them to a place where the user finds them. Those of an earlier program go.
+    fn keep(&self, repo: &Repo) -> Result<Option<Warning>> {
+        let Some((first, _)) = self.files.first() else { return Ok(None) };
+        let place = kept::new_directory(repo, &self.files)?;
+        let more = match self.files.len() {
+            1 => String::new(),
+            many => format!(" and {} more", many - 1),
+        };
+        let message = format!(
+            "The program removed or replaced {first}{more}. `edt undo` does not bring that back: it is \
+             too large. The earlier files are in {}, until a later run moves others there.",
+            place.shown()
+        );
+        Ok(Some(Warning { code: "kept_aside", path: Some(first.text()), message }))
+    }
+}
+
+/// What was at `path`, if it is at `now`. `None`: nothing of it changed.
+fn same(
+    root: &Path,
+    store: &Path,
+    path: &[u8],
+    now: &Place,
+    attributes: Option<Attributes>,
+) -> Option<TouchedBefore> {
+    let file = match now {
+        Place::Tree(now) if now == path && attributes.is_none() => return None,
+        Place::Tree(now) => root.join(std::ffi::OsStr::from_bytes(now)),
+        Place::Outside(now) => PathBuf::from(std::ffi::OsStr::from_bytes(now)),
+        Place::Stored(number) => store.join(number.to_string()),
+    };
+    let Ok(found) = file.symlink_metadata() else { return Some(TouchedBefore::Unknown) };
+    if found.is_dir() {
+        return Some(TouchedBefore::Missing);
+    }
+    if found.is_symlink() {
+        let target = std::fs::read_link(&file).ok()?;
+        return Some(TouchedBefore::Link(target.as_os_str().as_bytes().to_vec()));
+    }
+    let mode = std::os::unix::fs::PermissionsExt::mode(&found.permissions());
+    let permissions = attributes.map_or(mode, |before| before.mode);
+    let bytes = fs::read_file_limited(&file, MAX_FILE).ok().flatten();
+    Some(bytes.map_or(TouchedBefore::Unknown, |bytes| TouchedBefore::Bytes { bytes, permissions }))
+}
