@@ -258,7 +258,7 @@ impl RecordedRun {
     }
 
     /// Where what is at `place` before event `at` is at the end.
-    fn place_now(&self, place: &Place, mut at: usize) -> Place {
+    pub(crate) fn place_now(&self, place: &Place, mut at: usize) -> Place {
         let mut place = place.clone();
         while let Some(found) = self.next_event(&place, at) {
             at = found + 1;

@@ -3,6 +3,7 @@
 //! The store is `runs/<name>/` in edt's state directory. Beside it, `<name>.run` has the tree of the
 //! session, and is locked while edt lives: a store without a locked file is of an interrupted run.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -140,6 +141,7 @@ impl Touched<'_> {
         let run = RecordedRun::open(self.place).map_err(wrap)?;
         let mut touched = Vec::new();
         let mut aside = Aside::default();
+        let mut ignored: BTreeSet<RepoPath> = self.ignored.iter().cloned().collect();
         let mut left = MAX_IGNORED_TOTAL;
         for (path, found) in run.touched(&root).map_err(wrap)? {
             let Some(before) = self.before(&run, &root, &path, &found.before) else { continue };
@@ -155,24 +157,22 @@ impl Touched<'_> {
             if let TouchedBefore::Stored { name, .. } = &before {
                 let stored = self.place.join(name);
                 let size = stored.symlink_metadata().map_or(0, |stored| stored.len());
-                let ignored = self.ignored_above(&path);
-                let most = if ignored.is_some() { left.min(MAX_IGNORED_FILE) } else { MAX_FILE };
+                let above = self.ignored_above(&path);
+                let most = if above.is_some() { left.min(MAX_IGNORED_FILE) } else { MAX_FILE };
                 if size > most {
-                    if now.is_err()
-                        || ignored.is_none_or(|above| !is_build_output(self.repo, above))
+                    if now.is_err() || above.is_none_or(|above| !is_build_output(self.repo, above))
                     {
                         aside.files.push((path, stored));
                     }
                     continue;
-                } else if ignored.is_some() {
+                } else if above.is_some() {
                     left -= size;
                 }
             }
-            let moved_to = match &found.before {
-                Before::Same { now: Place::Tree(now), .. } => Some(RepoPath::from_tree(now)),
-                _ => None,
-            };
-            let moved_to = moved_to.filter(|now| *now != path);
+            let moved_to = run.moved_to(path.as_bytes()).map(|now| RepoPath::from_tree(&now));
+            if !matches!(before, TouchedBefore::Missing) && self.repo.is_excluded(&path)? {
+                ignored.insert(path.clone());
+            }
             touched.push(TouchedPath { path, before, moved_to, is_foreign: found.foreign });
         }
         let mut warnings = Vec::from_iter(aside.keep(self.repo)?);
@@ -188,7 +188,7 @@ impl Touched<'_> {
         }
         let place = (self.place.to_owned(), is_proved);
         let snapshot = Snapshot::of_recording(self.repo, tree, place, touched)?;
-        Ok((Snapshot { ignored: self.ignored.to_vec(), ..snapshot }, warnings))
+        Ok((Snapshot { ignored: ignored.into_iter().collect(), ..snapshot }, warnings))
     }
 
     /// What was at `path`. `None`: nothing of it changed.
