@@ -469,9 +469,22 @@ impl Play {
         Ok(())
     }
 
-    /// The index must follow HEAD: what was staged is still staged.
+    /// The index must follow HEAD: what was staged is still staged. What is staged of a file that gets
+    /// another path may go with it.
     fn check_index(&self, before: &Seen, after: &Seen) -> Judged {
-        self.check_index_of(before, after, None)
+        let mut moved = BTreeSet::new();
+        for (to, from) in operations::renamed(&before.tip, &after.tip) {
+            let goes = before.staged(&to).is_none() && after.staged(&from).is_none();
+            let merged = merge3(&before.in_head(&from), &before.staged(&from), &after.in_head(&to));
+            let is_merged = match merged {
+                Expected::Exactly(wanted) => wanted == after.staged(&to),
+                Expected::Unclear => true,
+            };
+            if goes && is_merged {
+                moved.extend([from, to]);
+            }
+        }
+        self.check_index_without(before, after, &moved)
     }
 
     /// The same after a rename: what was staged of the file moves with it.
@@ -487,8 +500,13 @@ impl Play {
                 ));
             }
         }
-        let is_renamed = |path: &&str| renamed.is_some_and(|(from, to)| [from, to].contains(path));
-        for path in PATHS.into_iter().filter(|path| !is_renamed(path)) {
+        let moved = renamed.into_iter().flat_map(|(from, to)| [from.to_owned(), to.to_owned()]);
+        self.check_index_without(before, after, &moved.collect())
+    }
+
+    /// The same without some paths.
+    fn check_index_without(&self, before: &Seen, after: &Seen, moved: &BTreeSet<String>) -> Judged {
+        for path in PATHS.into_iter().filter(|path| !moved.contains(*path)) {
             let (old, new) = (before.in_head(path), after.in_head(path));
             if let Expected::Exactly(wanted) = merge3(&old, &before.staged(path), &new)
                 && wanted != after.staged(path)

@@ -729,18 +729,60 @@ impl Play {
 
 // ---- going back ------------------------------------------------------------------------------------
 
+/// A change of one file that is taken back or made again.
+#[derive(Debug, Clone)]
+struct Step {
+    /// Where the file is before; mostly the same path.
+    source: String,
+    path: String,
+    from: Text,
+    to: Text,
+}
+
+impl Step {
+    fn of(path: &str, from: Text, to: Text) -> Step {
+        Step { source: path.to_owned(), path: path.to_owned(), from, to }
+    }
+
+    /// The two halves of a rename, if they are not followed as one: the file is gone, or another one
+    /// is in its place.
+    fn halves(&self) -> [Step; 2] {
+        [
+            Step::of(&self.source, self.from.clone(), None),
+            Step::of(&self.path, None, self.to.clone()),
+        ]
+    }
+
+    /// The step as it is followed from the files that `now` returns.
+    fn followed(&self, now: impl Fn(&str) -> Text) -> Vec<Step> {
+        let moves = now(&self.source).is_some() && now(&self.path).is_none();
+        if self.source == self.path || moves { vec![self.clone()] } else { self.halves().into() }
+    }
+
+    fn paths(&self) -> [&String; 2] {
+        [&self.source, &self.path]
+    }
+}
+
 /// The files on disk after edits were taken back or made again, one after the other. The flag: all
 /// of it is certain.
 fn replayed<'e>(
     disk: &Tree,
-    steps: impl Iterator<Item = &'e (String, Text, Text)>,
+    steps: impl Iterator<Item = &'e Step>,
 ) -> (BTreeMap<String, Text>, bool) {
     let (mut files, mut is_certain) = (BTreeMap::<String, Text>::new(), true);
-    for (path, from, to) in steps {
-        let now = files.get(path).cloned().unwrap_or_else(|| disk.get(path).cloned());
-        match merge3(from, &now, to) {
-            Expected::Exactly(text) => drop(files.insert(path.clone(), text)),
-            Expected::Unclear => is_certain = false,
+    for step in steps {
+        let now = |files: &BTreeMap<String, Text>, path: &str| {
+            files.get(path).cloned().unwrap_or_else(|| disk.get(path).cloned())
+        };
+        for Step { source, path, from, to } in step.followed(|path| now(&files, path)) {
+            match merge3(&from, &now(&files, &source), &to) {
+                Expected::Exactly(text) => {
+                    files.insert(source, None);
+                    files.insert(path, text);
+                }
+                Expected::Unclear => is_certain = false,
+            }
         }
     }
     (files, is_certain)
@@ -766,7 +808,7 @@ impl Play {
         let after = self.seen();
         let session = self.session(before).clone();
         let at = session.done.len().checked_sub(count).filter(|_| !session.lost);
-        let steps: Option<Vec<(String, Text, Text)>> = at.map(|at| {
+        let steps: Option<Vec<Step>> = at.map(|at| {
             let edits = session.done[at..].iter().rev();
             edits.flat_map(|edit| backwards(&edit.files)).collect()
         });
@@ -792,10 +834,10 @@ impl Play {
     }
 
     /// Whether these steps may meet changes of the user, on disk or staged.
-    fn may_conflict(&self, before: &Seen, steps: Option<&[(String, Text, Text)]>) -> bool {
+    fn may_conflict(&self, before: &Seen, steps: Option<&[Step]>) -> bool {
         steps.is_none_or(|steps| {
             !replayed(&before.disk, steps.iter()).1
-                || Play::has_staged(before, steps.iter().map(|(path, ..)| path))
+                || Play::has_staged(before, steps.iter().flat_map(Step::paths))
         })
     }
 
@@ -805,7 +847,7 @@ impl Play {
         after: &Seen,
         session: &Session,
         at: Option<usize>,
-        steps: Option<&[(String, Text, Text)]>,
+        steps: Option<&[Step]>,
     ) -> Judged {
         self.check_index(before, after)?;
         let added: BTreeSet<String>;
@@ -847,18 +889,13 @@ impl Play {
     }
 
     /// The files on disk after steps of going back or forth.
-    fn check_replayed(
-        &self,
-        before: &Seen,
-        after: &Seen,
-        steps: &[(String, Text, Text)],
-    ) -> Judged {
+    fn check_replayed(&self, before: &Seen, after: &Seen, steps: &[Step]) -> Judged {
         let (files, is_certain) = replayed(&before.disk, steps.iter());
         if is_certain {
             return self.check_disk(before, after, &files);
         }
         // Where the sides meet and edt merged nevertheless, every line must be as in a merge.
-        let paths: BTreeSet<&String> = steps.iter().map(|(path, ..)| path).collect();
+        let paths: BTreeSet<&String> = steps.iter().flat_map(Step::paths).collect();
         let untouched = before.disk.keys().chain(after.disk.keys());
         for path in untouched.filter(|path| !paths.contains(path)) {
             if before.on_disk(path) != after.on_disk(path) {
@@ -866,9 +903,11 @@ impl Play {
             }
         }
         for path in paths {
-            let own: Vec<_> = steps.iter().filter(|(other, ..)| other == path).collect();
-            if let [(_, from, to)] = own.as_slice() {
-                agrees(from, &before.on_disk(path), to, &after.on_disk(path))
+            let own: Vec<_> = steps.iter().filter(|step| step.paths().contains(&path)).collect();
+            let [step] = own.as_slice() else { continue };
+            for step in step.followed(|path| before.on_disk(path)) {
+                let Step { source, path, from, to } = step;
+                agrees(&from, &before.on_disk(&source), &to, &after.on_disk(&path))
                     .map_err(|fault| format!("(5) {path} on disk: {fault}"))?;
             }
         }
@@ -972,7 +1011,7 @@ impl Play {
         before: &Seen,
         after: &Seen,
         group: Option<&(String, Vec<Edit>)>,
-        steps: Option<&[(String, Text, Text)]>,
+        steps: Option<&[Step]>,
     ) -> Judged {
         self.check_index(before, after)?;
         let mut removed = self.touched.clone();
@@ -1009,7 +1048,7 @@ impl Play {
         before: &Seen,
         path: &str,
         revision: usize,
-    ) -> Option<Vec<(String, Text, Text)>> {
+    ) -> Option<Vec<Step>> {
         let base = before.refs.get(&format!("refs/edt/{}/base", before.session()?))?.clone();
         let done = self.session(before).done.clone();
         let (mut at, mut steps, mut seen) = (before.head_commit().to_owned(), Vec::new(), 0);
@@ -1028,7 +1067,7 @@ impl Play {
                     None => (new.clone(), old.clone()),
                 };
                 let changes = old != new || edit.files.contains_key(path);
-                steps.push((path.to_owned(), from, to));
+                steps.push(Step::of(path, from, to));
                 if changes && seen == revision {
                     let is_known = old != before.in_head(path) || self.left_over.contains(path);
                     return is_known.then_some(steps);
@@ -1047,7 +1086,7 @@ impl Play {
         before: &Seen,
         path: &str,
         call: Called,
-        steps: Option<&[(String, Text, Text)]>,
+        steps: Option<&[Step]>,
     ) -> Judged {
         let after = self.seen();
         let answer = match call {
@@ -1117,7 +1156,16 @@ impl Play {
         }
         self.count("edt revert", "done");
         self.check_index(&before, &after)?;
-        let steps: Vec<_> = backwards(&edit.files).collect();
+        let mut steps: Vec<_> = backwards(&edit.files).collect();
+        // A file that is without the edit on the branch already stays as it is.
+        let parent = self.commits[&edit.commit].parents.first().cloned().unwrap_or_default();
+        let (new, old) = (self.reader.tree(&edit.commit), self.reader.tree(&parent));
+        let is_without = |path: &String| {
+            let (from, to) = (new.get(path).cloned(), old.get(path).cloned());
+            let tip = before.in_head(path);
+            from != to && merge3(&from, &tip, &to) == Expected::Exactly(tip)
+        };
+        steps.retain(|step| !is_without(&step.path));
         self.check_replayed(&before, &after, &steps)?;
         self.check_reverted_tip(&before, &after, &edit.commit)?;
         let number = answer["edit"].as_u64().unwrap_or_default();
@@ -1175,8 +1223,10 @@ impl Play {
         known.undone.clear();
         if let Some(edit) = edit.as_ref().filter(|_| !lost) {
             self.check_undone_tip(&after, &edit.commit)?;
-            for (path, from, to) in backwards(&edit.files) {
-                overwritten(&from, &before.on_disk(&path), &to, &after.on_disk(&path))
+            let steps = backwards(&edit.files);
+            for step in steps.flat_map(|step| step.followed(|path| before.on_disk(path))) {
+                let Step { source, path, from, to } = step;
+                overwritten(&from, &before.on_disk(&source), &to, &after.on_disk(&path))
                     .map_err(|fault| format!("(5) {path} on disk: {fault}"))?;
             }
             let others = before.disk.keys().chain(after.disk.keys());
@@ -1185,7 +1235,11 @@ impl Play {
                     return Err(format!("(5) {path} changed on disk, which is in no edit"));
                 }
             }
-            for path in PATHS {
+            let renamed = renamed(&before.tip, &after.tip);
+            let is_moved = |path: &&str| {
+                renamed.iter().any(|(to, from)| [to, from].into_iter().any(|one| one == path))
+            };
+            for path in PATHS.into_iter().filter(|path| !is_moved(path)) {
                 let (old, new) = (before.in_head(path), after.in_head(path));
                 overwritten(&old, &before.staged(path), &new, &after.staged(path))
                     .map_err(|fault| format!("{path} in the index: {fault}"))?;
@@ -1213,6 +1267,26 @@ impl Play {
     }
 }
 
+/// The files that have another path in `new` than in `old`, by their new paths: at least half of the
+/// lines are the same.
+pub(super) fn renamed(old: &Tree, new: &Tree) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (path, text) in new.iter().filter(|(path, _)| !old.contains_key(*path)) {
+        let text = Some(text.clone());
+        let same = |(_, other): &(&String, &String)| {
+            set(&Some((*other).clone())).intersection(&set(&text)).count()
+        };
+        let gone = old.iter().filter(|(path, _)| !new.contains_key(*path));
+        let nearest = gone.max_by_key(same);
+        if let Some(one) = nearest
+            && 2 * same(&one) >= one.1.lines().count().max(set(&text).len())
+        {
+            found.insert(path.clone(), one.0.clone());
+        }
+    }
+    found
+}
+
 /// A text without the user's lines.
 fn without_users(text: &Text) -> Text {
     let others = |text: &String| {
@@ -1223,17 +1297,30 @@ fn without_users(text: &Text) -> Text {
 }
 
 /// The steps of undoing an edit.
-fn backwards(
-    files: &BTreeMap<String, (Text, Text)>,
-) -> impl Iterator<Item = (String, Text, Text)> + '_ {
-    files.iter().map(|(path, (old, new))| (path.clone(), new.clone(), old.clone()))
+fn backwards(files: &BTreeMap<String, (Text, Text)>) -> impl Iterator<Item = Step> + '_ {
+    let swapped =
+        |(path, (old, new)): (&String, &(Text, Text))| (path.clone(), (new.clone(), old.clone()));
+    let swapped = files.iter().map(swapped).collect();
+    forwards(&swapped).collect::<Vec<_>>().into_iter()
 }
 
 /// The steps of redoing an edit.
-fn forwards(
-    files: &BTreeMap<String, (Text, Text)>,
-) -> impl Iterator<Item = (String, Text, Text)> + '_ {
-    files.iter().map(|(path, (old, new))| (path.clone(), old.clone(), new.clone()))
+fn forwards(files: &BTreeMap<String, (Text, Text)>) -> impl Iterator<Item = Step> + '_ {
+    let side = |side: fn(&(Text, Text)) -> &Text| -> Tree {
+        let text = |(path, texts): (&String, _)| Some((path.clone(), side(texts).clone()?));
+        files.iter().filter_map(text).collect()
+    };
+    let sources = renamed(&side(|(old, _)| old), &side(|(_, new)| new));
+    let moved: BTreeSet<String> = sources.values().cloned().collect();
+    files.iter().filter(move |(path, _)| !moved.contains(*path)).map(move |(path, (old, new))| {
+        match sources.get(path) {
+            Some(source) => {
+                let from = files[source].0.clone();
+                Step { source: source.clone(), ..Step::of(path, from, new.clone()) }
+            }
+            None => Step::of(path, old.clone(), new.clone()),
+        }
+    })
 }
 
 /// The lines that only the files after an edit have.
@@ -1593,8 +1680,9 @@ impl Play {
         steps.extend(
             PATHS
                 .iter()
-                .map(|path| ((*path).to_owned(), path_of(path)))
-                .filter_map(|(path, (old, new))| (old != new).then_some((path, old, new))),
+                .map(|path| (path, path_of(path)))
+                .filter(|(_, (old, new))| old != new)
+                .map(|(path, (old, new))| Step::of(path, old, new)),
         );
         !replayed(&before.disk, steps.iter()).1
     }
@@ -1792,9 +1880,14 @@ impl Play {
         self.count("edt land --undo", by);
         let (landed, onto) = (self.reader.tree(&landing.after), self.reader.tree(&landing.before));
         let (from, to) = (self.reader.tree(from), self.reader.tree(to));
+        let renamed = renamed(&landed, &onto);
         for path in PATHS {
             let in_tree = |tree: &Tree| tree.get(path).cloned();
-            let (base, ours, theirs) = (in_tree(&landed), in_tree(&from), in_tree(&onto));
+            // A renamed file takes along what the target's later commits changed in it.
+            let source = renamed.get(path).map_or(path, String::as_str);
+            let (base, ours) = (landed.get(source).cloned(), from.get(source).cloned());
+            let is_source = renamed.values().any(|source| source == path);
+            let (ours, theirs) = (if is_source { base.clone() } else { ours }, in_tree(&onto));
             match merge3(&base, &ours, &theirs) {
                 Expected::Exactly(wanted) if wanted != in_tree(&to) => {
                     let what = difference(&wanted, &in_tree(&to));
