@@ -1196,3 +1196,23 @@ fn git_clean_and_gc_lose_nothing_that_undo_needs() {
     assert_eq!(now, Vec::<String>::new());
     workspace.is_sound();
 }
+
+#[test]
+fn staged_lines_of_a_renamed_file_go_back_with_it() {
+    let workspace = workspace();
+    let rename = ["apply", "a.txt", "--mode", "rename", "--to", "c.txt"];
+    applied(workspace.edt(&rename));
+    types(&workspace, "c.txt", 3, "user 1");
+    workspace.git(&["add", "c.txt"]);
+    types(&workspace, "c.txt", 20, "user 2");
+    let (staged, unstaged) = (diff(&workspace, &["--cached"]), diff(&workspace, &[]));
+    let answer = workspace.edt(&["undo"]);
+    assert_eq!(answer.exit, 0, "{:#}", answer.json);
+    assert_eq!(workspace.status(), "MM a.txt\n");
+    assert_eq!((diff(&workspace, &["--cached"]), diff(&workspace, &[])), (staged, unstaged));
+    applied(workspace.edt(&["redo"]));
+    assert_eq!(workspace.status(), "MM c.txt\n");
+    applied(workspace.edt(&["abandon"]));
+    assert_eq!(workspace.status(), "MM a.txt\n");
+    workspace.is_sound();
+}

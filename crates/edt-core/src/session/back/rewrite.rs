@@ -2,6 +2,7 @@
 //! version each, so that the user's lines stay uncommitted. Restore and revert share this.
 
 use super::saved::OverlappingFiles;
+use super::unwind::FollowedFiles;
 use crate::session::private::uncovered::publish;
 use crate::session::recording::edit_commit::{EditCommit, EditParts};
 use crate::session::refs::current::Session;
@@ -137,9 +138,9 @@ impl FileRewrite {
     /// `OBJECT_MISSING`, `INTERNAL`.
     pub fn of(
         writer: &ObjectWriter<'_>,
+        followed: &FollowedFiles,
         state: PathState,
-        branch: Option<Version>,
-        disk: Option<Version>,
+        (branch, disk): (Option<Version>, Option<Version>),
         overlapping: &mut OverlappingFiles,
         index: InHead,
     ) -> Result<FileRewrite> {
@@ -147,7 +148,7 @@ impl FileRewrite {
         let entry = if index == InHead::No || !moves || state.ignored {
             None
         } else {
-            overlapping.entry(writer, &state, branch.as_ref())?
+            overlapping.entry(writer, followed, &state, branch.as_ref())?
         };
         Ok(FileRewrite { state, branch, disk, entry })
     }

@@ -14,6 +14,9 @@ use crate::session::user::path_state::PathState;
 use edt_edit::diff::LineDiff;
 use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;
+use edt_git::index::IndexState;
+use edt_git::read::ObjectKind;
+use edt_git::renames::{self, RenameCandidate};
 use edt_git::{Attributes, FileId, FileMode, Forms, ObjectWriter, Oid, Repo, Tracked};
 use edt_io::clock;
 use edt_journal::{PrivateBytes, PrivateFile, private};
@@ -28,26 +31,123 @@ pub enum Direction {
     Forward,
 }
 
-/// The changes of one file, in the order in which they are followed.
-type Steps = Vec<(Option<Version>, Option<Version>)>;
-
 /// Changes of files, each from one version to another.
 #[derive(Debug, Default)]
 pub struct FileSteps {
-    pub files: BTreeMap<RepoPath, Steps>,
-    /// The same changes as the branch has them, of the files of which it lacks a part.
-    pub recorded: BTreeMap<RepoPath, Steps>,
+    /// The changes of one edit after the other.
+    edits: Vec<EditStep>,
     /// The files that no commit of the edits has.
     pub private: BTreeSet<RepoPath>,
     /// The edits whose exact bytes are unknown.
     pub warnings: Vec<Warning>,
 }
 
+/// What one edit changed, in the direction in which it is followed.
+#[derive(Debug, Default)]
+struct EditStep {
+    files: BTreeMap<RepoPath, PathStep>,
+    /// The new path of each file that gets one.
+    renamed: BTreeMap<RepoPath, RepoPath>,
+}
+
+/// A file before and after.
+type Sides = (Option<Version>, Option<Version>);
+
+/// One change of one file.
+#[derive(Debug, Clone)]
+struct PathStep {
+    disk: Sides,
+    /// The same as the branch has it, if it lacks a part.
+    branch: Option<Sides>,
+}
+
+/// The files of several paths after steps.
+#[derive(Debug, Default)]
+pub struct FollowedFiles {
+    files: BTreeMap<RepoPath, FollowedFile>,
+    /// The rows on disk that the steps overwrite although someone else changed them.
+    overlaps: BTreeMap<RepoPath, Vec<Range<usize>>>,
+    /// Each new path whose index entry comes from that of another path, which it leaves.
+    entries: BTreeMap<RepoPath, PathState>,
+}
+
+/// A file while steps are followed.
+#[derive(Debug, Clone)]
+struct FollowedFile {
+    /// The path at which it was on disk.
+    origin: RepoPath,
+    start: Option<Version>,
+    now: Option<Version>,
+    /// Whether nothing of it is uncommitted: what an edit left over was removed or committed.
+    is_clean: bool,
+    /// Whether the steps took off what an edit had left over and the user committed.
+    was_committed: bool,
+}
+
+impl FollowedFiles {
+    /// The file of `state` after the steps.
+    #[must_use]
+    pub fn disk(&self, state: &PathState) -> Option<Version> {
+        match self.files.get(&state.path) {
+            Some(file) => file.now.clone(),
+            None => Version::on_disk(state),
+        }
+    }
+
+    /// The rows of the file at `path` on disk that the steps overwrite. Empty if the sides conflict
+    /// as a whole; `None` if they overwrite nothing that someone else changed.
+    #[must_use]
+    pub fn overlap(&self, path: &RepoPath) -> Option<&[Range<usize>]> {
+        self.overlaps.get(path).map(Vec::as_slice)
+    }
+
+    /// Whether the steps took off what an edit had left over at `path` and the user committed.
+    #[must_use]
+    pub fn was_committed(&self, path: &RepoPath) -> bool {
+        self.files.get(path).is_some_and(|file| file.was_committed)
+    }
+
+    /// Lets what is staged of a file that gets another path on disk and in the `targets`, the files of
+    /// `states` in the tree that HEAD goes to, go with it.
+    #[must_use]
+    pub fn with_entries(self, states: &[PathState], targets: &[Option<FileId>]) -> FollowedFiles {
+        let known: BTreeMap<&RepoPath, (&PathState, Option<FileId>)> =
+            states.iter().zip(targets).map(|(state, to)| (&state.path, (state, *to))).collect();
+        let mut entries = BTreeMap::new();
+        for (path, file) in self.files.iter().filter(|(path, file)| file.origin != **path) {
+            let (Some((new, Some(_))), Some((old, None))) =
+                (known.get(path), known.get(&file.origin))
+            else {
+                continue;
+            };
+            let is_free = new.tip.is_none() && new.staged == IndexState::Nothing;
+            if is_free && old.tip.is_some() && file.now.is_some() {
+                entries.insert(path.clone(), (*old).clone());
+            }
+        }
+        FollowedFiles { entries, ..self }
+    }
+
+    /// The state of the path from which the entry of `path` comes.
+    #[must_use]
+    pub fn entry_from(&self, path: &RepoPath) -> Option<&PathState> {
+        self.entries.get(path)
+    }
+
+    /// Whether the entry of `path` goes to another path.
+    #[must_use]
+    pub fn entry_leaves(&self, path: &RepoPath) -> bool {
+        self.entries.values().any(|state| state.path == *path)
+    }
+}
+
 impl FileSteps {
     /// The steps of one file.
     #[must_use]
-    pub fn of_file(path: &RepoPath, steps: Steps) -> FileSteps {
-        FileSteps { files: [(path.clone(), steps)].into(), ..FileSteps::default() }
+    pub fn of_file(path: &RepoPath, steps: impl IntoIterator<Item = Sides>) -> FileSteps {
+        let mut all = FileSteps::default();
+        steps.into_iter().for_each(|sides| all.push([(path.clone(), sides)]));
+        all
     }
 
     /// The steps of the edits among `commits`, which are newest first. Commits of the user and
@@ -61,67 +161,80 @@ impl FileSteps {
         if direction == Direction::Forward {
             edits.reverse();
         }
-        let (mut steps, mut partly) = (FileSteps::default(), BTreeSet::new());
+        let mut steps = FileSteps::default();
         for commit in edits {
-            let EditChanges { files, recorded, left_over, private, warning } =
-                changes(repo, &commit)?;
-            steps.warnings.extend(warning);
-            steps.private.extend(private);
-            partly.extend(left_over);
-            for (all, changes) in [(&mut steps.files, files), (&mut steps.recorded, recorded)] {
-                for (path, before, after) in changes {
-                    let step = match direction {
-                        Direction::Back => (after, before),
-                        Direction::Forward => (before, after),
-                    };
-                    all.entry(path).or_default().push(step);
-                }
-            }
-        }
-        steps.recorded.retain(|path, _| partly.contains(path));
-        for path in partly {
-            steps.recorded.entry(path).or_default();
+            steps.add(repo, &commit, direction, |_| true)?;
         }
         Ok(steps)
     }
 
-    /// The steps of the file of `state` on disk. If the user removed what no commit has of it, those
-    /// that the branch has.
-    fn of_state(
-        &self,
-        writer: &ObjectWriter<'_>,
-        state: &PathState,
-    ) -> Result<&[(Option<Version>, Option<Version>)]> {
-        let (path, disk) = (&state.path, state.disk_file());
-        let files = self.files.get(path).map_or(&[][..], Vec::as_slice);
-        let (Some(recorded), Some((from, to))) = (self.recorded.get(path), files.first()) else {
-            return Ok(files);
+    /// Adds what the edit `commit` changed of the files that are `chosen`.
+    ///
+    /// # Errors
+    /// As [`FileSteps::of`].
+    pub fn add(
+        &mut self,
+        repo: &Repo,
+        commit: &Commit,
+        direction: Direction,
+        chosen: impl Fn(&RepoPath) -> bool,
+    ) -> Result<()> {
+        let EditChanges { files, recorded, left_over, private, warning } = changes(repo, commit)?;
+        let directed = |before, after| match direction {
+            Direction::Back => (after, before),
+            Direction::Forward => (before, after),
         };
-        if disk != state.tip || from.as_ref().map(|version| version.file) == disk {
-            return Ok(files);
+        let mut recorded: BTreeMap<RepoPath, Sides> = recorded
+            .into_iter()
+            .map(|(path, before, after)| (path, directed(before, after)))
+            .collect();
+        let mut step = EditStep::default();
+        for (path, before, after) in files.into_iter().filter(|(path, ..)| chosen(path)) {
+            let branch = match recorded.remove(&path) {
+                _ if !left_over.contains(&path) => None,
+                Some(sides) => Some(sides),
+                None => {
+                    let same = edit_change::file_in(repo, commit.tree, &path)?;
+                    Some((same.clone(), same))
+                }
+            };
+            step.files.insert(path, PathStep { disk: directed(before, after), branch });
         }
-        // A file that has the change already stays as it is if the change is made again.
-        let now = Version::on_disk(state);
-        let again = merge3(writer, to.as_ref(), now.as_ref(), from.as_ref())?;
-        let is_there =
-            matches!(&again, MergedFile::Clean(again) if again.as_ref().map(|it| it.file) == disk);
-        Ok(if is_there { files } else { recorded })
+        step.renamed = renamed(repo, &step.files, &private)?;
+        self.edits.push(step);
+        self.warnings.extend(warning);
+        self.private.extend(private);
+        Ok(())
     }
 
-    /// Follows the steps of the file of `state` from its content on disk. The inner error has the
-    /// rows on disk that conflict.
+    /// Adds changes that no edit made.
+    pub fn push(&mut self, files: impl IntoIterator<Item = (RepoPath, Sides)>) {
+        let step = |(path, disk)| (path, PathStep { disk, branch: None });
+        let files = files.into_iter().map(step).collect();
+        self.edits.push(EditStep { files, renamed: BTreeMap::new() });
+    }
+
+    /// The paths that change, each once.
+    #[must_use]
+    pub fn paths(&self) -> BTreeSet<&RepoPath> {
+        self.edits.iter().flat_map(|step| step.files.keys()).collect()
+    }
+
+    /// Follows the steps from the files on disk of `states`, all together: a file that gets another
+    /// name takes the user's lines with it. The steps overwrite the rows that overlap.
     ///
     /// # Errors
     /// `OBJECT_MISSING`, `INTERNAL`.
-    pub fn follow(
-        &self,
-        writer: &ObjectWriter<'_>,
-        state: &PathState,
-    ) -> Result<std::result::Result<Option<Version>, Vec<Range<usize>>>> {
-        followed(writer, self.of_state(writer, state)?, Version::on_disk(state))
+    pub fn follow(&self, writer: &ObjectWriter<'_>, states: &[PathState]) -> Result<FollowedFiles> {
+        let file = |state: &PathState| {
+            let is_clean = state.disk_file() == state.tip;
+            let file = FollowedFile::at(&state.path, Version::on_disk(state));
+            (state.path.clone(), FollowedFile { is_clean, ..file })
+        };
+        self.follow_files(writer, states.iter().map(file).collect())
     }
 
-    /// As [`FileSteps::follow`], for another content of the file.
+    /// As [`FileSteps::follow`], for one file that is not on disk.
     ///
     /// # Errors
     /// `OBJECT_MISSING`, `INTERNAL`.
@@ -130,70 +243,163 @@ impl FileSteps {
         writer: &ObjectWriter<'_>,
         path: &RepoPath,
         current: Option<Version>,
-    ) -> Result<std::result::Result<Option<Version>, Vec<Range<usize>>>> {
-        followed(writer, self.files.get(path).map_or(&[], Vec::as_slice), current)
+    ) -> Result<(Option<Version>, bool)> {
+        let file = FollowedFile::at(path, current);
+        let mut followed = self.follow_files(writer, [(path.clone(), file)].into())?;
+        let overlaps = followed.overlaps.contains_key(path);
+        Ok((followed.files.remove(path).and_then(|file| file.now), overlaps))
     }
 
-    /// As [`FileSteps::follow`], but the steps overwrite the conflicting rows. The other rows stay
-    /// as they are on disk.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING`, `INTERNAL`.
-    pub fn overwrite(
+    fn follow_files(
         &self,
         writer: &ObjectWriter<'_>,
-        state: &PathState,
-    ) -> Result<Option<Version>> {
-        overwritten(writer, self.of_state(writer, state)?, Version::on_disk(state))
-    }
-
-    /// As [`FileSteps::overwrite`], for another content of the file.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING`, `INTERNAL`.
-    pub fn overwrite_from(
-        &self,
-        writer: &ObjectWriter<'_>,
-        path: &RepoPath,
-        current: Option<Version>,
-    ) -> Result<Option<Version>> {
-        overwritten(writer, self.files.get(path).map_or(&[], Vec::as_slice), current)
-    }
-}
-
-fn followed(
-    writer: &ObjectWriter<'_>,
-    steps: &[(Option<Version>, Option<Version>)],
-    mut current: Option<Version>,
-) -> Result<std::result::Result<Option<Version>, Vec<Range<usize>>>> {
-    let start = current.clone();
-    for (from, to) in steps {
-        match merge3(writer, from.as_ref(), current.as_ref(), to.as_ref())? {
-            MergedFile::Clean(next) => {
-                current = next.map(|next| next.replacing(current.as_ref()));
-            }
-            MergedFile::Conflict(rows) => {
-                let (Some(start), Some(current)) = (start, current) else {
-                    return Ok(Err(rows));
+        files: BTreeMap<RepoPath, FollowedFile>,
+    ) -> Result<FollowedFiles> {
+        let mut all = FollowedFiles { files, ..FollowedFiles::default() };
+        for edit in &self.edits {
+            let mut moved = BTreeSet::new();
+            for (from, to) in &edit.renamed {
+                let Some(step) = edit.joined(from, to) else { continue };
+                let is_free = all.files.get(to).is_some_and(|file| file.now.is_none());
+                let Some(file) = all.files.get(from).filter(|file| is_free && file.now.is_some())
+                else {
+                    continue;
                 };
-                let (start, current) = (start.bytes(writer)?, current.bytes(writer)?);
-                return Ok(Err(rows_of_old(&start, &current, rows)));
+                let file = all.followed(writer, file.clone(), &step)?;
+                all.files.insert(from.clone(), FollowedFile::at(from, None));
+                all.files.insert(to.clone(), file);
+                moved.extend([from, to]);
+            }
+            for (path, step) in edit.files.iter().filter(|(path, _)| !moved.contains(path)) {
+                let Some(file) = all.files.get(path) else { continue };
+                let file = all.followed(writer, file.clone(), step)?;
+                all.files.insert(path.clone(), file);
             }
         }
+        Ok(all)
     }
-    Ok(Ok(current))
 }
 
-fn overwritten(
-    writer: &ObjectWriter<'_>,
-    steps: &[(Option<Version>, Option<Version>)],
-    mut current: Option<Version>,
-) -> Result<Option<Version>> {
-    for (from, to) in steps {
-        let next = merge3_with_theirs(writer, from.as_ref(), current.as_ref(), to.as_ref())?;
-        current = next.map(|next| next.replacing(current.as_ref()));
+impl EditStep {
+    /// The step of a file that goes from one path to another.
+    fn joined(&self, from: &RepoPath, to: &RepoPath) -> Option<PathStep> {
+        let (old, new) = (self.files.get(from)?, self.files.get(to)?);
+        let disk = (old.disk.0.clone(), new.disk.1.clone());
+        let branch = match (&old.branch, &new.branch) {
+            (Some((from, None)), Some((None, to))) => Some((from.clone(), to.clone())),
+            _ => None,
+        };
+        Some(PathStep { disk, branch })
     }
-    Ok(current)
+}
+
+impl FollowedFile {
+    fn at(path: &RepoPath, file: Option<Version>) -> FollowedFile {
+        let (origin, start, now) = (path.clone(), file.clone(), file);
+        FollowedFile { origin, start, now, is_clean: false, was_committed: false }
+    }
+}
+
+impl FollowedFiles {
+    /// `file` after one more step.
+    fn followed(
+        &mut self,
+        writer: &ObjectWriter<'_>,
+        file: FollowedFile,
+        step: &PathStep,
+    ) -> Result<FollowedFile> {
+        let now = file.now.as_ref();
+        let merged = |(from, to): &Sides| merge3(writer, from.as_ref(), now, to.as_ref());
+        let id = |version: &Option<Version>| version.as_ref().map(|version| version.file);
+        // What no commit had after the edit, and the branch's own step.
+        let left_over = step
+            .branch
+            .as_ref()
+            .filter(|branch| file.is_clean && id(&branch.0) != id(&step.disk.0));
+        let gone = match left_over {
+            Some(branch) if is_gone(writer, now, &step.disk.0, &branch.0)? => Some(branch),
+            _ => None,
+        };
+        let mut overlap = match merged(&step.disk)? {
+            MergedFile::Clean(next) => {
+                let was_committed = left_over.is_some() && gone.is_none();
+                let file = file.with(next);
+                return Ok(FollowedFile {
+                    was_committed: file.was_committed || was_committed,
+                    ..file
+                });
+            }
+            MergedFile::Conflict(rows) => rows,
+        };
+        let mut sides = &step.disk;
+        if let Some(branch) = gone {
+            sides = branch;
+            match merged(branch)? {
+                MergedFile::Clean(next) => return Ok(file.with(next)),
+                MergedFile::Conflict(rows) => overlap = rows,
+            }
+        }
+        if let (Some(start), Some(now)) = (&file.start, now) {
+            overlap = rows_of_old(&start.bytes(writer)?, &now.bytes(writer)?, overlap);
+        }
+        self.overlaps.entry(file.origin.clone()).or_insert(overlap);
+        let (from, to) = sides;
+        let next = merge3_with_theirs(writer, from.as_ref(), now, to.as_ref())?;
+        Ok(file.with(next))
+    }
+}
+
+impl FollowedFile {
+    fn with(self, next: Option<Version>) -> FollowedFile {
+        let now = next.map(|next| next.replacing(self.now.as_ref()));
+        FollowedFile { now, ..self }
+    }
+}
+
+/// Whether the file `now` has nothing of what `disk` has and `branch` lacks.
+fn is_gone(
+    writer: &ObjectWriter<'_>,
+    now: Option<&Version>,
+    disk: &Option<Version>,
+    branch: &Option<Version>,
+) -> Result<bool> {
+    let id = |version: Option<&Version>| version.map(|version| version.file);
+    let without = merge3(writer, disk.as_ref(), now, branch.as_ref())?;
+    Ok(matches!(without, MergedFile::Clean(without) if id(without.as_ref()) == id(now)))
+}
+
+/// The files among those of one edit that get another path. A file that Git ignores never gets the
+/// name of one that it does not ignore.
+fn renamed(
+    repo: &Repo,
+    files: &BTreeMap<RepoPath, PathStep>,
+    private: &[RepoPath],
+) -> Result<BTreeMap<RepoPath, RepoPath>> {
+    let mut found = BTreeMap::new();
+    for is_private in [false, true] {
+        let (mut deleted, mut added) = (Vec::new(), Vec::new());
+        for (path, step) in files.iter().filter(|(path, _)| private.contains(path) == is_private) {
+            let (list, version) = match &step.disk {
+                (Some(old), None) => (&mut deleted, old),
+                (None, Some(new)) => (&mut added, new),
+                _ => continue,
+            };
+            list.push(RenameCandidate { path, oid: version.file.oid, regular: true });
+        }
+        let read = |one: &RenameCandidate<'_>| {
+            let step = files.get(one.path);
+            let version = step.and_then(|step| step.disk.0.as_ref().or(step.disk.1.as_ref()));
+            match version.and_then(|version| version.blob.clone()) {
+                Some(bytes) => Ok(bytes),
+                None => repo.object(one.oid, ObjectKind::Blob),
+            }
+        };
+        for rename in renames::detect(&deleted, &added, repo.rename_limit(), read)? {
+            let (from, to) = (deleted[rename.deleted].path, added[rename.added].path);
+            found.insert(from.clone(), to.clone());
+        }
+    }
+    Ok(found)
 }
 
 /// The rows of `old` that became the `rows` of `new`.
@@ -396,7 +602,11 @@ mod tests {
         let index = IndexView::read(&repo).unwrap();
         let state = PathState::at(&repo, tree, Some(&index), &path(named)).unwrap();
         let writer = ObjectWriter::new(&repo);
-        let version = steps.follow(&writer, &state).unwrap()?;
+        let followed = steps.follow(&writer, std::slice::from_ref(&state)).unwrap();
+        if let Some(rows) = followed.overlap(&state.path) {
+            return Err(rows.to_vec());
+        }
+        let version = followed.disk(&state);
         Ok(version.map(|version| String::from_utf8(version.bytes(&writer).unwrap()).unwrap()))
     }
 
@@ -518,8 +728,9 @@ mod tests {
         let tree = repo.tree_of(scratch.session().tip).unwrap();
         let state = PathState::at(&repo, tree, None, &path("a.txt")).unwrap();
         let writer = ObjectWriter::new(&repo);
-        let written = steps(&scratch, Direction::Back).overwrite(&writer, &state).unwrap();
-        let bytes = written.unwrap().bytes(&writer).unwrap();
+        let all = std::slice::from_ref(&state);
+        let followed = steps(&scratch, Direction::Back).follow(&writer, all).unwrap();
+        let bytes = followed.disk(&state).unwrap().bytes(&writer).unwrap();
         assert_eq!(String::from_utf8(bytes).unwrap(), TEN.replace("5\n", "5\nmine\n"));
     }
 
@@ -530,7 +741,7 @@ mod tests {
         scratch.write("a.txt", "one by hand\n");
         scratch.edit("mixed", "a.txt", "one by", "two by");
         let back = steps(&scratch, Direction::Back);
-        assert_eq!(back.files[&path("a.txt")].len(), 1);
+        assert_eq!(back.paths(), [&path("a.txt")].into());
         assert_eq!(followed(&scratch, &back, "a.txt"), Ok(Some("one by hand\n".to_owned())));
     }
 
