@@ -1216,3 +1216,20 @@ fn staged_lines_of_a_renamed_file_go_back_with_it() {
     assert_eq!(workspace.status(), "MM a.txt\n");
     workspace.is_sound();
 }
+
+#[test]
+fn a_mode_that_is_left_over_is_called_a_mode() {
+    let workspace = workspace();
+    types(&workspace, "a.txt", 20, "user 1");
+    workspace.git(&["update-index", "--chmod=+x", "a.txt"]);
+    let script = "chmod +x a.txt && sed -i 's/^line 3 .*/agent 1/' a.txt";
+    let answer = applied(workspace.runs(&["--agent", "bot"], &["sh", "-c", script]));
+    assert_eq!(said(&answer, "a.txt"), ("separate", "partly"), "{:#}", answer.json);
+    assert_eq!(answer.json["files"][0]["left_over"], json!(["mode"]));
+    let left_over = &workspace.edt(&["status"]).json["left_over"];
+    assert_eq!(left_over, &json!([{"path": "a.txt", "edits": [1], "lines": ["mode"]}]));
+    let screen = workspace.at_terminal("status", "").1;
+    assert!(screen.contains("include changes of edit 1 (the mode)"), "{screen}");
+    let held = workspace.edt(&["land"]);
+    assert!(held.message().contains("a.txt (edit 1; the mode)"), "{}", held.message());
+}

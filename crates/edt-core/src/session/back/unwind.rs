@@ -20,6 +20,7 @@ use edt_git::renames::{self, RenameCandidate};
 use edt_git::{Attributes, FileId, FileMode, Forms, ObjectWriter, Oid, Repo, Tracked};
 use edt_io::clock;
 use edt_journal::{PrivateBytes, PrivateFile, private};
+use edt_types::text::places;
 use edt_types::{Code, Finding, Refusal, RepoPath, Result, Warning};
 
 /// Whether edits are taken off or put back.
@@ -545,10 +546,9 @@ pub fn overlap_ignored(path: &RepoPath, rows: &[Range<usize>], operation: &str) 
 #[must_use]
 pub fn overlap(path: &RepoPath, rows: &[Range<usize>], operation: &str) -> Finding {
     let lines: Vec<String> = rows.iter().map(line_numbers).collect();
-    let place = match lines.as_slice() {
-        [] => String::new(),
-        [one] if !one.contains('-') => format!(" in line {one}"),
-        many => format!(" in lines {}", many.join(", ")),
+    let place = match places(&lines) {
+        none if none.is_empty() => none,
+        places => format!(" in {places}"),
     };
     Finding::new(
         Code::UnsavedChanges,

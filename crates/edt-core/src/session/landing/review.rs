@@ -10,7 +10,8 @@ use super::plan::{LandPlan, LandTarget, PlannedCommit};
 use crate::session::recording::review::{ChangesReview, LEFT_BY_USER, LandingTrees};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::user::left_over::{self, LeftOverFile};
+use crate::session::user::edit_places::EditPlaces;
+use crate::session::user::left_over;
 use crate::session::user::removed_lines;
 use crate::session::user::user_commits::UserCommits;
 use edt_git::diff::TreeDifference;
@@ -351,7 +352,7 @@ impl LandReview<'_> {
         if files.is_empty() {
             return Ok(None);
         }
-        let list: Vec<String> = files.iter().map(LeftOverFile::shown).collect();
+        let list: Vec<String> = files.iter().map(EditPlaces::shown).collect();
         let edits: BTreeSet<u64> = files.iter().flat_map(|file| file.edits.clone()).collect();
         let numbers: Vec<String> = edits.iter().rev().map(u64::to_string).collect();
         let revert = format!("`edt revert {}`", numbers.join(" "));
@@ -386,7 +387,7 @@ impl LandReview<'_> {
         if files.is_empty() {
             return Ok(None);
         }
-        let list: Vec<String> = files.iter().map(LeftOverFile::shown).collect();
+        let list: Vec<String> = files.iter().map(EditPlaces::shown).collect();
         let remedy = if self.options.by_user {
             format!(
                 "`edt checkpoint` commits these files as they are, as your changes; then repeat \

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::edit_change::{self, FileStep};
-use super::left_over::LeftOverFile;
+use super::edit_places::EditPlaces;
 use super::ownership::{MergedFile, Version, line_numbers, merge3};
 use super::path_state::PathState;
 use super::user_changes::{self, ReadLimits};
@@ -42,7 +42,7 @@ pub fn of_session(
     writer: &ObjectWriter<'_>,
     session: &Session,
     landing: &[Commit],
-) -> Result<Vec<LeftOverFile>> {
+) -> Result<Vec<EditPlaces>> {
     let repo = writer.repo();
     let mut paths = BTreeSet::new();
     for commit in landing.iter().filter(|commit| commit.is_edit()) {
@@ -139,7 +139,7 @@ fn of_path(
     state: &PathState,
     steps: &[Step],
     lands: &BTreeSet<u64>,
-) -> Result<Option<LeftOverFile>> {
+) -> Result<Option<EditPlaces>> {
     let (tip, disk) = (state.tip.map(Version::recorded), Version::on_disk(state));
     let changes = version_places(writer, tip.as_ref(), disk.as_ref())?;
     let (mut edits, mut rows) = (BTreeSet::new(), BTreeSet::new());
@@ -198,7 +198,7 @@ fn of_path(
     edits.retain(|edit| lands.contains(edit));
     let lines = rows.into_iter().filter(|(start, end)| start < end);
     let lines = lines.map(|(start, end)| line_numbers(&(start..end))).collect();
-    let file = LeftOverFile { path: state.path.clone(), edits: edits.into_iter().collect(), lines };
+    let file = EditPlaces { path: state.path.clone(), edits: edits.into_iter().collect(), lines };
     Ok((!file.edits.is_empty()).then_some(file))
 }
 
@@ -303,7 +303,7 @@ mod tests {
         let writer = ObjectWriter::new(&repo);
         let commits = session.commits(&repo).collect::<Result<Vec<Commit>>>().unwrap();
         let files = of_session(&writer, &session, &commits).unwrap();
-        files.iter().map(LeftOverFile::shown).collect()
+        files.iter().map(EditPlaces::shown).collect()
     }
 
     /// Replaces text on disk, as the user does.
