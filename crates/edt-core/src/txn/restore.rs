@@ -229,7 +229,8 @@ impl Wanted {
 /// the branch. Commits of the user have none: their lines stay.
 fn steps_back(repo: &Repo, since: &[Commit], path: &RepoPath) -> Result<(FileSteps, FileSteps)> {
     let (mut on_disk, mut on_branch) = (FileSteps::default(), Vec::new());
-    for commit in since.iter().filter(|commit| commit.is_edit()) {
+    let units = since.iter().flat_map(|commit| commit.units().into_iter().rev());
+    for commit in &units.filter(Commit::is_edit).collect::<Vec<Commit>>() {
         on_disk.add(repo, commit, Direction::Back, |changed| changed == path)?;
         let recorded = unwind::recorded_changes(repo, commit)?.into_iter();
         let own = recorded.filter(|(changed, ..)| changed == path);

@@ -35,9 +35,11 @@ pub fn of_session(
 ) -> Result<Vec<EditPlaces>> {
     let repo = writer.repo();
     let mut changes: BTreeMap<RepoPath, Vec<NumberedChange>> = BTreeMap::new();
-    let mut edits: Vec<&Commit> = commits.iter().filter(|commit| commit.is_edit()).collect();
+    // Each edit of several that the user squashed has a private record of its own.
+    let units = commits.iter().flat_map(Commit::units);
+    let mut edits: Vec<Commit> = units.filter(Commit::is_edit).collect();
     edits.sort_by_key(|commit| commit.trailers.as_ref().map_or(0, |trailers| trailers.edit));
-    for commit in edits {
+    for commit in &edits {
         let number = commit.trailers.as_ref().map_or(0, |trailers| trailers.edit);
         let files = unwind::private_files(repo, commit).unwrap_or_default();
         let moved = renamed(&files);

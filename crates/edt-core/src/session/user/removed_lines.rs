@@ -110,7 +110,9 @@ fn add_steps(
             steps.push(step(before, after, Vec::new()));
         }
     }
-    for file in unwind::private_files(writer.repo(), commit).into_iter().flatten() {
+    let units = commit.units().into_iter().rev().filter(Commit::is_edit);
+    let private = units.filter_map(|unit| unwind::private_files(writer.repo(), &unit));
+    for file in private.flatten() {
         if !file.is_left_over {
             continue;
         }
