@@ -1233,3 +1233,21 @@ fn a_mode_that_is_left_over_is_called_a_mode() {
     let held = workspace.edt(&["land"]);
     assert!(held.message().contains("a.txt (edit 1; the mode)"), "{}", held.message());
 }
+
+#[test]
+fn a_landing_says_that_it_cannot_know_what_was_left_over() {
+    let workspace = workspace();
+    types(&workspace, "a.txt", 10, "user 1");
+    edits(&workspace, "a.txt", 10, "agent 1");
+    edits(&workspace, "a.txt", 20, "agent 2");
+    std::fs::remove_dir_all(workspace.root.join(".git/edt/private")).unwrap();
+    let held = workspace.refuses(&["LEAVES_OUT"], 4, &["land"]);
+    let said = "The private record of edits 1, 2 is missing";
+    assert!(held.message().contains(said), "{}", held.message());
+    assert_eq!(held.json["errors"][0]["evidence"]["unknown"], json!([1, 2]));
+    // Where nothing is uncommitted, nothing is left over.
+    the_user_runs(&workspace, "checkpoint");
+    workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["land"]);
+    the_user_runs(&workspace, "land");
+    workspace.is_clean();
+}

@@ -11,7 +11,8 @@ use crate::session::back::unwind;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use edt_edit::diff::LineDiff;
-use edt_git::{FileMode, ObjectWriter, Oid};
+use edt_git::diff::Untracked;
+use edt_git::{FileMode, ObjectWriter, Oid, Repo};
 use edt_io::clock;
 use edt_journal::{PrivateBytes, PrivateFile};
 use edt_types::text::MODE;
@@ -65,6 +66,23 @@ pub fn of_session(
         found.extend(of_path(writer, tree, path, &edits)?);
     }
     Ok(found)
+}
+
+/// The numbers of the edits among `commits` of which nobody knows what they left over: their private
+/// records are missing, and something on disk is uncommitted.
+///
+/// # Errors
+/// `OBJECT_MISSING`, `IO_ERROR`.
+pub fn unknown(repo: &Repo, commits: &[Commit]) -> Result<Vec<u64>> {
+    let units = commits.iter().flat_map(Commit::units).filter(Commit::is_edit);
+    let missing = units.filter(|edit| unwind::private_files(repo, edit).is_none());
+    let mut numbers: Vec<u64> =
+        missing.filter_map(|edit| Some(edit.trailers.as_ref()?.edit)).collect();
+    if numbers.is_empty() || repo.uncommitted(Untracked::Files)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 /// The files that an edit moved without another change: from where and to where.
