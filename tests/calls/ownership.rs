@@ -1251,3 +1251,28 @@ fn a_landing_says_that_it_cannot_know_what_was_left_over() {
     the_user_runs(&workspace, "land");
     workspace.is_clean();
 }
+
+#[test]
+fn a_program_that_puts_a_directory_in_place_of_a_file_is_refused() {
+    for path in ["a.txt", "b.txt", "notes.txt", ".env"] {
+        let workspace = workspace();
+        types(&workspace, "a.txt", 10, "user 1");
+        workspace.write("notes.txt", "user 2\n");
+        workspace.write(".env", SECRET);
+        let before = workspace.read(path);
+        let script = format!("echo x >> a.txt; rm {path} && mkdir {path} && echo x > {path}/b");
+        let refused = workspace.runs(&["--agent", "bot"], &["sh", "-c", &script]);
+        assert_eq!((refused.exit, refused.codes()), (1, vec!["NOT_A_FILE"]), "{path}");
+        let _ = std::fs::remove_dir_all(workspace.root.join(path));
+        // The hint works as it is.
+        let hint = refused.hint().to_owned();
+        let command = hint.rsplit_once("restore the file: `").unwrap().1.trim_end_matches("`.");
+        let mut shell = workspace.command("sh");
+        assert!(shell.args(["-c", command]).status().unwrap().success(), "{hint}");
+        assert_eq!(workspace.read(path), before, "{path}");
+        assert!(workspace.text("a.txt").contains("user 1"), "{path}");
+        let mut left = workspace.status();
+        left.retain(|one| one != '\n');
+        assert_eq!(left, " M a.txt?? notes.txt", "{path}");
+    }
+}
