@@ -1276,3 +1276,22 @@ fn a_program_that_puts_a_directory_in_place_of_a_file_is_refused() {
         assert_eq!(left, " M a.txt?? notes.txt", "{path}");
     }
 }
+
+#[test]
+fn a_removal_that_the_user_staged_is_staged_after_an_undo() {
+    let workspace = workspace();
+    workspace.git(&["rm", "--quiet", "--cached", "a.txt", "b.txt"]);
+    let before = workspace.status();
+    let answer = applied(workspace.edt(&["apply", "a.txt", "--mode", "delete"]));
+    assert_eq!(said(&answer, "a.txt"), ("separate", "private"));
+    applied(workspace.edt(&["apply", "b.txt", "--mode", "rename", "--to", "c.txt"]));
+    applied(workspace.edt(&["undo", "2"]));
+    assert_eq!(workspace.status(), before);
+    applied(workspace.edt(&["redo"]));
+    assert_eq!(workspace.status(), "D  a.txt\nD  c.txt\n?? c.txt\n");
+    applied(workspace.edt(&["undo", "2"]));
+    applied(workspace.runs(&[], &["rm", "a.txt"]));
+    applied(workspace.edt(&["undo"]));
+    assert_eq!(workspace.status(), before);
+    workspace.is_sound();
+}

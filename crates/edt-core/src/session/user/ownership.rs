@@ -264,6 +264,10 @@ pub fn separate(
     let is_untracked = before.tip.is_none() && before.disk.is_some();
     let clean = before.is_clean();
     let users = if clean { UserChanges::None } else { UserChanges::Separate };
+    if after.is_none() && state.tip.is_some() && state.staged == IndexState::Nothing {
+        // The user staged the removal: the index could not have it again after an undo.
+        return Ok(SeparatedEdit::left_over(state.tip, UserChanges::Separate));
+    }
     if clean && !is_untracked && !takes(writer, after, taken)? {
         let entry = index_entry(writer, state, after)?;
         if let Ok(entry) = entry {
