@@ -1,8 +1,8 @@
 //! Sets files to other versions of the session, as a new commit: the branch and the disk get a
 //! version each, so that the user's lines stay uncommitted. Restore and revert share this.
 
+use super::followed::FollowedFiles;
 use super::saved::OverlappingFiles;
-use super::unwind::FollowedFiles;
 use crate::session::private::uncovered::publish;
 use crate::session::recording::edit_commit::{EditCommit, EditParts};
 use crate::session::refs::current::Session;

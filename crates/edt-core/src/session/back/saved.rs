@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::unwind::{self, FileSteps, FollowedFiles};
+use super::followed::FollowedFiles;
+use super::unwind::{self, FileSteps};
 use crate::session::recording::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use crate::session::refs::current::Session;
 use crate::session::refs::names::next_numbered_ref;
