@@ -1295,3 +1295,24 @@ fn a_removal_that_the_user_staged_is_staged_after_an_undo() {
     assert_eq!(workspace.status(), before);
     workspace.is_sound();
 }
+
+#[test]
+fn a_revert_commits_no_line_that_the_user_did_not_commit() {
+    // The edit takes the user's line away; plain Git commits what it made of it.
+    let workspace = workspace();
+    types(&workspace, "a.txt", 10, "user 1");
+    let edit = ["apply", "a.txt", "--mode", "edit", "--old-text", "user 1", "--content"];
+    applied(workspace.edt(&[&edit[..], &["agent 1"]].concat()));
+    workspace.git(&["commit", "--quiet", "--all", "-m", "all"]);
+    applied(workspace.edt(&["revert", "1"]));
+    assert_eq!(diff(&workspace, &["HEAD"]), ["-agent 1", "+user 1"]);
+    assert!(!published(&workspace).contains("user 1"));
+    // Here the user committed their line, too.
+    let workspace = self::workspace();
+    types(&workspace, "a.txt", 10, "user 1");
+    applied(workspace.edt(&[&edit[..], &["user 1\nagent 1"]].concat()));
+    workspace.git(&["commit", "--quiet", "--all", "-m", "all"]);
+    applied(workspace.edt(&["revert", "1"]));
+    assert_eq!(workspace.status(), "");
+    assert_eq!(shown(&workspace, "HEAD"), ["-agent 1"]);
+}

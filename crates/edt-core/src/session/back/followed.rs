@@ -1,6 +1,6 @@
 //! Files while steps that take edits off them, or put them back, are followed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use crate::session::user::ownership::{MergedFile, Version, merge3, merge3_with_theirs};
@@ -41,8 +41,16 @@ pub(super) struct FollowedFile {
     pub(super) now: Option<Version>,
     /// Whether nothing of it is uncommitted: what an edit left over was removed or committed.
     is_clean: bool,
-    /// Whether the steps took off what an edit had left over and the user committed.
-    was_committed: bool,
+    committed: Committed,
+}
+
+/// Whether the steps took off what an edit had left over and the user committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Committed {
+    No,
+    Yes,
+    /// Lines of the user came back with it. They may be in no commit.
+    WithUsersLines,
 }
 
 impl FollowedFiles {
@@ -66,10 +74,16 @@ impl FollowedFiles {
         self.overlaps.get(path).map(Vec::as_slice)
     }
 
-    /// Whether the steps took off what an edit had left over at `path` and the user committed.
+    /// Whether the steps took off what an edit had left over at `path` and the user committed, so that
+    /// the branch gets the file on disk. If lines of the user came back with it, `users_lines` says
+    /// whether the user committed them.
     #[must_use]
-    pub fn was_committed(&self, path: &RepoPath) -> bool {
-        self.files.get(path).is_some_and(|file| file.was_committed)
+    pub fn was_committed(&self, path: &RepoPath, users_lines: bool) -> bool {
+        match self.files.get(path).map(|file| file.committed) {
+            None | Some(Committed::No) => false,
+            Some(Committed::Yes) => true,
+            Some(Committed::WithUsersLines) => users_lines,
+        }
     }
 
     /// Lets what is staged of a file that gets another path on disk and in the `targets`, the files of
@@ -109,7 +123,7 @@ impl FollowedFiles {
 impl FollowedFile {
     pub(super) fn at(path: &RepoPath, file: Option<Version>) -> FollowedFile {
         let (origin, start, now) = (path.clone(), file.clone(), file);
-        FollowedFile { origin, start, now, is_clean: false, was_committed: false }
+        FollowedFile { origin, start, now, is_clean: false, committed: Committed::No }
     }
 
     /// The file of `state` on disk.
@@ -136,17 +150,22 @@ impl FollowedFiles {
             .as_ref()
             .filter(|branch| file.is_clean && id(&branch.0) != id(&step.disk.0));
         let gone = match left_over {
-            Some(branch) if is_gone(writer, now, &step.disk.0, &branch.0)? => Some(branch),
+            Some(branch) if is_gone(writer, now, step.disk.0.as_ref(), branch.0.as_ref())? => {
+                Some(branch)
+            }
             _ => None,
         };
         let mut overlap = match merged(&step.disk)? {
             MergedFile::Clean(next) => {
-                let was_committed = left_over.is_some() && gone.is_none();
+                let committed = match left_over.filter(|_| gone.is_none()) {
+                    None => Committed::No,
+                    Some(branch) if adds_other(writer, &step.disk, branch.1.as_ref())? => {
+                        Committed::WithUsersLines
+                    }
+                    Some(_) => Committed::Yes,
+                };
                 let file = file.with(next);
-                return Ok(FollowedFile {
-                    was_committed: file.was_committed || was_committed,
-                    ..file
-                });
+                return Ok(FollowedFile { committed: file.committed.max(committed), ..file });
             }
             MergedFile::Conflict(rows) => rows,
         };
@@ -175,15 +194,30 @@ impl FollowedFile {
     }
 }
 
+/// Whether a step adds a line that `known` has not.
+fn adds_other(
+    writer: &ObjectWriter<'_>,
+    (from, to): &Sides,
+    known: Option<&Version>,
+) -> Result<bool> {
+    let text =
+        |side: Option<&Version>| side.map_or_else(|| Ok(Vec::new()), |side| side.bytes(writer));
+    let (from, to, known) = (text(from.as_ref())?, text(to.as_ref())?, text(known)?);
+    let known: HashSet<&[u8]> = edt_types::text::lines(&known).collect();
+    let step = LineDiff::of(&from, &to, clock::in_ms(100));
+    let (_, new) = step.texts();
+    Ok(step.changes().any(|(_, rows)| new[rows].iter().any(|line| !known.contains(line))))
+}
+
 /// Whether the file `now` has nothing of what `disk` has and `branch` lacks.
 fn is_gone(
     writer: &ObjectWriter<'_>,
     now: Option<&Version>,
-    disk: &Option<Version>,
-    branch: &Option<Version>,
+    disk: Option<&Version>,
+    branch: Option<&Version>,
 ) -> Result<bool> {
     let id = |version: Option<&Version>| version.map(|version| version.file);
-    let without = merge3(writer, disk.as_ref(), now, branch.as_ref())?;
+    let without = merge3(writer, disk, now, branch)?;
     Ok(matches!(without, MergedFile::Clean(without) if id(without.as_ref()) == id(now)))
 }
 

@@ -11,7 +11,7 @@ use crate::session::private::hidden::{self, Hidden};
 use crate::session::private::private_list;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::message::Kind;
+use crate::session::refs::message::{self, Kind};
 use crate::session::user::edit_change::FileStep;
 use crate::session::user::ownership::{MergedFile, Version, merge3};
 use crate::session::worktree::checkout;
@@ -73,6 +73,7 @@ pub fn revert(
     let targets: Vec<Option<FileId>> =
         paths.iter().map(|differs| differs.new.and_then(TreeItem::file)).collect();
     let followed = steps.follow(&writer, &states)?.with_entries(&states, &targets);
+    let has_checkpoint = history.is_in_checkpoint(&chosen);
     let mut overlapping = OverlappingFiles::new(options.overlaps, VERB);
     let (mut files, mut found) = (Vec::new(), Vec::new());
     for (state, differs) in states.into_iter().zip(&paths) {
@@ -99,7 +100,7 @@ pub fn revert(
         }
         let disk = overlapping.disk(&followed, &state);
         let branch = match branch.get(&state.path) {
-            _ if followed.was_committed(&state.path) => disk.clone(),
+            _ if followed.was_committed(&state.path, has_checkpoint) => disk.clone(),
             Some(version) => version.clone(),
             None => state.tip.map(Version::recorded),
         };
@@ -210,6 +211,18 @@ impl History<'_, '_> {
             }
         }
         Ok(done)
+    }
+
+    /// Whether a checkpoint of the user's has what one of the edits left over, and so the user's lines
+    /// in its place.
+    fn is_in_checkpoint(&self, chosen: &BTreeSet<usize>) -> bool {
+        let numbers: BTreeSet<String> =
+            chosen.iter().map(|at| number(&self.commits[*at]).to_string()).collect();
+        let mut checkpoints = self.commits.iter().filter(|commit| commit.is_checkpoint());
+        checkpoints.any(|commit| {
+            let values = message::values(&commit.message, "Edt-Includes");
+            values.iter().any(|value| numbers.contains(value))
+        })
     }
 
     /// Whether the commit at `later` changed lines of `path` that the edit at `at` changed, too.
