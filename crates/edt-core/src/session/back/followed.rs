@@ -41,6 +41,8 @@ pub(super) struct FollowedFile {
     pub(super) now: Option<Version>,
     /// Whether nothing of it is uncommitted: what an edit left over was removed or committed.
     is_clean: bool,
+    /// Whether the index has something else than the tip.
+    is_staged: bool,
     committed: Committed,
 }
 
@@ -123,19 +125,48 @@ impl FollowedFiles {
 impl FollowedFile {
     pub(super) fn at(path: &RepoPath, file: Option<Version>) -> FollowedFile {
         let (origin, start, now) = (path.clone(), file.clone(), file);
-        FollowedFile { origin, start, now, is_clean: false, committed: Committed::No }
+        let (is_clean, is_staged, committed) = (false, false, Committed::No);
+        FollowedFile { origin, start, now, is_clean, is_staged, committed }
     }
 
     /// The file of `state` on disk.
     pub(super) fn of_state(state: &PathState) -> FollowedFile {
         let is_clean = state.disk_file() == state.tip;
-        FollowedFile { is_clean, ..FollowedFile::at(&state.path, Version::on_disk(state)) }
+        let is_staged = state.staged != state.tip.map_or(IndexState::Nothing, IndexState::File);
+        let file = FollowedFile::at(&state.path, Version::on_disk(state));
+        FollowedFile { is_clean, is_staged, ..file }
     }
 }
 
 impl FollowedFiles {
+    /// Whether the file at `path` has something else than `left` on disk, or something staged.
+    pub(super) fn has_changes(&self, path: &RepoPath, left: Option<&Version>) -> bool {
+        let id = |version: Option<&Version>| version.map(|version| version.file);
+        let differs = |file: &FollowedFile| file.is_staged || id(file.now.as_ref()) != id(left);
+        self.files.get(path).is_some_and(differs)
+    }
+
+    /// Follows one more step of a file, which may take it to another path.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub(super) fn follow(
+        &mut self,
+        writer: &ObjectWriter<'_>,
+        (path, to): (&RepoPath, &RepoPath),
+        step: &PathStep,
+    ) -> Result<()> {
+        let Some(file) = self.files.remove(path) else { return Ok(()) };
+        if path != to {
+            self.files.insert(path.clone(), FollowedFile::at(path, None));
+        }
+        let file = self.followed(writer, file, step)?;
+        self.files.insert(to.clone(), file);
+        Ok(())
+    }
+
     /// `file` after one more step.
-    pub(super) fn followed(
+    fn followed(
         &mut self,
         writer: &ObjectWriter<'_>,
         file: FollowedFile,

@@ -43,8 +43,8 @@ pub struct FileSteps {
 #[derive(Debug, Default)]
 struct EditStep {
     files: BTreeMap<RepoPath, PathStep>,
-    /// The new path of each file that gets one.
-    renamed: BTreeMap<RepoPath, RepoPath>,
+    /// The files that no commit of the edit has.
+    private: BTreeSet<RepoPath>,
 }
 
 impl FileSteps {
@@ -94,6 +94,7 @@ impl FileSteps {
             .into_iter()
             .map(|(path, before, after)| (path, directed(before, after)))
             .collect();
+        let left_over: BTreeSet<RepoPath> = left_over.into_iter().collect();
         let mut step = EditStep::default();
         for (path, before, after) in files.into_iter().filter(|(path, ..)| chosen(path)) {
             let branch = match recorded.remove(&path) {
@@ -106,10 +107,10 @@ impl FileSteps {
             };
             step.files.insert(path, PathStep { disk: directed(before, after), branch });
         }
-        step.renamed = renamed(repo, &step.files, &private)?;
-        self.edits.push(step);
+        step.private.extend(private);
         self.warnings.extend(warning);
-        self.private.extend(private);
+        self.private.extend(step.private.iter().cloned());
+        self.edits.push(step);
         Ok(())
     }
 
@@ -117,7 +118,7 @@ impl FileSteps {
     pub fn push(&mut self, files: impl IntoIterator<Item = (RepoPath, Sides)>) {
         let step = |(path, disk)| (path, PathStep { disk, branch: None });
         let files = files.into_iter().map(step).collect();
-        self.edits.push(EditStep { files, renamed: BTreeMap::new() });
+        self.edits.push(EditStep { files, private: BTreeSet::new() });
     }
 
     /// The paths that change, each once.
@@ -160,22 +161,16 @@ impl FileSteps {
         let mut all = FollowedFiles::of(files);
         for edit in &self.edits {
             let mut moved = BTreeSet::new();
-            for (from, to) in &edit.renamed {
-                let Some(step) = edit.joined(from, to) else { continue };
-                let is_free = all.files.get(to).is_some_and(|file| file.now.is_none());
-                let Some(file) = all.files.get(from).filter(|file| is_free && file.now.is_some())
-                else {
-                    continue;
-                };
-                let file = all.followed(writer, file.clone(), &step)?;
-                all.files.insert(from.clone(), FollowedFile::at(from, None));
-                all.files.insert(to.clone(), file);
-                moved.extend([from, to]);
+            for (from, to) in edit.renamed(writer.repo(), &all)? {
+                let Some(step) = edit.joined(&from, &to) else { continue };
+                let exists = |path: &RepoPath| Some(all.files.get(path)?.now.is_some());
+                if exists(&from) == Some(true) && exists(&to) == Some(false) {
+                    all.follow(writer, (&from, &to), &step)?;
+                    moved.extend([from, to]);
+                }
             }
             for (path, step) in edit.files.iter().filter(|(path, _)| !moved.contains(path)) {
-                let Some(file) = all.files.get(path) else { continue };
-                let file = all.followed(writer, file.clone(), step)?;
-                all.files.insert(path.clone(), file);
+                all.follow(writer, (path, path), step)?;
             }
         }
         Ok(all)
@@ -183,6 +178,43 @@ impl FileSteps {
 }
 
 impl EditStep {
+    /// The files that get another path, from where and to where, if one that would go is not as the
+    /// edit left it. A file that Git ignores never gets the name of one that it does not ignore.
+    fn renamed(&self, repo: &Repo, now: &FollowedFiles) -> Result<Vec<(RepoPath, RepoPath)>> {
+        let goes_changed = |(path, step): (&RepoPath, &PathStep)| {
+            step.disk.1.is_none() && now.has_changes(path, step.disk.0.as_ref())
+        };
+        if !self.files.iter().any(goes_changed) {
+            return Ok(Vec::new());
+        }
+        let read = |one: &RenameCandidate<'_>| {
+            let step = self.files.get(one.path);
+            let version = step.and_then(|step| step.disk.0.as_ref().or(step.disk.1.as_ref()));
+            match version.and_then(|version| version.blob.clone()) {
+                Some(bytes) => Ok(bytes),
+                None => repo.object(one.oid, ObjectKind::Blob),
+            }
+        };
+        let mut found = Vec::new();
+        for is_private in [false, true] {
+            let (mut deleted, mut added) = (Vec::new(), Vec::new());
+            let own = |path: &RepoPath| self.private.contains(path) == is_private;
+            for (path, step) in self.files.iter().filter(|(path, _)| own(path)) {
+                let (list, version) = match &step.disk {
+                    (Some(old), None) => (&mut deleted, old),
+                    (None, Some(new)) => (&mut added, new),
+                    _ => continue,
+                };
+                list.push(RenameCandidate { path, oid: version.file.oid, regular: true });
+            }
+            let path = |one: RenameCandidate<'_>| one.path.clone();
+            for rename in renames::detect(&deleted, &added, repo.rename_limit(), read)? {
+                found.push((path(deleted[rename.deleted]), path(added[rename.added])));
+            }
+        }
+        Ok(found)
+    }
+
     /// The step of a file that goes from one path to another.
     fn joined(&self, from: &RepoPath, to: &RepoPath) -> Option<PathStep> {
         let (old, new) = (self.files.get(from)?, self.files.get(to)?);
@@ -193,40 +225,6 @@ impl EditStep {
         };
         Some(PathStep { disk, branch })
     }
-}
-
-/// The files among those of one edit that get another path. A file that Git ignores never gets the
-/// name of one that it does not ignore.
-fn renamed(
-    repo: &Repo,
-    files: &BTreeMap<RepoPath, PathStep>,
-    private: &[RepoPath],
-) -> Result<BTreeMap<RepoPath, RepoPath>> {
-    let mut found = BTreeMap::new();
-    for is_private in [false, true] {
-        let (mut deleted, mut added) = (Vec::new(), Vec::new());
-        for (path, step) in files.iter().filter(|(path, _)| private.contains(path) == is_private) {
-            let (list, version) = match &step.disk {
-                (Some(old), None) => (&mut deleted, old),
-                (None, Some(new)) => (&mut added, new),
-                _ => continue,
-            };
-            list.push(RenameCandidate { path, oid: version.file.oid, regular: true });
-        }
-        let read = |one: &RenameCandidate<'_>| {
-            let step = files.get(one.path);
-            let version = step.and_then(|step| step.disk.0.as_ref().or(step.disk.1.as_ref()));
-            match version.and_then(|version| version.blob.clone()) {
-                Some(bytes) => Ok(bytes),
-                None => repo.object(one.oid, ObjectKind::Blob),
-            }
-        };
-        for rename in renames::detect(&deleted, &added, repo.rename_limit(), read)? {
-            let (from, to) = (deleted[rename.deleted].path, added[rename.added].path);
-            found.insert(from.clone(), to.clone());
-        }
-    }
-    Ok(found)
 }
 
 /// What one edit changed on disk.
