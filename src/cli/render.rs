@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use edt_core::proposal::propose::APPROVED_ALREADY;
-use edt_types::text::{counted, escape_controls, escape_lines, escape_unexpected};
+use edt_types::text::{counted, escape_controls, escape_lines, escape_unexpected, places};
 use edt_types::{
     FileChangeKind, FileReport, Outcome, RecordedIn, Recovered, Refusal, Status, Warning,
 };
@@ -188,8 +188,8 @@ pub(super) fn file_line(out: &mut String, file: &FileReport) {
     let private = match file.recorded {
         RecordedIn::Private => format!(" {}", paint(NOTE, "private: in no commit")),
         RecordedIn::Partly => {
-            let lines = file.left_over.join(", ");
-            format!(" {}", paint(NOTE, &format!("lines {lines}: in no commit")))
+            let left_over = format!("{}: in no commit", places(&file.left_over));
+            format!(" {}", paint(NOTE, &left_over))
         }
         RecordedIn::Branch | RecordedIn::Worktree => String::new(),
     };

@@ -22,7 +22,7 @@ use edt_core::session::views::status::{LeftOverLines, UncommittedFile, WorktreeS
 use edt_core::txn::refused_edits::{self, RefusedEdit};
 use edt_git::Repo;
 use edt_journal::index;
-use edt_types::text::{counted, escape_controls};
+use edt_types::text::{counted, edits, escape_controls, places};
 use edt_types::{Recovered, Result, SessionReport, Status, Warning};
 
 /// Show the session, what it changed, and the user's uncommitted changes.
@@ -398,20 +398,14 @@ fn users(out: &mut String, answer: &Answer) {
         let _ = writeln!(out, "{}", paint(DIM, &format!("… {more}: --json lists all")));
     }
     for one in &answer.left_over {
-        let numbers: Vec<String> = one.edits.iter().map(u64::to_string).collect();
-        let edits = if let [one] = numbers.as_slice() {
-            format!("edit {one}")
-        } else {
-            format!("edits {}", numbers.join(", "))
-        };
-        let lines = match one.lines.as_slice() {
-            [] => String::new(),
-            [line] if !line.contains('-') => format!(" (line {line})"),
-            many => format!(" (lines {})", many.join(", ")),
+        let lines = match places(&one.lines) {
+            lines if lines.is_empty() => lines,
+            lines => format!(" ({lines})"),
         };
         let text = format!(
-            "your uncommitted changes in {} include changes of {edits}{lines}",
-            escape_controls(&one.path).0
+            "your uncommitted changes in {} include changes of {}{lines}",
+            escape_controls(&one.path).0,
+            edits(&one.edits)
         );
         let _ = writeln!(out, "{}", paint(NOTE, &text));
     }

@@ -1196,3 +1196,123 @@ fn git_clean_and_gc_lose_nothing_that_undo_needs() {
     assert_eq!(now, Vec::<String>::new());
     workspace.is_sound();
 }
+
+#[test]
+fn staged_lines_of_a_renamed_file_go_back_with_it() {
+    let workspace = workspace();
+    let rename = ["apply", "a.txt", "--mode", "rename", "--to", "c.txt"];
+    applied(workspace.edt(&rename));
+    types(&workspace, "c.txt", 3, "user 1");
+    workspace.git(&["add", "c.txt"]);
+    types(&workspace, "c.txt", 20, "user 2");
+    let (staged, unstaged) = (diff(&workspace, &["--cached"]), diff(&workspace, &[]));
+    let answer = workspace.edt(&["undo"]);
+    assert_eq!(answer.exit, 0, "{:#}", answer.json);
+    assert_eq!(workspace.status(), "MM a.txt\n");
+    assert_eq!((diff(&workspace, &["--cached"]), diff(&workspace, &[])), (staged, unstaged));
+    applied(workspace.edt(&["redo"]));
+    assert_eq!(workspace.status(), "MM c.txt\n");
+    applied(workspace.edt(&["abandon"]));
+    assert_eq!(workspace.status(), "MM a.txt\n");
+    workspace.is_sound();
+}
+
+#[test]
+fn a_mode_that_is_left_over_is_called_a_mode() {
+    let workspace = workspace();
+    types(&workspace, "a.txt", 20, "user 1");
+    workspace.git(&["update-index", "--chmod=+x", "a.txt"]);
+    let script = "chmod +x a.txt && sed -i 's/^line 3 .*/agent 1/' a.txt";
+    let answer = applied(workspace.runs(&["--agent", "bot"], &["sh", "-c", script]));
+    assert_eq!(said(&answer, "a.txt"), ("separate", "partly"), "{:#}", answer.json);
+    assert_eq!(answer.json["files"][0]["left_over"], json!(["mode"]));
+    let left_over = &workspace.edt(&["status"]).json["left_over"];
+    assert_eq!(left_over, &json!([{"path": "a.txt", "edits": [1], "lines": ["mode"]}]));
+    let screen = workspace.at_terminal("status", "").1;
+    assert!(screen.contains("include changes of edit 1 (the mode)"), "{screen}");
+    let held = workspace.edt(&["land"]);
+    assert!(held.message().contains("a.txt (edit 1; the mode)"), "{}", held.message());
+}
+
+#[test]
+fn a_landing_says_that_it_cannot_know_what_was_left_over() {
+    let workspace = workspace();
+    types(&workspace, "a.txt", 10, "user 1");
+    edits(&workspace, "a.txt", 10, "agent 1");
+    edits(&workspace, "a.txt", 20, "agent 2");
+    std::fs::remove_dir_all(workspace.root.join(".git/edt/private")).unwrap();
+    let held = workspace.refuses(&["LEAVES_OUT"], 4, &["land"]);
+    let said = "The private record of edits 1, 2 is missing";
+    assert!(held.message().contains(said), "{}", held.message());
+    assert_eq!(held.json["errors"][0]["evidence"]["unknown"], json!([1, 2]));
+    // Where nothing is uncommitted, nothing is left over.
+    the_user_runs(&workspace, "checkpoint");
+    workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["land"]);
+    the_user_runs(&workspace, "land");
+    workspace.is_clean();
+}
+
+#[test]
+fn a_program_that_puts_a_directory_in_place_of_a_file_is_refused() {
+    for path in ["a.txt", "b.txt", "notes.txt", ".env"] {
+        let workspace = workspace();
+        types(&workspace, "a.txt", 10, "user 1");
+        workspace.write("notes.txt", "user 2\n");
+        workspace.write(".env", SECRET);
+        let before = workspace.read(path);
+        let script = format!("echo x >> a.txt; rm {path} && mkdir {path} && echo x > {path}/b");
+        let refused = workspace.runs(&["--agent", "bot"], &["sh", "-c", &script]);
+        assert_eq!((refused.exit, refused.codes()), (1, vec!["NOT_A_FILE"]), "{path}");
+        let _ = std::fs::remove_dir_all(workspace.root.join(path));
+        // The hint works as it is.
+        let hint = refused.hint().to_owned();
+        let command = hint.rsplit_once("restore the file: `").unwrap().1.trim_end_matches("`.");
+        let mut shell = workspace.command("sh");
+        assert!(shell.args(["-c", command]).status().unwrap().success(), "{hint}");
+        assert_eq!(workspace.read(path), before, "{path}");
+        assert!(workspace.text("a.txt").contains("user 1"), "{path}");
+        let mut left = workspace.status();
+        left.retain(|one| one != '\n');
+        assert_eq!(left, " M a.txt?? notes.txt", "{path}");
+    }
+}
+
+#[test]
+fn a_removal_that_the_user_staged_is_staged_after_an_undo() {
+    let workspace = workspace();
+    workspace.git(&["rm", "--quiet", "--cached", "a.txt", "b.txt"]);
+    let before = workspace.status();
+    let answer = applied(workspace.edt(&["apply", "a.txt", "--mode", "delete"]));
+    assert_eq!(said(&answer, "a.txt"), ("separate", "private"));
+    applied(workspace.edt(&["apply", "b.txt", "--mode", "rename", "--to", "c.txt"]));
+    applied(workspace.edt(&["undo", "2"]));
+    assert_eq!(workspace.status(), before);
+    applied(workspace.edt(&["redo"]));
+    assert_eq!(workspace.status(), "D  a.txt\nD  c.txt\n?? c.txt\n");
+    applied(workspace.edt(&["undo", "2"]));
+    applied(workspace.runs(&[], &["rm", "a.txt"]));
+    applied(workspace.edt(&["undo"]));
+    assert_eq!(workspace.status(), before);
+    workspace.is_sound();
+}
+
+#[test]
+fn a_revert_commits_no_line_that_the_user_did_not_commit() {
+    // The edit takes the user's line away; plain Git commits what it made of it.
+    let workspace = workspace();
+    types(&workspace, "a.txt", 10, "user 1");
+    let edit = ["apply", "a.txt", "--mode", "edit", "--old-text", "user 1", "--content"];
+    applied(workspace.edt(&[&edit[..], &["agent 1"]].concat()));
+    workspace.git(&["commit", "--quiet", "--all", "-m", "all"]);
+    applied(workspace.edt(&["revert", "1"]));
+    assert_eq!(diff(&workspace, &["HEAD"]), ["-agent 1", "+user 1"]);
+    assert!(!published(&workspace).contains("user 1"));
+    // Here the user committed their line, too.
+    let workspace = self::workspace();
+    types(&workspace, "a.txt", 10, "user 1");
+    applied(workspace.edt(&[&edit[..], &["user 1\nagent 1"]].concat()));
+    workspace.git(&["commit", "--quiet", "--all", "-m", "all"]);
+    applied(workspace.edt(&["revert", "1"]));
+    assert_eq!(workspace.status(), "");
+    assert_eq!(shown(&workspace, "HEAD"), ["-agent 1"]);
+}

@@ -40,6 +40,8 @@ fn rebase(workspace: &TestRepo, todo: &[&str], args: &[&str]) {
         .collect();
     let mut git = workspace.command("git");
     git.args(["rebase", "--quiet", "-i"]).args(args);
+    // Not in the second in which edt made the commits: a fixup without a change would be the same one.
+    git.env("GIT_COMMITTER_DATE", "4000000000 +0000");
     let editor =
         if todo.is_empty() { "true".into() } else { format!("sed -i {}", script.join(" ")) };
     git.env("GIT_SEQUENCE_EDITOR", editor);
@@ -356,4 +358,33 @@ fn without_the_record_no_message_makes_a_commit_an_edit() {
     workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["land"]);
     workspace.git(&["update-ref", "-d", "refs/edt/main-1/record"]);
     workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["land"]);
+}
+
+/// Edit 1 of line 5, and edit 2 of the user's uncommitted line 20, which the branch does not have.
+fn with_an_empty_edit() -> TestRepo {
+    let workspace = TestRepo::with(&[("a.txt", lines(30).as_bytes())]);
+    workspace.edt(&["begin", "fix"]).landed();
+    edit(&workspace, 5, "edit 1");
+    types(&workspace, 20, "typed by the user\n");
+    let args = ["apply", "a.txt", "--mode", "edit", "--old-text", "typed by the user"];
+    workspace.edt(&[&args[..], &["--content", "edit 2", "--agent", "bot"]].concat()).landed();
+    edit(&workspace, 10, "edit 3");
+    workspace
+}
+
+#[test]
+fn an_edit_that_is_left_over_stays_known_after_a_squash() {
+    for word in ["fixup", "squash"] {
+        let workspace = with_an_empty_edit();
+        workspace.git(&["stash", "--quiet"]);
+        rebase(&workspace, &["pick", word, "pick"], &["main"]);
+        workspace.git(&["stash", "pop", "--quiet"]);
+        assert_eq!(log(&workspace), [(vec![3], "edt"), (vec![1, 2], "edt")], "{word}");
+        let left_over = json!([{"path": "a.txt", "edits": [2], "lines": ["20"]}]);
+        assert_eq!(workspace.edt(&["status"]).json["left_over"], left_over, "{word}");
+        assert_eq!(land(&workspace), ["LEAVES_OUT"], "{word}");
+        workspace.edt(&["revert", "2"]).landed();
+        assert!(workspace.text("a.txt").contains("typed by the user"), "{word}");
+        workspace.is_sound();
+    }
 }

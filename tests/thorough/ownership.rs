@@ -397,6 +397,12 @@ impl Play {
         for id in self.read_commits(after) {
             // A restored file may have lines that are in another file already: it was renamed.
             let parent = self.commits[&id].parents.first().cloned();
+            // What was staged may lack a line that the commit below and the disk have.
+            let staged = parent.as_ref().and_then(|parent| self.commits.get(parent));
+            let below = staged.filter(|one| one.is_users_version());
+            let below = below.and_then(|one| one.parents.first().cloned());
+            let below = below.map(|below| self.reader.tree(&below)).unwrap_or_default();
+            let below: BTreeSet<&str> = below.values().flat_map(|text| text.lines()).collect();
             let parent = parent.map(|parent| self.reader.tree(&parent)).unwrap_or_default();
             let known: BTreeSet<&str> = parent.values().flat_map(|text| text.lines()).collect();
             let commit = &self.commits[&id];
@@ -433,8 +439,10 @@ impl Play {
                     return wrong("(2) the user's version has an agent's name".to_owned());
                 }
                 // What edits left over is among the user's changes.
-                let is_agents =
-                    |line: &&String| line.starts_with("agent ") && !self.left_lines.contains(*line);
+                let is_agents = |line: &&String| {
+                    let is_known = self.left_lines.contains(*line) || below.contains(line.as_str());
+                    line.starts_with("agent ") && !is_known
+                };
                 if let Some(line) = commit.added.iter().find(is_agents) {
                     return wrong(format!("(2) the user's version adds {line:?}"));
                 }

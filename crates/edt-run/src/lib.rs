@@ -280,6 +280,7 @@ fn record_program(
     let is_lost = |one: &Warning| !one.path.as_deref().is_some_and(has_bytes);
     answer.warnings.retain(|one| one.code != "not_restorable" || is_lost(one));
     answer.warnings.append(&mut recorded.warnings);
+    answer.errors.extend(recorded.displaced.drain(..).map(|one| with_rest(one, kept.as_deref())));
     answer.warnings.extend(review.warnings);
     let session = &recorded.session;
     if let Some(earlier) = &before.session {
@@ -360,6 +361,16 @@ fn refused_after_run(
         None => changed,
         Some((_, kept)) => changed.with("kept", kept.as_str()),
     }
+}
+
+/// A finding about one path, with what became of the program's other changes.
+fn with_rest(finding: Finding, kept: Option<&str>) -> Finding {
+    let Some(kept) = kept else { return finding };
+    let summary = format!(
+        "{} All other changes of the program were rolled back and are kept at {kept}.",
+        finding.summary
+    );
+    Finding { summary, ..finding }.with("kept", kept)
 }
 
 /// A finding of a step after the program, which had changed files when the step began.

@@ -152,7 +152,7 @@ pub struct FileReport {
     /// Where the change is recorded.
     pub recorded: RecordedIn,
     /// If it is recorded `partly`: the lines of the new file that are on disk alone, such as
-    /// `20-24`.
+    /// `20-24`, and `mode` if the executable bit is.
     pub left_over: Vec<String>,
 }
 

@@ -120,7 +120,8 @@ codes! {
     LeavesOut "LEAVES_OUT" Held None,
         "A part of what the session's edits changed is in no commit: it is on disk alone, among the \
          user's uncommitted changes or in an untracked file of the user's. The landing would lack \
-         it. Nothing was landed. `edt checkpoint` commits these files as the user's. The user lands \
+         it. Or nobody knows, because private records are missing (`unknown` has the edits). \
+         Nothing was landed. `edt checkpoint` commits these files as the user's. The user lands \
          without them with `edt land --allow leaves_out`.";
     LandsRemovedLines "LANDS_REMOVED_LINES" Held None,
         "Files on disk have again what edits of the session replaced, or lack a file that they made: \

@@ -313,6 +313,33 @@ pub fn counted<N: std::fmt::Display + Copy + PartialEq + From<u8>>(count: N, nou
     format!("{count} {noun}{end}")
 }
 
+/// What stands for the mode of a file among its lines.
+pub const MODE: &str = "mode";
+
+/// Lines such as `7` and `7-9`, and [`MODE`], as words: `line 7`, `lines 7-9, 12 and the mode`. Empty
+/// without any.
+#[must_use]
+pub fn places(places: &[String]) -> String {
+    let lines: Vec<&str> = places.iter().map(String::as_str).filter(|one| *one != MODE).collect();
+    let shown = match lines.as_slice() {
+        [] => String::new(),
+        [one] if !one.contains('-') => format!("line {one}"),
+        many => format!("lines {}", many.join(", ")),
+    };
+    match (lines.len() < places.len(), shown.as_str()) {
+        (false, _) => shown,
+        (true, "") => "the mode".to_owned(),
+        (true, _) => format!("{shown} and the mode"),
+    }
+}
+
+/// The numbers of edits as words: `edit 3`, `edits 3, 5`.
+#[must_use]
+pub fn edits(numbers: &[u64]) -> String {
+    let all: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    format!("edit{} {}", if all.len() == 1 { "" } else { "s" }, all.join(", "))
+}
+
 /// Deserializes a string as an `OsString`, for `#[serde(deserialize_with)]`.
 ///
 /// # Errors
@@ -337,6 +364,17 @@ pub fn optional_os_string<'de, D: serde::Deserializer<'de>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_and_a_mode_are_words() {
+        let shown = |all: &[&str]| {
+            places(&all.iter().map(|one| (*one).to_owned()).collect::<Vec<String>>())
+        };
+        let cases = [&[][..], &["3"], &["3-4"], &["3", "7-9"], &["mode"], &["3", "mode"]];
+        let wanted = ["", "line 3", "lines 3-4", "lines 3, 7-9", "the mode", "line 3 and the mode"];
+        assert_eq!(cases.map(shown), wanted);
+        assert_eq!([edits(&[3]), edits(&[3, 5])], ["edit 3", "edits 3, 5"]);
+    }
 
     #[test]
     fn a_name_is_shown_on_one_line() {

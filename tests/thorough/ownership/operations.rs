@@ -1186,6 +1186,11 @@ impl Play {
         for path in PATHS {
             let (from, to) = (from.get(path).cloned(), to.get(path).cloned());
             let (tip, now) = (before.in_head(path), after.in_head(path));
+            // The user committed what the edit had left over.
+            let was_committed = self.left_over.contains(path) && before.on_disk(path) == tip;
+            if was_committed && now == after.on_disk(path) {
+                continue;
+            }
             match merge3(&from, &tip, &to) {
                 Expected::Exactly(wanted) if wanted != now => {
                     let what = difference(&wanted, &now);

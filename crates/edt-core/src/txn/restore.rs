@@ -1,7 +1,7 @@
 //! Restores one file to an earlier state, as a new commit. Guards do not check it: the file had
 //! that state before.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::session::back::restore::{self as history, Earlier};
 use crate::session::back::rewrite::{Rewrite, path_change};
@@ -12,9 +12,8 @@ use crate::session::private::hidden::Hidden;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::message::Kind;
 use crate::session::refs::revision;
-use crate::session::user::edit_change::FileStep;
 use crate::session::user::ownership::Version;
-use crate::session::user::unwind::{self, FileSteps};
+use crate::session::user::unwind::{self, Direction, FileSteps};
 use crate::session::{LockedWorkspace, PathState, Session};
 use edt_git::index::IndexState;
 use edt_git::{FileId, InHead, ObjectWriter, Repo, Tracked};
@@ -94,21 +93,19 @@ pub fn restore(
         let (steps, branch) = match since {
             Some(since) => {
                 let (on_disk, on_branch) = steps_back(repo, &since, path)?;
-                let branch = match on_branch.follow_from(&writer, path, tip.clone())? {
-                    Ok(branch) => branch,
-                    Err(_) => on_branch.overwrite_from(&writer, path, tip)?,
-                };
-                (on_disk, branch)
+                (on_disk, on_branch.follow_from(&writer, path, tip)?.0)
             }
             None => (FileSteps::of_file(path, vec![(tip, wanted.clone())]), wanted),
         };
         warnings.clone_from(&steps.warnings);
-        let disk = overlapping.disk(&writer, &steps, &state)?;
+        let followed = steps.follow(&writer, std::slice::from_ref(&state))?;
+        let disk = overlapping.disk(&followed, &state);
         if disk.as_ref().map(|version| version.file) == state.disk_file() {
             None
         } else {
             let head = session.head;
-            Some(path_change(&writer, state, branch, disk, &mut overlapping, head)?)
+            let versions = (branch, disk);
+            Some(path_change(&writer, &followed, state, versions, &mut overlapping, head)?)
         }
     };
     let Some(file) = rewrite else {
@@ -235,23 +232,15 @@ impl Wanted {
 /// The steps that take the commits `since`, newest first, off the file at `path`: on disk, and on
 /// the branch. Commits of the user have none: their lines stay.
 fn steps_back(repo: &Repo, since: &[Commit], path: &RepoPath) -> Result<(FileSteps, FileSteps)> {
-    let (mut on_disk, mut on_branch, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-    let mut is_left_over = false;
-    let of_path = |changes: Vec<FileStep>| {
-        let step = changes.into_iter().find(|(changed, ..)| changed == path);
-        step.map(|(_, before, after)| (after, before))
-    };
-    for commit in since.iter().filter(|commit| commit.is_edit()) {
-        let changes = unwind::changes(repo, commit)?;
-        warnings.extend(changes.warning);
-        is_left_over |= changes.left_over.contains(path);
-        on_disk.extend(of_path(changes.files));
-        on_branch.extend(of_path(unwind::recorded_changes(repo, commit)?));
+    let (mut on_disk, mut on_branch) = (FileSteps::default(), Vec::new());
+    let units = since.iter().flat_map(|commit| commit.units().into_iter().rev());
+    for commit in &units.filter(Commit::is_edit).collect::<Vec<Commit>>() {
+        on_disk.add(repo, commit, Direction::Back, |changed| changed == path)?;
+        let recorded = unwind::recorded_changes(repo, commit)?.into_iter();
+        let own = recorded.filter(|(changed, ..)| changed == path);
+        on_branch.extend(own.map(|(_, before, after)| (after, before)));
     }
-    let steps = |steps| FileSteps::of_file(path, steps);
-    let on_branch = steps(on_branch);
-    let recorded = if is_left_over { on_branch.files.clone() } else { BTreeMap::new() };
-    Ok((FileSteps { recorded, warnings, ..steps(on_disk) }, on_branch))
+    Ok((on_disk, FileSteps::of_file(path, on_branch)))
 }
 
 fn not_found(path: &RepoPath, spec: &str) -> Finding {

@@ -262,7 +262,7 @@ for act in (lambda: os.unlink(\"a\"), lambda: os.mkdir(\"n\"), lambda: open(\"b\
 
 fn confine(allowed: &Path) -> Result<(), String> {
     use landlock::{
-        ABI, Access as _, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
+        ABI, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
         RulesetCreatedAttr as _,
     };
     let write = AccessFs::from_write(ABI::V3);

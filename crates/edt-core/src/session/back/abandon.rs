@@ -112,24 +112,18 @@ impl FilesBack {
         let commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
         let mut steps = FileSteps::of(repo, &commits, Direction::Back)?;
         // The branch may have moved since the session began.
-        for differs in repo.tree_diff(base_tree, return_tree)? {
-            let side =
-                |item: Option<TreeItem>| item.and_then(TreeItem::file).map(Version::recorded);
-            let step = (side(differs.old), side(differs.new));
-            steps.files.entry(differs.path).or_default().push(step);
-        }
+        let side = |item: Option<TreeItem>| item.and_then(TreeItem::file).map(Version::recorded);
+        let moved = repo.tree_diff(base_tree, return_tree)?.into_iter();
+        steps.push(moved.map(|differs| (differs.path, (side(differs.old), side(differs.new)))));
         let paths = repo.tree_diff(tip_tree, return_tree)?;
-        let all = checkout::with_paths(&paths, steps.files.keys());
+        let all = checkout::with_paths(&paths, steps.paths().into_iter());
         let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
         let hidden = Hidden::of(repo, Some(session));
         let states = checkout::read_states(&hidden, tip_tree, index.as_ref(), &all)?;
         checkout::check_not_switched(repo, session, &states, &all)?;
         let mut writer = ObjectWriter::new(repo);
-        let mut planned = Vec::new();
         let mut overlapping = OverlappingFiles::refused("edt abandon", remedy);
-        for (state, differs) in states.into_iter().zip(&all) {
-            planned.push(overlapping.step(&writer, &steps, state, differs, session.head)?);
-        }
+        let planned = overlapping.checkout(&writer, &steps, states, &all, session.head)?;
         overlapping.save(&mut writer, session)?;
         let attributes = checkout::attributes(&all, tip_tree, return_tree);
         let index = index.map(|index| (index, tip_tree));

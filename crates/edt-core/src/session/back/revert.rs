@@ -9,7 +9,7 @@ use super::undo::MoveOptions;
 use crate::session::private::hidden::{self, Hidden};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::message::Kind;
+use crate::session::refs::message::{self, Kind};
 use crate::session::user::edit_change::FileStep;
 use crate::session::user::ownership::{MergedFile, Version, merge3};
 use crate::session::user::unwind::{self, Direction, FileSteps};
@@ -18,7 +18,7 @@ use crate::session::worktree::workspace::LockedWorkspace;
 use crate::txn::resolve::read_only;
 use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;
-use edt_git::{InHead, ObjectWriter, Oid, Repo, Tracked};
+use edt_git::{FileId, InHead, ObjectWriter, Oid, Repo, Tracked};
 use edt_guard::guard::protected;
 use edt_journal::IndexView;
 use edt_types::text::{Shown as _, counted};
@@ -58,7 +58,7 @@ pub fn revert(
     }
     let steps = FileSteps::of(repo, &named, Direction::Back)?;
     let mut paths: Vec<TreeDifference> = Vec::new();
-    for path in branch.keys().chain(steps.files.keys()).collect::<BTreeSet<&RepoPath>>() {
+    for path in branch.keys().chain(steps.paths()).collect::<BTreeSet<&RepoPath>>() {
         let old = file_in(repo, tree, path)?;
         let new = branch.get(path).map_or(old.as_ref(), Option::as_ref);
         let item = |version: Option<&Version>| version.map(|version| TreeItem::File(version.file));
@@ -69,6 +69,10 @@ pub fn revert(
     let hidden = Hidden::of(repo, Some(session));
     let states = checkout::read_states(&hidden, tree, index.as_ref(), &paths)?;
     checkout::check_not_switched(repo, session, &states, &paths)?;
+    let targets: Vec<Option<FileId>> =
+        paths.iter().map(|differs| differs.new.and_then(TreeItem::file)).collect();
+    let followed = steps.follow(&writer, &states)?.with_entries(&states, &targets);
+    let has_checkpoint = history.is_in_checkpoint(&chosen);
     let mut overlapping = OverlappingFiles::new(options.overlaps, VERB);
     let (mut files, mut found) = (Vec::new(), Vec::new());
     for (state, differs) in states.into_iter().zip(&paths) {
@@ -81,29 +85,27 @@ pub fn revert(
         if policy.protects(&state.path) {
             found.push(protected::finding(&policy, &state.path));
         }
-        let disk = match steps.follow(&writer, &state)? {
-            Ok(disk) => disk,
-            Err(rows) => {
-                let (later, newest) = if on_branch {
-                    (Vec::new(), None)
-                } else {
-                    history.later(&chosen, &state.path)?
-                };
-                if !later.is_empty() && steps.follow_from(&writer, &state.path, newest)?.is_err() {
-                    return Err(history.finding(&chosen, &later, &[state.path]).into());
-                }
-                overlapping.add(&state, &rows);
-                steps.overwrite(&writer, &state)?
+        if followed.overlap(&state.path).is_some() {
+            let (later, newest) =
+                if on_branch { (Vec::new(), None) } else { history.later(&chosen, &state.path)? };
+            if !later.is_empty() && steps.follow_from(&writer, &state.path, newest)?.1 {
+                return Err(history.finding(&chosen, &later, &[state.path]).into());
             }
-        };
+            if state.tip.is_some() && state.disk_file() == state.tip {
+                // Nothing is uncommitted: it is in a later commit.
+                let oldest = chosen.last().copied().unwrap_or(0);
+                return Err(history.conflict(&chosen, &[(oldest, state.path)])?.into());
+            }
+        }
+        let disk = overlapping.disk(&followed, &state);
         let branch = match branch.get(&state.path) {
+            _ if followed.was_committed(&state.path, has_checkpoint) => disk.clone(),
             Some(version) => version.clone(),
-            // The user has committed what the edit left over.
-            None if state.tip.is_some() && state.disk_file() == state.tip => disk.clone(),
             None => state.tip.map(Version::recorded),
         };
         let head = session.head;
-        files.push(path_change(&writer, state, branch, disk, &mut overlapping, head)?);
+        let versions = (branch, disk);
+        files.push(path_change(&writer, &followed, state, versions, &mut overlapping, head)?);
     }
     Refusal::check(found)?;
     let numbers: Vec<String> = named.iter().map(|commit| number(commit).to_string()).collect();
@@ -218,6 +220,18 @@ impl History<'_, '_> {
             }
         }
         Ok(done)
+    }
+
+    /// Whether a checkpoint of the user's has what one of the edits left over, and so the user's lines
+    /// in its place.
+    fn is_in_checkpoint(&self, chosen: &BTreeSet<usize>) -> bool {
+        let numbers: BTreeSet<String> =
+            chosen.iter().map(|at| number(&self.commits[*at]).to_string()).collect();
+        let mut checkpoints = self.commits.iter().filter(|commit| commit.is_checkpoint());
+        checkpoints.any(|commit| {
+            let values = message::values(&commit.message, "Edt-Includes");
+            values.iter().any(|value| numbers.contains(value))
+        })
     }
 
     /// Whether the commit at `later` changed lines of `path` that the edit at `at` changed, too.
@@ -407,6 +421,45 @@ mod tests {
             (scratch.text("a.txt"), scratch.committed(scratch.head(), "a.txt")),
             (text.clone(), text)
         );
+    }
+
+    #[test]
+    fn a_line_typed_into_what_a_checkpoint_committed_of_an_edit_is_a_conflict() {
+        let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n4\n")]);
+        scratch.begin("fix");
+        scratch.write("a.txt", "1\n2 by hand\n3\n4\n");
+        scratch.edit("users", "a.txt", "2 by hand", "two\nand more");
+        let typed = "1\ntwo\nmine\nand more\n3\n4\n";
+        scratch.write("a.txt", typed);
+        crate::session::recording::record::checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        let head = scratch.head();
+        let finding = refusal(reverted(&scratch, &[1]));
+        assert_eq!(finding.code, Code::RevertConflict, "{finding:#?}");
+        assert!(finding.summary.contains("checkpoint"), "{}", finding.summary);
+        assert_eq!((scratch.text("a.txt").as_deref(), scratch.head()), (Some(typed), head));
+    }
+
+    #[test]
+    fn a_line_of_the_user_that_an_edit_removed_comes_back_uncommitted() {
+        let scratch = Scratch::with(&[("a.txt", TEXT)]);
+        scratch.begin("fix");
+        let users = TEXT.replace("2\n", "2\nmine\n");
+        scratch.write("a.txt", &users);
+        scratch.edit("users", "a.txt", "mine\n", "");
+        reverted(&scratch, &[1]).unwrap();
+        assert_eq!(scratch.text("a.txt"), Some(users));
+        assert_eq!(scratch.committed(scratch.head(), "a.txt").as_deref(), Some(TEXT));
+    }
+
+    #[test]
+    fn the_revert_of_a_rename_takes_the_users_lines_along() {
+        let scratch = three_edits();
+        scratch.apply(&Request::new("move").rename("a.txt", "c.txt")).unwrap();
+        let typed = scratch.text("c.txt").unwrap().replace('7', "7\nmine");
+        scratch.write("c.txt", &typed);
+        reverted(&scratch, &[4]).unwrap();
+        assert_eq!((scratch.text("a.txt"), scratch.text("c.txt")), (Some(typed.clone()), None));
+        assert_eq!(scratch.committed(scratch.head(), "a.txt"), Some(typed.replace("7\nmine", "7")));
     }
 
     #[test]

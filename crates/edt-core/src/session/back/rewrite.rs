@@ -10,6 +10,7 @@ use crate::session::files::path_state::PathState;
 use crate::session::recording::edit_commit::EditCommit;
 use crate::session::refs::current::Session;
 use crate::session::refs::message::Kind;
+use crate::session::user::followed::FollowedFiles;
 use crate::session::user::ownership::{self, Version};
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{Attributes, InHead, ObjectWriter, Oid, Repo, TreeChange};
@@ -130,9 +131,9 @@ impl Rewrite<'_> {
 /// `OBJECT_MISSING`, `INTERNAL`.
 pub fn path_change(
     writer: &ObjectWriter<'_>,
+    followed: &FollowedFiles,
     seen: PathState,
-    branch: Option<Version>,
-    disk: Option<Version>,
+    (branch, disk): (Option<Version>, Option<Version>),
     overlapping: &mut OverlappingFiles,
     index: InHead,
 ) -> Result<PathChange> {
@@ -140,7 +141,7 @@ pub fn path_change(
     let index = if index == InHead::No || !moves || seen.ignored {
         None
     } else {
-        overlapping.entry(writer, &seen, branch.as_ref())?
+        overlapping.entry(writer, followed, &seen, branch.as_ref())?
     };
     Ok(PathChange { seen, branch, index, disk: Some(disk) })
 }

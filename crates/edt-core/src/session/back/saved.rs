@@ -9,11 +9,12 @@ use crate::session::files::path_state::PathState;
 use crate::session::recording::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use crate::session::refs::current::Session;
 use crate::session::refs::names::next_numbered_ref;
+use crate::session::user::followed::FollowedFiles;
 use crate::session::user::ownership::{self, Version};
 use crate::session::user::unwind::{self, FileSteps};
 use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;
-use edt_git::{InHead, ObjectWriter, Oid};
+use edt_git::{FileId, InHead, ObjectWriter, Oid};
 use edt_types::{Finding, Refusal, RepoPath, Result, Warning};
 
 /// What to do if the user changed the same lines.
@@ -61,68 +62,72 @@ impl OverlappingFiles {
         OverlappingFiles { remedy, ..OverlappingFiles::new(Overlaps::Refuse, operation) }
     }
 
-    /// The file on disk after `steps`. They overwrite the lines of the user that overlap.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING`, `INTERNAL`.
-    pub fn disk(
-        &mut self,
-        writer: &ObjectWriter<'_>,
-        steps: &FileSteps,
-        state: &PathState,
-    ) -> Result<Option<Version>> {
-        match steps.follow(writer, state)? {
-            Ok(disk) => Ok(disk),
-            Err(rows) => {
-                self.add(state, &rows);
-                steps.overwrite(writer, state)
-            }
+    /// The file of `state` on disk after the steps that were followed. They overwrite the lines of the
+    /// user that overlap.
+    pub fn disk(&mut self, followed: &FollowedFiles, state: &PathState) -> Option<Version> {
+        if let Some(rows) = followed.overlap(&state.path) {
+            self.add(state, rows);
         }
+        followed.disk(state)
     }
 
     /// The index entry of a path whose file in HEAD becomes `new`, as in [`PathChange`]. What the
-    /// user staged stays staged, except lines that overlap.
+    /// user staged stays staged, except lines that overlap, and goes with a file to its new path.
     ///
     /// # Errors
     /// `OBJECT_MISSING`, `INTERNAL`.
     pub fn entry(
         &mut self,
         writer: &ObjectWriter<'_>,
+        followed: &FollowedFiles,
         state: &PathState,
         new: Option<&Version>,
     ) -> Result<Option<Option<Version>>> {
-        match ownership::index_entry(writer, state, new)? {
+        if followed.entry_leaves(&state.path) {
+            return Ok(Some(None));
+        }
+        let owner = followed.entry_from(&state.path).unwrap_or(state);
+        let seen = PathState { tip: owner.tip, staged: owner.staged, ..state.clone() };
+        match ownership::index_entry(writer, &seen, new)? {
             Ok(entry) => Ok(entry),
             Err(rows) => {
-                self.add(state, &rows);
-                ownership::index_entry_with_new(writer, state, new)
+                self.add(owner, &rows);
+                ownership::index_entry_with_new(writer, &seen, new)
             }
         }
     }
 
-    /// The step of a path: the file on disk follows `steps`, the branch and the index follow
-    /// `differs`.
+    /// The steps of all paths: the files on disk follow `steps`, the branch and the index follow
+    /// `paths`.
     ///
     /// # Errors
     /// `OBJECT_MISSING`, `INTERNAL`.
-    pub fn step(
+    pub fn checkout(
         &mut self,
         writer: &ObjectWriter<'_>,
         steps: &FileSteps,
-        state: PathState,
-        differs: &TreeDifference,
+        states: Vec<PathState>,
+        paths: &[TreeDifference],
         index: InHead,
-    ) -> Result<PathChange> {
-        let moves = differs.old != differs.new;
-        let target = if moves { differs.new.and_then(TreeItem::file) } else { state.tip };
-        let branch = target.map(Version::recorded);
-        let disk = Some(self.disk(writer, steps, &state)?);
-        let entry = if moves && index == InHead::Yes {
-            self.entry(writer, &state, branch.as_ref())?
-        } else {
-            None
+    ) -> Result<Vec<PathChange>> {
+        let moves = |differs: &TreeDifference| differs.old != differs.new;
+        let target = |(state, differs): (&PathState, &TreeDifference)| {
+            if moves(differs) { differs.new.and_then(TreeItem::file) } else { state.tip }
         };
-        Ok(PathChange { seen: state, branch, index: entry, disk })
+        let targets: Vec<Option<FileId>> = states.iter().zip(paths).map(target).collect();
+        let followed = steps.follow(writer, &states)?.with_entries(&states, &targets);
+        let mut planned = Vec::new();
+        for ((seen, differs), target) in states.into_iter().zip(paths).zip(targets) {
+            let disk = Some(self.disk(&followed, &seen));
+            let branch = target.map(Version::recorded);
+            let index = if moves(differs) && index == InHead::Yes {
+                self.entry(writer, &followed, &seen, branch.as_ref())?
+            } else {
+                None
+            };
+            planned.push(PathChange { seen, branch, index, disk });
+        }
+        Ok(planned)
     }
 
     /// Adds a file whose `rows` on disk or in the index would be overwritten. No commit ever has an

@@ -172,16 +172,13 @@ fn plan_move(
     };
     let steps = FileSteps::of(repo, &commits, direction)?;
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
-    let all = checkout::with_paths(&paths, steps.files.keys());
+    let all = checkout::with_paths(&paths, steps.paths().into_iter());
     let hidden = Hidden::of(repo, Some(session));
     let states = checkout::read_states(&hidden, tip_tree, index.as_ref(), &all)?;
     checkout::check_not_switched(repo, session, &states, &all)?;
     let verb = if back { "edt undo" } else { "edt redo" };
-    let mut planned = Vec::new();
     let mut overlapping = OverlappingFiles::new(options.overlaps, verb);
-    for (state, differs) in states.into_iter().zip(&all) {
-        planned.push(overlapping.step(&writer, &steps, state, differs, session.head)?);
-    }
+    let planned = overlapping.checkout(&writer, &steps, states, &all, session.head)?;
     let saved = overlapping.save(&mut writer, session)?;
     let mut create: Vec<(String, Oid)> = keep.map(|name| (name, session.tip)).into_iter().collect();
     create.extend(saved.create);
@@ -618,6 +615,45 @@ mod tests {
         assert_eq!(scratch.text("a.txt"), Some(TEN.replace("5\n", "5\nmine\n")));
         scratch.redo().unwrap();
         assert_eq!(scratch.text("a.txt"), both);
+    }
+
+    #[test]
+    fn lines_typed_after_a_rename_go_back_with_the_file() {
+        let scratch = Scratch::with(&[("a.txt", TEN), ("b.txt", "b\n")]);
+        scratch.begin("fix");
+        scratch.apply(&Request::new("move").rename("a.txt", "c.txt")).unwrap();
+        scratch.edit("after", "c.txt", "9", "nine");
+        let typed = scratch.text("c.txt").unwrap().replace("5\n", "5\nmine\n");
+        scratch.write("c.txt", &typed);
+        scratch.undo(2).unwrap();
+        let users = TEN.replace("5\n", "5\nmine\n");
+        assert_eq!((scratch.text("a.txt"), scratch.text("c.txt")), (Some(users), None));
+        scratch.redo().unwrap();
+        assert_eq!((scratch.text("a.txt"), scratch.text("c.txt")), (None, Some(typed)));
+    }
+
+    #[test]
+    fn a_line_that_overlaps_with_the_undo_of_a_rename_is_named_where_it_is() {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        scratch.begin("fix");
+        let move_and_edit = Request::new("move").edit("a.txt", "9", "nine");
+        scratch.apply(&move_and_edit.rename("a.txt", "c.txt")).unwrap();
+        let typed = scratch.text("c.txt").unwrap().replace("nine", "nine by hand");
+        scratch.write("c.txt", &typed);
+        let finding = unwind::overlap(&path("c.txt"), &[8..9], "`edt undo`");
+        assert_eq!(refusal(scratch.undo(1)), finding);
+        assert_eq!((scratch.text("a.txt"), scratch.text("c.txt")), (None, Some(typed)));
+    }
+
+    #[test]
+    fn a_file_at_the_old_name_of_a_renamed_one_is_not_overwritten() {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        scratch.begin("fix");
+        scratch.apply(&Request::new("move").rename("a.txt", "c.txt")).unwrap();
+        scratch.write("a.txt", "mine\n");
+        assert_eq!(refusal(scratch.undo(1)).path.as_deref(), Some("a.txt"));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("mine\n"));
+        assert_eq!(scratch.text("c.txt").as_deref(), Some(TEN));
     }
 
     #[test]

@@ -19,7 +19,8 @@ use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::landed::Landing;
 use crate::session::refs::names::next_numbered_ref;
-use crate::session::user::left_over::{self, LeftOverFile};
+use crate::session::user::edit_places::EditPlaces;
+use crate::session::user::left_over;
 use crate::session::worktree::follow::{self, Operation, TreeMove};
 use crate::session::worktree::reviewed;
 use crate::session::worktree::workspace::{LockedWorkspace, policy_file};
@@ -102,7 +103,7 @@ pub(crate) fn land(
                 let private = hidden::not_landed(repo, session)?.map(|warning| warning.message);
                 let commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
                 let left = left_over::of_session(&ObjectWriter::new(repo), session, &commits)?;
-                let list: Vec<String> = left.iter().map(LeftOverFile::shown).collect();
+                let list: Vec<String> = left.iter().map(EditPlaces::shown).collect();
                 let on_disk = (!list.is_empty()).then(|| {
                     format!(
                         "What its edits changed is on disk alone: {}. `edt checkpoint` by the user \

@@ -10,7 +10,8 @@ use super::plan::{LandPlan, LandTarget, PlannedCommit};
 use crate::session::recording::review::{ChangesReview, LEFT_BY_USER, LandingTrees};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::user::left_over::{self, LeftOverFile};
+use crate::session::user::edit_places::EditPlaces;
+use crate::session::user::left_over;
 use crate::session::user::removed_lines;
 use crate::session::user::user_commits::UserCommits;
 use edt_git::diff::TreeDifference;
@@ -19,7 +20,7 @@ use edt_guard::guard::evaluate::{LandingOverrides, PathOverrides};
 use edt_guard::guard::{Grant, Guard, Overrides};
 use edt_guard::policy::Policy;
 use edt_guard::policy::file::not_a_file;
-use edt_types::text::Shown as _;
+use edt_types::text::{Shown as _, edits};
 use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result, Warning};
 
 /// The commits that applied approved proposals, with what the user granted.
@@ -351,7 +352,7 @@ impl LandReview<'_> {
         if files.is_empty() {
             return Ok(None);
         }
-        let list: Vec<String> = files.iter().map(LeftOverFile::shown).collect();
+        let list: Vec<String> = files.iter().map(EditPlaces::shown).collect();
         let edits: BTreeSet<u64> = files.iter().flat_map(|file| file.edits.clone()).collect();
         let numbers: Vec<String> = edits.iter().rev().map(u64::to_string).collect();
         let revert = format!("`edt revert {}`", numbers.join(" "));
@@ -383,14 +384,30 @@ impl LandReview<'_> {
             return Ok(None);
         }
         let files = left_over::of_session(writer, self.session, &plan.commits)?;
-        if files.is_empty() {
+        let unknown = left_over::unknown(writer.repo(), &plan.commits)?;
+        if files.is_empty() && unknown.is_empty() {
             return Ok(None);
         }
-        let list: Vec<String> = files.iter().map(LeftOverFile::shown).collect();
+        let list: Vec<String> = files.iter().map(EditPlaces::shown).collect();
+        let mut summary = Vec::new();
+        if !files.is_empty() {
+            summary.push(format!(
+                "A part of the session's edits is on disk alone, in the user's uncommitted changes: \
+                 {}. The landing would lack it.",
+                list.join("; ").shown()
+            ));
+        }
+        if !unknown.is_empty() {
+            summary.push(format!(
+                "The private record of {} is missing: uncommitted changes on disk may include changes \
+                 of it, which the landing would lack.",
+                edits(&unknown)
+            ));
+        }
         let remedy = if self.options.by_user {
             format!(
-                "`edt checkpoint` commits these files as they are, as your changes; then repeat \
-                 `edt land`. `edt land --allow {LEAVES_OUT}` lands without them."
+                "`edt checkpoint` commits what is uncommitted, as your changes; then repeat `edt \
+                 land`. `edt land --allow {LEAVES_OUT}` lands without it."
             )
         } else {
             format!(
@@ -400,17 +417,10 @@ impl LandReview<'_> {
         };
         let paths: Vec<String> = files.iter().map(|file| file.path.text()).collect();
         Ok(Some(
-            Finding::new(
-                Code::LeavesOut,
-                format!(
-                    "A part of the session's edits is on disk alone, in the user's uncommitted \
-                     changes: {}. The landing would lack it.",
-                    list.join("; ").shown()
-                ),
-                remedy,
-            )
-            .with_effect(Effect::NothingLanded)
-            .with("files", paths),
+            Finding::new(Code::LeavesOut, summary.join(" "), remedy)
+                .with_effect(Effect::NothingLanded)
+                .with("files", paths)
+                .with("unknown", unknown),
         ))
     }
 }

@@ -200,7 +200,7 @@ pub(crate) fn is_new(state: &PathState) -> bool {
 /// # Errors
 /// `IO_ERROR`.
 pub(crate) fn restored(repo: &Repo, steps: &FileSteps) -> Result<BTreeSet<RepoPath>> {
-    let new_rules = steps.files.keys().any(RepoPath::is_ignore_file);
+    let new_rules = steps.paths().into_iter().any(RepoPath::is_ignore_file);
     let mut restored = BTreeSet::new();
     for path in &steps.private {
         if stat_at(repo, path).is_none() && (new_rules || !repo.is_excluded(path)?) {

@@ -13,7 +13,7 @@ use edt_git::{Oid, Repo, Tracked};
 use edt_io::disk::{FoundEntry, Parent};
 use edt_io::{failed, fs};
 use edt_types::text::{Shown as _, counted};
-use edt_types::{Effect, Finding, RepoPath, Result, Warning};
+use edt_types::{Code, Effect, Finding, RepoPath, Result, Warning};
 
 /// The most paths that a warning lists.
 const MAX_LISTED: usize = 20;
@@ -93,16 +93,26 @@ pub fn update_hint(workspace: &mut LockedWorkspace) {
 }
 
 /// Copies the earlier files at `paths`, and warns of the changed links: a session cannot record
-/// either.
+/// either. A file in whose place a directory is now is a finding: no undo brings it back. `tree` has
+/// those without a copy.
 ///
 /// # Errors
-/// `IO_ERROR`.
+/// `IO_ERROR`, `OBJECT_MISSING`.
 pub(crate) fn not_recorded(
     repo: &Repo,
     before: &Snapshot,
+    tree: Oid,
     paths: &[RepoPath],
-) -> Result<Vec<Warning>> {
-    let (mut warnings, mut place) = (Vec::new(), None);
+) -> Result<(Vec<Warning>, Vec<Finding>)> {
+    let (mut warnings, mut found, mut place) = (Vec::new(), Vec::new(), None);
+    let is_displaced =
+        |path: &RepoPath| file_copy::stat_at(repo, path).is_some_and(|now| now.is_directory());
+    for path in paths.iter().filter(|path| is_displaced(path)) {
+        if !before.files.contains_key(path) && matches!(repo.tracked(tree, path)?, Tracked::File(_))
+        {
+            found.push(displaced(path, &format!("git restore {}", path.for_shell())));
+        }
+    }
     for (path, copy) in &before.files {
         let Some(copy) = copy else { continue };
         if copy.link.is_none() && !paths.contains(path) || before.is_at(repo, path) {
@@ -112,6 +122,11 @@ pub(crate) fn not_recorded(
             format!("a symbolic link to {}", RepoPath::from_tree(target).for_shell())
         } else {
             let copied = keep(repo, before, path, copy, &mut place)?;
+            if is_displaced(path) {
+                let source = RepoPath::from_tree(copied.as_os_str().as_encoded_bytes());
+                let command = format!("cp {} {}", source.for_shell(), path.for_shell());
+                found.push(displaced(path, &command));
+            }
             format!("the file that is now copied to {}", copied.shown())
         };
         let message = format!(
@@ -119,7 +134,24 @@ pub(crate) fn not_recorded(
         );
         warnings.push(Warning { code: "kept_aside", path: Some(path.text()), message });
     }
-    Ok(warnings)
+    Ok((warnings, found))
+}
+
+/// The refusal of a directory in place of the file at `path`, which `command` brings back.
+fn displaced(path: &RepoPath, command: &str) -> Finding {
+    Finding::new(
+        Code::NotAFile,
+        format!(
+            "The program put a directory in place of the file {path}. The session cannot record \
+             that, and `edt undo` would not bring the file back."
+        ),
+        format!(
+            "Move the directory to another path if it is still there. Then restore the file: \
+             `{command}`."
+        ),
+    )
+    .with_effect(Effect::Unstated)
+    .at(path)
 }
 
 /// The refusal to record what changed while a program ran during a merge or a rebase.
@@ -491,11 +523,13 @@ mod tests {
         let scratch = scratch();
         std::os::unix::fs::symlink("some/where", scratch.root().join("link")).unwrap();
         let before = scratch.snapshot();
-        assert_eq!(not_recorded(&scratch.repo(), &before, &[path("link")]), Ok(vec![]));
-        scratch.remove("link");
-        let [warning] = &not_recorded(&scratch.repo(), &before, &[]).unwrap()[..] else {
-            panic!("not reported")
+        let not_recorded = |paths: &[RepoPath]| {
+            let repo = scratch.repo();
+            not_recorded(&repo, &before, repo.empty_tree(), paths).unwrap().0
         };
+        assert_eq!(not_recorded(&[path("link")]), []);
+        scratch.remove("link");
+        let [warning] = &not_recorded(&[])[..] else { panic!("not reported") };
         assert!(warning.message.ends_with("it was a symbolic link to some/where."), "{warning:?}");
     }
 }

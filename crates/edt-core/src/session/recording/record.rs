@@ -59,6 +59,8 @@ pub struct RecordOutcome {
     pub files: Vec<FileReport>,
     /// The changed paths that could not be recorded.
     pub left_out: Vec<RepoPath>,
+    /// The files in whose place a directory is now.
+    pub displaced: Vec<Finding>,
     /// The new files that are binary or in a directory without tracked files.
     pub new_files: Vec<RepoPath>,
     /// The ref that keeps reverted changes, if there were any.
@@ -77,6 +79,7 @@ impl RecordOutcome {
             checkpoints: Vec::new(),
             files: Vec::new(),
             left_out: Vec::new(),
+            displaced: Vec::new(),
             new_files: Vec::new(),
             refused: None,
             warnings: Vec::new(),
@@ -201,7 +204,9 @@ pub fn record_changes(
     let mut outcome = RecordOutcome::nothing(session.clone());
     outcome.warnings.extend(skipped.iter().map(|(path, finding)| left_out(path, finding)));
     outcome.left_out = skipped.iter().map(|(path, _)| path.clone()).collect();
-    outcome.warnings.extend(kept::not_recorded(repo, before, &outcome.left_out)?);
+    let (kept, displaced) = kept::not_recorded(repo, before, tree, &outcome.left_out)?;
+    outcome.warnings.extend(kept);
+    outcome.displaced = displaced;
     let (mut changed, ignored) = (Vec::new(), IgnoredBefore::of(repo, Some(&session), before));
     let mut unseen = Vec::new();
     for mut state in states {
@@ -255,7 +260,8 @@ pub fn record_changes(
         moved: &moved,
     };
     let decided = decide(&preview)?;
-    let action = if moved.is_empty() { decided } else { RecordAction::Restore };
+    let is_refused = !moved.is_empty() || !outcome.displaced.is_empty();
+    let action = if is_refused { RecordAction::Restore } else { decided };
     if changed.is_empty() {
         return Ok(outcome);
     }

@@ -32,6 +32,8 @@ pub struct Change<V> {
     pub files: BTreeMap<RepoPath, Sides<V>>,
     /// The numbers of edits that the message names; one of an edit.
     pub named: Vec<u64>,
+    /// Of an edit: whether no other one is between it and the one before it in the list.
+    pub follows: bool,
 }
 
 /// The edits that a commit has.
@@ -97,6 +99,14 @@ pub fn found_in<F: Files>(
                 search.taken[*edit] = true;
             }
         }
+    }
+    for (commit, found) in commits.iter().zip(&mut all) {
+        let Some(found) = found else { continue };
+        for edit in search.empty_ones(commit, found) {
+            search.taken[edit] = true;
+            found.edits.push(edit);
+        }
+        found.edits.sort_unstable();
     }
     Ok(all)
 }
@@ -176,6 +186,20 @@ impl<F: Files> Search<'_, F> {
         };
         let edits: Vec<usize> = self.named(commit).into_iter().filter(touches).collect();
         Ok((!edits.is_empty()).then_some(Found { edits, has_more: true }))
+    }
+
+    /// The edits without a change that were squashed to `commit`: its message names them, or they follow
+    /// an edit of it. A commit of their own comes first.
+    fn empty_ones(&self, commit: &Change<F::Version>, found: &Found) -> Vec<usize> {
+        let is_open = |edit: &usize| self.edits[*edit].files.is_empty() && !self.taken[*edit];
+        let mut all: Vec<usize> = self.named(commit).into_iter().filter(is_open).collect();
+        for first in &found.edits {
+            let later = first + 1..self.edits.len();
+            all.extend(later.take_while(|edit| self.edits[*edit].follows && is_open(edit)));
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// The edits with a number that the message names.
@@ -365,7 +389,7 @@ fn change(repo: &Repo, commit: &Commit) -> Result<Option<Change<Version>>> {
     }
     let side = |item: Option<TreeItem>| item.and_then(TreeItem::file).map(Version::recorded);
     let files = differs.into_iter().map(|one| (one.path, (side(one.old), side(one.new)))).collect();
-    Ok(Some(Change { files, named: message::numbers(&commit.message) }))
+    Ok(Some(Change { files, named: message::numbers(&commit.message), follows: false }))
 }
 
 /// The `chain` of a session's commits, the newest first, each with the edits that it has. Without
@@ -386,7 +410,6 @@ pub fn identified(
     }
     let records = Records::of(repo, session)?;
     let on_branch: HashSet<Oid> = chain.iter().map(|commit| commit.oid).collect();
-    let open = records.commits(undone).filter(|commit| !on_branch.contains(&commit.oid));
     let mut pool = Vec::new();
     let mut chain = chain;
     let unknown: Vec<usize> =
@@ -394,11 +417,14 @@ pub fn identified(
     if unknown.is_empty() {
         return Ok(chain);
     }
-    for edit in open {
-        if let Some(change) = change(repo, edit)? {
+    let mut follows = false;
+    for edit in records.commits(undone) {
+        let is_open = !on_branch.contains(&edit.oid);
+        if is_open && let Some(change) = change(repo, edit)? {
             let named = edit.trailers.iter().map(|trailers| trailers.edit).collect();
-            pool.push((edit, Change { named, ..change }));
+            pool.push((edit, Change { named, follows, ..change }));
         }
+        follows = is_open;
     }
     let mut changes = Vec::new();
     for at in unknown {
@@ -484,7 +510,7 @@ mod tests {
         let path = RepoPath::parse(b"f").unwrap();
         let side = |letters: &str| (letters != "-").then(|| text(letters));
         let files = [(path, (side(from), side(to)))].into_iter().filter(|(_, (a, b))| a != b);
-        Change { files: files.collect(), named: named.to_vec() }
+        Change { files: files.collect(), named: named.to_vec(), follows: true }
     }
 
     /// Each commit: the numbers in its message, and its texts before and after.
@@ -567,6 +593,36 @@ mod tests {
             ("a deleted file", &[("ab", "-")], &[(&[], "ab", "-")], &["1"]),
             ("an empty edit has its number", &[("ab", "ab")], &[(&[1], "ab", "ab")], &["1"]),
             ("an empty commit has none", &[("ab", "ab")], &[(&[], "ab", "ab")], &["user"]),
+            (
+                "an empty edit that was squashed to the one before it",
+                &[("ab", "Ab"), ("Ab", "Ab"), ("Ab", "AB")],
+                &[(&[1], "ab", "Ab"), (&[3], "Ab", "AB")],
+                &["1,2", "3"],
+            ),
+            (
+                "one to which the next edit was squashed",
+                &[("ab", "ab"), ("ab", "Ab")],
+                &[(&[1], "ab", "Ab")],
+                &["1,2"],
+            ),
+            (
+                "one that has a commit of its own",
+                &[("ab", "Ab"), ("Ab", "Ab")],
+                &[(&[1], "ab", "Ab"), (&[2], "Ab", "Ab")],
+                &["1", "2"],
+            ),
+            (
+                "one without the edit before it",
+                &[("ab", "Ab"), ("Ab", "Ab")],
+                &[(&[], "ab", "aB")],
+                &["user"],
+            ),
+            (
+                "all of it in one commit",
+                &[("ab", "Ab"), ("Ab", "Ab"), ("Ab", "AB")],
+                &[(&[], "ab", "AB")],
+                &["1,2,3"],
+            ),
             ("a number alone makes no edit", &[("ab", "Ab")], &[(&[1], "ab", "ab")], &["user"]),
             (
                 "an edit of an edit's line",
@@ -586,6 +642,7 @@ mod tests {
         let change = |from: &str, to: &str| Change {
             files: [(path.clone(), (Some(from.to_owned()), Some(to.to_owned())))].into(),
             named: Vec::new(),
+            follows: true,
         };
         let edits = [change("a\nb\nc\n", "a\nB\nc\n")];
         let found = |from: &str, to: &str| {

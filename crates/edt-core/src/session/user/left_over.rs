@@ -4,51 +4,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::edit_places::EditPlaces;
 use super::ownership::{Version, line_numbers};
 use crate::session::files::path_state::{OnDisk, PathState};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::user::unwind;
 use edt_edit::diff::LineDiff;
-use edt_git::{ObjectWriter, Oid};
+use edt_git::diff::Untracked;
+use edt_git::{FileMode, ObjectWriter, Oid, Repo};
 use edt_io::clock;
 use edt_journal::{PrivateBytes, PrivateFile};
+use edt_types::text::MODE;
 use edt_types::{RepoPath, Result};
 
 /// How long each comparison may search for the smallest difference, in milliseconds.
 const TIME_LIMIT: u64 = 100;
 
-/// The number of an edit, and the bytes of a file before and after it.
-type NumberedChange = (u64, [Option<Vec<u8>>; 2]);
-
-/// A file whose uncommitted changes include changes of edits, or take them back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOverFile {
-    pub path: RepoPath,
-    /// The numbers of the edits, in order.
-    pub edits: Vec<u64>,
-    /// The lines on disk that they wrote, such as `20-24`, or that are there again. Empty if lines are
-    /// only gone, or for a file that is not text.
-    pub lines: Vec<String>,
-}
-
-impl LeftOverFile {
-    /// As a part of a sentence: `a.py (edits 3 and 5; lines 20-24)`.
-    #[must_use]
-    pub fn shown(&self) -> String {
-        let numbers: Vec<String> = self.edits.iter().map(u64::to_string).collect();
-        let edits = match numbers.as_slice() {
-            [one] => format!("edit {one}"),
-            many => format!("edits {}", many.join(", ")),
-        };
-        let lines = match self.lines.as_slice() {
-            [] => String::new(),
-            [one] if !one.contains('-') => format!("; line {one}"),
-            many => format!("; lines {}", many.join(", ")),
-        };
-        format!("{} ({edits}{lines})", self.path)
-    }
-}
+/// The number of an edit, and a file before and after it.
+type NumberedChange = (u64, [Option<PrivateBytes>; 2]);
 
 /// The files on disk with changes of `commits`, which are commits of the session, that its tip does
 /// not have. What the user committed or removed since does not count.
@@ -59,12 +33,14 @@ pub fn of_session(
     writer: &ObjectWriter<'_>,
     session: &Session,
     commits: &[Commit],
-) -> Result<Vec<LeftOverFile>> {
+) -> Result<Vec<EditPlaces>> {
     let repo = writer.repo();
     let mut changes: BTreeMap<RepoPath, Vec<NumberedChange>> = BTreeMap::new();
-    let mut edits: Vec<&Commit> = commits.iter().filter(|commit| commit.is_edit()).collect();
+    // Each edit of several that the user squashed has a private record of its own.
+    let units = commits.iter().flat_map(Commit::units);
+    let mut edits: Vec<Commit> = units.filter(Commit::is_edit).collect();
     edits.sort_by_key(|commit| commit.trailers.as_ref().map_or(0, |trailers| trailers.edit));
-    for commit in edits {
+    for commit in &edits {
         let number = commit.trailers.as_ref().map_or(0, |trailers| trailers.edit);
         let files = unwind::private_files(repo, commit).unwrap_or_default();
         let moved = renamed(&files);
@@ -76,9 +52,8 @@ pub fn of_session(
         let is_half = |path: &RepoPath| moved.iter().any(|(from, to)| [from, to].contains(&path));
         for file in files {
             if file.is_left_over && !is_half(&file.path()) {
-                let sides = [file.before.as_ref(), file.after.as_ref()];
-                let sides = sides.map(|side| side.map(|side| side.bytes.clone()));
-                changes.entry(file.path()).or_default().push((number, sides));
+                let path = file.path();
+                changes.entry(path).or_default().push((number, [file.before, file.after]));
             }
         }
     }
@@ -91,6 +66,23 @@ pub fn of_session(
         found.extend(of_path(writer, tree, path, &edits)?);
     }
     Ok(found)
+}
+
+/// The numbers of the edits among `commits` of which nobody knows what they left over: their private
+/// records are missing, and something on disk is uncommitted.
+///
+/// # Errors
+/// `OBJECT_MISSING`, `IO_ERROR`.
+pub fn unknown(repo: &Repo, commits: &[Commit]) -> Result<Vec<u64>> {
+    let units = commits.iter().flat_map(Commit::units).filter(Commit::is_edit);
+    let missing = units.filter(|edit| unwind::private_files(repo, edit).is_none());
+    let mut numbers: Vec<u64> =
+        missing.filter_map(|edit| Some(edit.trailers.as_ref()?.edit)).collect();
+    if numbers.is_empty() || repo.uncommitted(Untracked::Files)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 /// The files that an edit moved without another change: from where and to where.
@@ -111,7 +103,7 @@ fn of_path(
     tree: Oid,
     path: RepoPath,
     edits: &[NumberedChange],
-) -> Result<Option<LeftOverFile>> {
+) -> Result<Option<EditPlaces>> {
     let Ok(state) = PathState::at(writer.repo(), tree, None, &path) else { return Ok(None) };
     if state.disk_file() == state.tip {
         return Ok(None);
@@ -128,16 +120,35 @@ fn of_path(
         None => None,
     };
     let disk = state.disk.as_ref().map(OnDisk::exact);
-    let (mut numbers, mut lines) = (BTreeSet::new(), BTreeSet::new());
+    let (mut numbers, mut lines, mut has_mode) = (BTreeSet::new(), BTreeSet::new(), false);
     for (number, [before, after]) in edits {
-        if let Some(rows) = rows(recorded.as_deref(), disk, before.as_deref(), after.as_deref()) {
+        let bytes = |side: &Option<PrivateBytes>| side.as_ref().map(|side| side.bytes.clone());
+        let (old, new) = (bytes(before), bytes(after));
+        if let Some(rows) = rows(recorded.as_deref(), disk, old.as_deref(), new.as_deref()) {
             numbers.insert(*number);
             lines.extend(rows.into_iter().map(|rows| (rows.start, rows.end)));
         }
+        if has_mode_of(&state, before.as_ref(), after.as_ref()) {
+            numbers.insert(*number);
+            has_mode = true;
+        }
     }
-    let lines = lines.into_iter().map(|(start, end)| line_numbers(&(start..end))).collect();
-    let file = LeftOverFile { path, edits: numbers.into_iter().collect(), lines };
+    let lines = lines.into_iter().map(|(start, end)| line_numbers(&(start..end)));
+    let lines = lines.chain(has_mode.then(|| MODE.to_owned())).collect();
+    let file = EditPlaces { path, edits: numbers.into_iter().collect(), lines };
     Ok((!file.edits.is_empty()).then_some(file))
+}
+
+/// Whether the mode on disk is not the recorded one, and the step from `before` to `after` set it.
+fn has_mode_of(
+    state: &PathState,
+    before: Option<&PrivateBytes>,
+    after: Option<&PrivateBytes>,
+) -> bool {
+    let (Some(disk), Some(tip)) = (state.disk_file(), state.tip) else { return false };
+    let (Some(before), Some(after)) = (before, after) else { return false };
+    let set = FileMode::of(after.executable);
+    disk.mode != tip.mode && disk.mode == set && before.executable != after.executable
 }
 
 /// The rows of `disk` that differ from `recorded` and that the step from `before` to `after` wrote.
@@ -203,7 +214,7 @@ mod tests {
         let writer = ObjectWriter::new(&repo);
         let commits = session.commits(&repo).collect::<Result<Vec<Commit>>>().unwrap();
         let files = of_session(&writer, &session, &commits).unwrap();
-        files.iter().map(LeftOverFile::shown).collect()
+        files.iter().map(EditPlaces::shown).collect()
     }
 
     #[test]

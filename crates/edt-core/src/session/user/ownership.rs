@@ -9,6 +9,7 @@ use edt_git::index::IndexState;
 use edt_git::merge::{MergedText, merge_text, merge_text_with_theirs};
 use edt_git::{FileId, FileMode, ObjectWriter};
 use edt_journal::{PrivateBytes, PrivateFile};
+use edt_types::text::MODE;
 use edt_types::{RecordedIn, Result, UserChanges};
 
 /// A file as Git records it.
@@ -159,9 +160,14 @@ pub struct SeparatedEdit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeftOver {
     Nothing,
-    /// These rows of the new file, counted from 0, end excluded. The row before which lines were only
-    /// removed has an empty range.
-    Rows(Vec<Range<usize>>),
+    /// A part of it.
+    Part {
+        /// These rows of the new file, counted from 0, end excluded. The row before which lines were
+        /// only removed has an empty range.
+        rows: Vec<Range<usize>>,
+        /// Whether the mode is a part of it.
+        mode: bool,
+    },
     /// The whole edit: of an untracked or an ignored file, or one that only overlaps.
     All,
 }
@@ -172,16 +178,20 @@ impl LeftOver {
     pub const fn recorded(&self) -> RecordedIn {
         match self {
             LeftOver::Nothing => RecordedIn::Branch,
-            LeftOver::Rows(_) => RecordedIn::Partly,
+            LeftOver::Part { .. } => RecordedIn::Partly,
             LeftOver::All => RecordedIn::Private,
         }
     }
 
-    /// The lines of the new file that are on disk alone, such as `20-24`, if others are recorded.
+    /// The lines of the new file that are on disk alone, such as `20-24`, and `mode`, if something else
+    /// is recorded.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         match self {
-            LeftOver::Rows(rows) => rows.iter().map(line_numbers).collect(),
+            LeftOver::Part { rows, mode } => {
+                let mode = mode.then(|| MODE.to_owned());
+                rows.iter().map(line_numbers).chain(mode).collect()
+            }
             LeftOver::Nothing | LeftOver::All => Vec::new(),
         }
     }
@@ -254,6 +264,10 @@ pub fn separate(
     let is_untracked = before.tip.is_none() && before.disk.is_some();
     let clean = before.is_clean();
     let users = if clean { UserChanges::None } else { UserChanges::Separate };
+    if after.is_none() && state.tip.is_some() && state.staged == IndexState::Nothing {
+        // The user staged the removal: the index could not have it again after an undo.
+        return Ok(SeparatedEdit::left_over(state.tip, UserChanges::Separate));
+    }
     if clean && !is_untracked && !takes(writer, after, taken)? {
         let entry = index_entry(writer, state, after)?;
         if let Ok(entry) = entry {
@@ -292,14 +306,14 @@ fn split_hunks(
         return Ok(SeparatedEdit::left_over(Some(tip), users));
     }
     let others: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
-    let SplitChange { applied, mut left_over, count } =
+    let SplitChange { applied, left_over: rows, count } =
         hunks::split(&old_text, &new_text, &others, taken);
     let moves_mode = old.file.mode != after.file.mode;
     let sets_mode = moves_mode && ids.iter().all(|id| id.mode == old.file.mode);
-    if moves_mode && !sets_mode {
-        left_over.push(0..0);
-    }
-    if count == 0 && !sets_mode && !left_over.is_empty() {
+    let mode = moves_mode && !sets_mode;
+    let left_over =
+        if rows.is_empty() && !mode { LeftOver::Nothing } else { LeftOver::Part { rows, mode } };
+    if count == 0 && !sets_mode && left_over != LeftOver::Nothing {
         return Ok(SeparatedEdit::left_over(Some(tip), users));
     }
     let mut sides = Vec::new();
@@ -314,8 +328,6 @@ fn split_hunks(
         Some(staged) => Some(Some(staged)),
         None => index_entry(writer, state, branch.as_ref())?.unwrap_or(None),
     };
-    let left_over =
-        if left_over.is_empty() { LeftOver::Nothing } else { LeftOver::Rows(left_over) };
     Ok(SeparatedEdit { branch, entry, user_changes: users, left_over })
 }
 
@@ -730,7 +742,7 @@ mod tests {
         with(|writer| {
             let after = users().replace("2 by hand", "two").replace('9', "nine");
             let edit = separated(writer, Some(TEN), Some(&users()), Some(&after));
-            assert_eq!(edit.left_over, LeftOver::Rows(vec![1..2]));
+            assert_eq!(edit.left_over, LeftOver::Part { rows: vec![1..2], mode: false });
             let nine = TEN.replace('9', "nine");
             assert_eq!(content(edit.branch.as_ref()), plain(&nine));
             assert_eq!(content(edit.entry.unwrap().as_ref()), plain(&nine));
@@ -830,7 +842,7 @@ mod tests {
             let alone = edit(two.clone());
             assert_eq!((alone.left_over, alone.entry.is_none()), (LeftOver::All, true));
             let both = edit(two.replace("9\n", "nine\n"));
-            assert_eq!(both.left_over, LeftOver::Rows(vec![1..2]));
+            assert_eq!(both.left_over, LeftOver::Part { rows: vec![1..2], mode: false });
             let nine = |text: &str| plain(&text.replace("9\n", "nine\n"));
             assert_eq!(content(both.branch.as_ref()), nine(TEN));
             assert_eq!(content(both.entry.unwrap().as_ref()), nine(&users()));
@@ -847,7 +859,8 @@ mod tests {
             let after = version(writer, "new\n");
             let edit =
                 separate(writer, &state, &before, Some(&after), &TakenLines::default()).unwrap();
-            assert_eq!(edit.left_over, LeftOver::Rows(vec![0..0]));
+            assert_eq!(edit.left_over, LeftOver::Part { rows: vec![], mode: true });
+            assert_eq!(edit.left_over.lines(), ["mode"]);
             assert_eq!(content(edit.branch.as_ref()), plain("new\n"));
         });
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::edit_change::{self, FileStep};
-use super::left_over::LeftOverFile;
+use super::edit_places::EditPlaces;
 use super::ownership::{MergedFile, Version, line_numbers, merge3};
 use super::user_changes::{self, ReadLimits};
 use crate::session::files::path_state::PathState;
@@ -42,7 +42,7 @@ pub fn of_session(
     writer: &ObjectWriter<'_>,
     session: &Session,
     landing: &[Commit],
-) -> Result<Vec<LeftOverFile>> {
+) -> Result<Vec<EditPlaces>> {
     let repo = writer.repo();
     let mut paths = BTreeSet::new();
     for commit in landing.iter().filter(|commit| commit.is_edit()) {
@@ -110,7 +110,9 @@ fn add_steps(
             steps.push(step(before, after, Vec::new()));
         }
     }
-    for file in unwind::private_files(writer.repo(), commit).into_iter().flatten() {
+    let units = commit.units().into_iter().rev().filter(Commit::is_edit);
+    let private = units.filter_map(|unit| unwind::private_files(writer.repo(), &unit));
+    for file in private.flatten() {
         if !file.is_left_over {
             continue;
         }
@@ -139,7 +141,7 @@ fn of_path(
     state: &PathState,
     steps: &[Step],
     lands: &BTreeSet<u64>,
-) -> Result<Option<LeftOverFile>> {
+) -> Result<Option<EditPlaces>> {
     let (tip, disk) = (state.tip.map(Version::recorded), Version::on_disk(state));
     let changes = version_places(writer, tip.as_ref(), disk.as_ref())?;
     let (mut edits, mut rows) = (BTreeSet::new(), BTreeSet::new());
@@ -198,7 +200,7 @@ fn of_path(
     edits.retain(|edit| lands.contains(edit));
     let lines = rows.into_iter().filter(|(start, end)| start < end);
     let lines = lines.map(|(start, end)| line_numbers(&(start..end))).collect();
-    let file = LeftOverFile { path: state.path.clone(), edits: edits.into_iter().collect(), lines };
+    let file = EditPlaces { path: state.path.clone(), edits: edits.into_iter().collect(), lines };
     Ok((!file.edits.is_empty()).then_some(file))
 }
 
@@ -303,7 +305,7 @@ mod tests {
         let writer = ObjectWriter::new(&repo);
         let commits = session.commits(&repo).collect::<Result<Vec<Commit>>>().unwrap();
         let files = of_session(&writer, &session, &commits).unwrap();
-        files.iter().map(LeftOverFile::shown).collect()
+        files.iter().map(EditPlaces::shown).collect()
     }
 
     /// Replaces text on disk, as the user does.

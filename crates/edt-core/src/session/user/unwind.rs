@@ -4,19 +4,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::followed::{FollowedFile, FollowedFiles, PathStep, Sides};
 use crate::session::files::path_state::PathState;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::message::Trailers;
 use crate::session::user::edit_change::{self, FileStep};
-use crate::session::user::ownership::{
-    MergedFile, Version, line_numbers, merge3, merge3_with_theirs,
-};
-use edt_edit::diff::LineDiff;
+use crate::session::user::ownership::{Version, line_numbers};
 use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;
+use edt_git::read::ObjectKind;
+use edt_git::renames::{self, RenameCandidate};
 use edt_git::{Attributes, FileId, FileMode, Forms, ObjectWriter, Oid, Repo, Tracked};
-use edt_io::clock;
 use edt_journal::{PrivateBytes, PrivateFile, private};
+use edt_types::text::places;
 use edt_types::{Code, Finding, Refusal, RepoPath, Result, Warning};
 
 /// Whether edits are taken off or put back.
@@ -28,26 +28,32 @@ pub enum Direction {
     Forward,
 }
 
-/// The changes of one file, in the order in which they are followed.
-type Steps = Vec<(Option<Version>, Option<Version>)>;
-
 /// Changes of files, each from one version to another.
 #[derive(Debug, Default)]
 pub struct FileSteps {
-    pub files: BTreeMap<RepoPath, Steps>,
-    /// The same changes as the branch has them, of the files of which it lacks a part.
-    pub recorded: BTreeMap<RepoPath, Steps>,
+    /// The changes of one edit after the other.
+    edits: Vec<EditStep>,
     /// The files that no commit of the edits has.
     pub private: BTreeSet<RepoPath>,
     /// The edits whose exact bytes are unknown.
     pub warnings: Vec<Warning>,
 }
 
+/// What one edit changed, in the direction in which it is followed.
+#[derive(Debug, Default)]
+struct EditStep {
+    files: BTreeMap<RepoPath, PathStep>,
+    /// The files that no commit of the edit has.
+    private: BTreeSet<RepoPath>,
+}
+
 impl FileSteps {
     /// The steps of one file.
     #[must_use]
-    pub fn of_file(path: &RepoPath, steps: Steps) -> FileSteps {
-        FileSteps { files: [(path.clone(), steps)].into(), ..FileSteps::default() }
+    pub fn of_file(path: &RepoPath, steps: impl IntoIterator<Item = Sides>) -> FileSteps {
+        let mut all = FileSteps::default();
+        steps.into_iter().for_each(|sides| all.push([(path.clone(), sides)]));
+        all
     }
 
     /// The steps of the edits among `commits`, which are newest first. Commits of the user and
@@ -61,67 +67,77 @@ impl FileSteps {
         if direction == Direction::Forward {
             edits.reverse();
         }
-        let (mut steps, mut partly) = (FileSteps::default(), BTreeSet::new());
+        let mut steps = FileSteps::default();
         for commit in edits {
-            let EditChanges { files, recorded, left_over, private, warning } =
-                changes(repo, &commit)?;
-            steps.warnings.extend(warning);
-            steps.private.extend(private);
-            partly.extend(left_over);
-            for (all, changes) in [(&mut steps.files, files), (&mut steps.recorded, recorded)] {
-                for (path, before, after) in changes {
-                    let step = match direction {
-                        Direction::Back => (after, before),
-                        Direction::Forward => (before, after),
-                    };
-                    all.entry(path).or_default().push(step);
-                }
-            }
-        }
-        steps.recorded.retain(|path, _| partly.contains(path));
-        for path in partly {
-            steps.recorded.entry(path).or_default();
+            steps.add(repo, &commit, direction, |_| true)?;
         }
         Ok(steps)
     }
 
-    /// The steps of the file of `state` on disk. If the user removed what no commit has of it, those
-    /// that the branch has.
-    fn of_state(
-        &self,
-        writer: &ObjectWriter<'_>,
-        state: &PathState,
-    ) -> Result<&[(Option<Version>, Option<Version>)]> {
-        let (path, disk) = (&state.path, state.disk_file());
-        let files = self.files.get(path).map_or(&[][..], Vec::as_slice);
-        let (Some(recorded), Some((from, to))) = (self.recorded.get(path), files.first()) else {
-            return Ok(files);
+    /// Adds what the edit `commit` changed of the files that are `chosen`.
+    ///
+    /// # Errors
+    /// As [`FileSteps::of`].
+    pub fn add(
+        &mut self,
+        repo: &Repo,
+        commit: &Commit,
+        direction: Direction,
+        chosen: impl Fn(&RepoPath) -> bool,
+    ) -> Result<()> {
+        let EditChanges { files, recorded, left_over, private, warning } = changes(repo, commit)?;
+        let directed = |before, after| match direction {
+            Direction::Back => (after, before),
+            Direction::Forward => (before, after),
         };
-        if disk != state.tip || from.as_ref().map(|version| version.file) == disk {
-            return Ok(files);
+        let mut recorded: BTreeMap<RepoPath, Sides> = recorded
+            .into_iter()
+            .map(|(path, before, after)| (path, directed(before, after)))
+            .collect();
+        let left_over: BTreeSet<RepoPath> = left_over.into_iter().collect();
+        let mut step = EditStep::default();
+        for (path, before, after) in files.into_iter().filter(|(path, ..)| chosen(path)) {
+            let branch = match recorded.remove(&path) {
+                _ if !left_over.contains(&path) => None,
+                Some(sides) => Some(sides),
+                None => {
+                    let same = edit_change::file_in(repo, commit.tree, &path)?;
+                    Some((same.clone(), same))
+                }
+            };
+            step.files.insert(path, PathStep { disk: directed(before, after), branch });
         }
-        // A file that has the change already stays as it is if the change is made again.
-        let now = Version::on_disk(state);
-        let again = merge3(writer, to.as_ref(), now.as_ref(), from.as_ref())?;
-        let is_there =
-            matches!(&again, MergedFile::Clean(again) if again.as_ref().map(|it| it.file) == disk);
-        Ok(if is_there { files } else { recorded })
+        step.private.extend(private);
+        self.warnings.extend(warning);
+        self.private.extend(step.private.iter().cloned());
+        self.edits.push(step);
+        Ok(())
     }
 
-    /// Follows the steps of the file of `state` from its content on disk. The inner error has the
-    /// rows on disk that conflict.
+    /// Adds changes that no edit made.
+    pub fn push(&mut self, files: impl IntoIterator<Item = (RepoPath, Sides)>) {
+        let step = |(path, disk)| (path, PathStep { disk, branch: None });
+        let files = files.into_iter().map(step).collect();
+        self.edits.push(EditStep { files, private: BTreeSet::new() });
+    }
+
+    /// The paths that change, each once.
+    #[must_use]
+    pub fn paths(&self) -> BTreeSet<&RepoPath> {
+        self.edits.iter().flat_map(|step| step.files.keys()).collect()
+    }
+
+    /// Follows the steps from the files on disk of `states`, all together: a file that gets another
+    /// name takes the user's lines with it. The steps overwrite the rows that overlap.
     ///
     /// # Errors
     /// `OBJECT_MISSING`, `INTERNAL`.
-    pub fn follow(
-        &self,
-        writer: &ObjectWriter<'_>,
-        state: &PathState,
-    ) -> Result<std::result::Result<Option<Version>, Vec<Range<usize>>>> {
-        followed(writer, self.of_state(writer, state)?, Version::on_disk(state))
+    pub fn follow(&self, writer: &ObjectWriter<'_>, states: &[PathState]) -> Result<FollowedFiles> {
+        let file = |state: &PathState| (state.path.clone(), FollowedFile::of_state(state));
+        self.follow_files(writer, states.iter().map(file).collect())
     }
 
-    /// As [`FileSteps::follow`], for another content of the file.
+    /// As [`FileSteps::follow`], for one file that is not on disk.
     ///
     /// # Errors
     /// `OBJECT_MISSING`, `INTERNAL`.
@@ -130,91 +146,85 @@ impl FileSteps {
         writer: &ObjectWriter<'_>,
         path: &RepoPath,
         current: Option<Version>,
-    ) -> Result<std::result::Result<Option<Version>, Vec<Range<usize>>>> {
-        followed(writer, self.files.get(path).map_or(&[], Vec::as_slice), current)
+    ) -> Result<(Option<Version>, bool)> {
+        let file = FollowedFile::at(path, current);
+        let mut followed = self.follow_files(writer, [(path.clone(), file)].into())?;
+        let overlaps = followed.overlaps.contains_key(path);
+        Ok((followed.files.remove(path).and_then(|file| file.now), overlaps))
     }
 
-    /// As [`FileSteps::follow`], but the steps overwrite the conflicting rows. The other rows stay
-    /// as they are on disk.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING`, `INTERNAL`.
-    pub fn overwrite(
+    fn follow_files(
         &self,
         writer: &ObjectWriter<'_>,
-        state: &PathState,
-    ) -> Result<Option<Version>> {
-        overwritten(writer, self.of_state(writer, state)?, Version::on_disk(state))
-    }
-
-    /// As [`FileSteps::overwrite`], for another content of the file.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING`, `INTERNAL`.
-    pub fn overwrite_from(
-        &self,
-        writer: &ObjectWriter<'_>,
-        path: &RepoPath,
-        current: Option<Version>,
-    ) -> Result<Option<Version>> {
-        overwritten(writer, self.files.get(path).map_or(&[], Vec::as_slice), current)
+        files: BTreeMap<RepoPath, FollowedFile>,
+    ) -> Result<FollowedFiles> {
+        let mut all = FollowedFiles::of(files);
+        for edit in &self.edits {
+            let mut moved = BTreeSet::new();
+            for (from, to) in edit.renamed(writer.repo(), &all)? {
+                let Some(step) = edit.joined(&from, &to) else { continue };
+                let exists = |path: &RepoPath| Some(all.files.get(path)?.now.is_some());
+                if exists(&from) == Some(true) && exists(&to) == Some(false) {
+                    all.follow(writer, (&from, &to), &step)?;
+                    moved.extend([from, to]);
+                }
+            }
+            for (path, step) in edit.files.iter().filter(|(path, _)| !moved.contains(path)) {
+                all.follow(writer, (path, path), step)?;
+            }
+        }
+        Ok(all)
     }
 }
 
-/// Follows `steps` from the content `current`. The inner error has its rows that conflict.
-///
-/// # Errors
-/// `OBJECT_MISSING`, `INTERNAL`.
-pub(crate) fn followed(
-    writer: &ObjectWriter<'_>,
-    steps: &[(Option<Version>, Option<Version>)],
-    mut current: Option<Version>,
-) -> Result<std::result::Result<Option<Version>, Vec<Range<usize>>>> {
-    let start = current.clone();
-    for (from, to) in steps {
-        match merge3(writer, from.as_ref(), current.as_ref(), to.as_ref())? {
-            MergedFile::Clean(next) => {
-                current = next.map(|next| next.replacing(current.as_ref()));
+impl EditStep {
+    /// The files that get another path, from where and to where, if one that would go is not as the
+    /// edit left it. A file that Git ignores never gets the name of one that it does not ignore.
+    fn renamed(&self, repo: &Repo, now: &FollowedFiles) -> Result<Vec<(RepoPath, RepoPath)>> {
+        let goes_changed = |(path, step): (&RepoPath, &PathStep)| {
+            step.disk.1.is_none() && now.has_changes(path, step.disk.0.as_ref())
+        };
+        if !self.files.iter().any(goes_changed) {
+            return Ok(Vec::new());
+        }
+        let read = |one: &RenameCandidate<'_>| {
+            let step = self.files.get(one.path);
+            let version = step.and_then(|step| step.disk.0.as_ref().or(step.disk.1.as_ref()));
+            match version.and_then(|version| version.blob.clone()) {
+                Some(bytes) => Ok(bytes),
+                None => repo.object(one.oid, ObjectKind::Blob),
             }
-            MergedFile::Conflict(rows) => {
-                let (Some(start), Some(current)) = (start, current) else {
-                    return Ok(Err(rows));
+        };
+        let mut found = Vec::new();
+        for is_private in [false, true] {
+            let (mut deleted, mut added) = (Vec::new(), Vec::new());
+            let own = |path: &RepoPath| self.private.contains(path) == is_private;
+            for (path, step) in self.files.iter().filter(|(path, _)| own(path)) {
+                let (list, version) = match &step.disk {
+                    (Some(old), None) => (&mut deleted, old),
+                    (None, Some(new)) => (&mut added, new),
+                    _ => continue,
                 };
-                let (start, current) = (start.bytes(writer)?, current.bytes(writer)?);
-                return Ok(Err(rows_of_old(&start, &current, rows)));
+                list.push(RenameCandidate { path, oid: version.file.oid, regular: true });
+            }
+            let path = |one: RenameCandidate<'_>| one.path.clone();
+            for rename in renames::detect(&deleted, &added, repo.rename_limit(), read)? {
+                found.push((path(deleted[rename.deleted]), path(added[rename.added])));
             }
         }
+        Ok(found)
     }
-    Ok(Ok(current))
-}
 
-fn overwritten(
-    writer: &ObjectWriter<'_>,
-    steps: &[(Option<Version>, Option<Version>)],
-    mut current: Option<Version>,
-) -> Result<Option<Version>> {
-    for (from, to) in steps {
-        let next = merge3_with_theirs(writer, from.as_ref(), current.as_ref(), to.as_ref())?;
-        current = next.map(|next| next.replacing(current.as_ref()));
+    /// The step of a file that goes from one path to another.
+    fn joined(&self, from: &RepoPath, to: &RepoPath) -> Option<PathStep> {
+        let (old, new) = (self.files.get(from)?, self.files.get(to)?);
+        let disk = (old.disk.0.clone(), new.disk.1.clone());
+        let branch = match (&old.branch, &new.branch) {
+            (Some((from, None)), Some((None, to))) => Some((from.clone(), to.clone())),
+            _ => None,
+        };
+        Some(PathStep { disk, branch })
     }
-    Ok(current)
-}
-
-/// The rows of `old` that became the `rows` of `new`.
-fn rows_of_old(old: &[u8], new: &[u8], rows: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    let diff = LineDiff::of(old, new, clock::in_ms(100));
-    let changes: Vec<(Range<usize>, Range<usize>)> = diff.changes().collect();
-    let place = |row: usize, is_end: bool| {
-        let before =
-            |(_, new): &&(Range<usize>, Range<usize>)| new.start < row + usize::from(!is_end);
-        match changes.iter().rev().find(before) {
-            None => row,
-            Some((old, new)) if row >= new.end => row - new.end + old.end,
-            Some((old, _)) if is_end => old.end,
-            Some((old, _)) => old.start,
-        }
-    };
-    rows.into_iter().map(|rows| place(rows.start, false)..place(rows.end, true)).collect()
 }
 
 /// What one edit changed on disk.
@@ -343,10 +353,9 @@ pub fn overlap_ignored(path: &RepoPath, rows: &[Range<usize>], operation: &str) 
 #[must_use]
 pub fn overlap(path: &RepoPath, rows: &[Range<usize>], operation: &str) -> Finding {
     let lines: Vec<String> = rows.iter().map(line_numbers).collect();
-    let place = match lines.as_slice() {
-        [] => String::new(),
-        [one] if !one.contains('-') => format!(" in line {one}"),
-        many => format!(" in lines {}", many.join(", ")),
+    let place = match places(&lines) {
+        none if none.is_empty() => none,
+        places => format!(" in {places}"),
     };
     Finding::new(
         Code::UnsavedChanges,
@@ -404,7 +413,11 @@ mod tests {
         let index = IndexView::read(&repo).unwrap();
         let state = PathState::at(&repo, tree, Some(&index), &path(named)).unwrap();
         let writer = ObjectWriter::new(&repo);
-        let version = steps.follow(&writer, &state).unwrap()?;
+        let followed = steps.follow(&writer, std::slice::from_ref(&state)).unwrap();
+        if let Some(rows) = followed.overlap(&state.path) {
+            return Err(rows.to_vec());
+        }
+        let version = followed.disk(&state);
         Ok(version.map(|version| String::from_utf8(version.bytes(&writer).unwrap()).unwrap()))
     }
 
@@ -526,8 +539,9 @@ mod tests {
         let tree = repo.tree_of(scratch.session().tip).unwrap();
         let state = PathState::at(&repo, tree, None, &path("a.txt")).unwrap();
         let writer = ObjectWriter::new(&repo);
-        let written = steps(&scratch, Direction::Back).overwrite(&writer, &state).unwrap();
-        let bytes = written.unwrap().bytes(&writer).unwrap();
+        let all = std::slice::from_ref(&state);
+        let followed = steps(&scratch, Direction::Back).follow(&writer, all).unwrap();
+        let bytes = followed.disk(&state).unwrap().bytes(&writer).unwrap();
         assert_eq!(String::from_utf8(bytes).unwrap(), TEN.replace("5\n", "5\nmine\n"));
     }
 
@@ -538,7 +552,7 @@ mod tests {
         scratch.write("a.txt", "one by hand\n");
         scratch.edit("mixed", "a.txt", "one by", "two by");
         let back = steps(&scratch, Direction::Back);
-        assert_eq!(back.files[&path("a.txt")].len(), 1);
+        assert_eq!(back.paths(), [&path("a.txt")].into());
         assert_eq!(followed(&scratch, &back, "a.txt"), Ok(Some("one by hand\n".to_owned())));
     }
 

@@ -8,7 +8,8 @@ use crate::session::files::diff_report;
 use crate::session::private::hidden;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::user::left_over::{self, LeftOverFile};
+use crate::session::user::edit_places::EditPlaces;
+use crate::session::user::left_over;
 use crate::session::user::user_changes::{self, ReadLimits, UserChange};
 use edt_edit::diff::LineDiff;
 use edt_git::status::StatusKind;
@@ -61,13 +62,13 @@ pub struct LeftOverLines {
     pub path: String,
     /// The numbers of the edits.
     pub edits: Vec<u64>,
-    /// The lines on disk that the edits wrote, such as `20-24`.
+    /// The lines on disk that the edits wrote, such as `20-24`, and `mode`.
     pub lines: Vec<String>,
 }
 
 impl LeftOverLines {
-    fn of(file: LeftOverFile) -> LeftOverLines {
-        let LeftOverFile { path, edits, lines } = file;
+    fn of(file: EditPlaces) -> LeftOverLines {
+        let EditPlaces { path, edits, lines } = file;
         LeftOverLines { path: path.text(), edits, lines }
     }
 }

@@ -83,11 +83,10 @@ pub fn plan(
         let mut to_disk = None;
         if let Some(differs) = &moved.disk {
             let (from, to) = (recorded(differs.old), recorded(differs.new));
-            let steps = [(from.clone(), to.clone())];
-            match unwind::followed(&writer, &steps, Version::on_disk(&state))? {
-                Ok(merged) => to_disk = Some(merged),
-                Err(rows) => {
-                    let current = Version::on_disk(&state);
+            let current = Version::on_disk(&state);
+            match merge3(&writer, from.as_ref(), current.as_ref(), to.as_ref())? {
+                MergedFile::Clean(merged) => to_disk = Some(merged),
+                MergedFile::Conflict(rows) => {
                     let sides = (from.as_ref(), current.as_ref(), to.as_ref());
                     match recorded_already(&writer, operation, &state.path, sides)? {
                         Some(merged) => to_disk = Some(merged),
