@@ -61,6 +61,7 @@ impl Place {
             "evil.git/HEAD",
             "evil.git/config",
             ".venv/bin/activate",
+            "artisan",
         ] {
             program(&workspace.root.join(name));
         }

@@ -11,7 +11,7 @@ use grep_regex::RegexMatcher;
 const DEPENDENCIES: [(&str, &[&str]); 14] = [
     ("gix", &["crates/edt-git", "crates/edt-testkit"]),
     ("gix-validate", &["crates/edt-git", "crates/edt-types"]),
-    ("tree-sitter", &["crates/edt-lang"]),
+    ("tree-sitter", &["crates/edt-lang", "crates/edt-command"]),
     ("rustix", &["crates/edt-io", "crates/edt-run", "crates/edt-testkit"]),
     ("landlock", &["crates/edt-run"]),
     ("seccompiler", &["crates/edt-run"]),

@@ -1,84 +1,8 @@
 //! Environment variables that decide what a program does or which code it loads.
 
-use super::Decision;
 use super::evaluator::{CommandContext, Evaluator, RuleMatch};
 use super::path_location::PathLocation;
-
-/// Variables of edt itself: they move its files or act on its behalf.
-const DENIED: [&str; 1] = ["EDT_*"];
-
-/// Variables for output format, parallelism, build targets and tests. Globs.
-const HARMLESS: &[&str] = &[
-    "CI",
-    "DEBUG",
-    "VERBOSE",
-    "RUST_LOG",
-    "RUST_BACKTRACE",
-    "RUST_LIB_BACKTRACE",
-    "RUST_TEST_THREADS",
-    "RUST_MIN_STACK",
-    "RUSTC_BOOTSTRAP",
-    "CARGO_INCREMENTAL",
-    "CARGO_TERM_*",
-    "CARGO_NET_OFFLINE",
-    "CARGO_BUILD_JOBS",
-    "PROPTEST_*",
-    "QUICKCHECK_TESTS",
-    "INSTA_UPDATE",
-    "NEXTEST_*",
-    "NODE_ENV",
-    "NODE_NO_WARNINGS",
-    "GOOS",
-    "GOARCH",
-    "GOMAXPROCS",
-    "GO111MODULE",
-    "CGO_ENABLED",
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONUNBUFFERED",
-    "PYTHONHASHSEED",
-    "PYTHONIOENCODING",
-    "PYTHONUTF8",
-    "PERL_HASH_SEED",
-    "MALLOC_ARENA_MAX",
-    "OMP_NUM_THREADS",
-    "MIX_ENV",
-    "RAILS_ENV",
-    "RACK_ENV",
-    "APP_ENV",
-    "FLASK_ENV",
-    "DJANGO_DEBUG",
-    "TEST",
-    "TESTING",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "TZ",
-    "TERM",
-    "COLORTERM",
-    "NO_COLOR",
-    "FORCE_COLOR",
-    "CLICOLOR",
-    "CLICOLOR_FORCE",
-    "COLUMNS",
-    "LINES",
-    "PORT",
-    "SOURCE_DATE_EPOCH",
-    "DEBIAN_FRONTEND",
-    "GIT_TERMINAL_PROMPT",
-    "GIT_OPTIONAL_LOCKS",
-    "GIT_AUTHOR_NAME",
-    "GIT_AUTHOR_EMAIL",
-    "GIT_AUTHOR_DATE",
-    "GIT_COMMITTER_NAME",
-    "GIT_COMMITTER_EMAIL",
-    "GIT_COMMITTER_DATE",
-    "GIT_LITERAL_PATHSPECS",
-];
-
-/// Variables that name directories which programs fill and empty. They are harmless in the
-/// worktree.
-const DIRECTORY_VARIABLES: [&str; 3] =
-    ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "PYTHONPYCACHEPREFIX"];
+use super::{Decision, builtin};
 
 /// Values with which a variable that would be asked about has no effect.
 const HARMLESS_VALUES: &[(&str, &[&str])] = &[
@@ -88,22 +12,20 @@ const HARMLESS_VALUES: &[(&str, &[&str])] = &[
     ("EDITOR", &["true", ":"]),
 ];
 
-/// Lists of directories with code. Directories of the worktree are harmless: its code runs anyway.
-const PATH_LISTS: [&str; 4] = ["PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB"];
-
 /// The decision on setting `name` to `value`, with the reason; `None` if it is harmless.
 fn evaluate(name: &str, value: &str) -> Option<(Decision, String)> {
-    use super::matching::glob_match;
-    let any = |list: &[&str]| list.iter().any(|glob| glob_match(glob, name));
-    if any(&DENIED) {
+    if name.starts_with("EDT_") {
         return Some((Decision::Deny, format!("{name} controls edt itself. Leave it out.")));
     }
-    let below = PATH_LISTS.contains(&name)
+    let below = builtin::is_named("variables-of-paths", name)
         && value.split(':').all(|one| {
             !one.starts_with(['/', '~', '$']) && !one.split('/').any(|part| part == "..")
         });
     let harmless = below
-        || any(HARMLESS)
+        || !builtin::is_named("variables-risky", name)
+        || builtin::is_named("variables-harmless", name)
+        || is_compiler(name, value)
+        || has_plain_flags(name, value)
         || HARMLESS_VALUES.iter().any(|(one, values)| *one == name && values.contains(&value));
     (!harmless).then(|| {
         (
@@ -113,13 +35,53 @@ fn evaluate(name: &str, value: &str) -> Option<(Decision, String)> {
     })
 }
 
+/// Whether a shell uses a variable of this name itself.
+pub(super) fn is_of_shell(name: &str) -> bool {
+    builtin::is_named("variables-of-shells", name)
+}
+
+/// `CC=clang`
+fn is_compiler(name: &str, value: &str) -> bool {
+    let base = value.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    matches!(name, "CC" | "CXX" | "CPP" | "FC" | "LD")
+        && builtin::is_named("compilers", base.trim_end_matches('-'))
+}
+
+/// Flags of compilers that name neither a file nor a program: `-O2`, `-D warnings`.
+fn has_plain_flags(name: &str, value: &str) -> bool {
+    let begins = [
+        "-O",
+        "-g",
+        "-W",
+        "-D",
+        "-A",
+        "-std=",
+        "-march=",
+        "-mtune=",
+        "--cfg",
+        "warnings",
+        "unused",
+        "debuginfo",
+        "opt-level",
+        "target-cpu=",
+        "overflow",
+    ];
+    let plain = |flag: &str| {
+        let listed = begins.iter().any(|begin| flag.starts_with(begin));
+        flag == "-C" || listed && !flag.contains(['/', ',', '@'])
+    };
+    name.ends_with("FLAGS")
+        && !matches!(name, "MAKEFLAGS" | "GOFLAGS")
+        && !value.is_empty()
+        && value.split_whitespace().all(|flag| plain(flag) && !flag.starts_with("-Wl"))
+}
+
 impl Evaluator<'_> {
     /// Evaluates variables that are set for a command.
     pub(super) fn environment(&mut self, by: &str, variables: &[(String, String)]) {
         for (name, value) in variables {
             if let Some((decision, reason)) = self.variable(name, value) {
-                let context =
-                    CommandContext { by: by.to_owned(), dirs: Vec::new(), open_ended: false };
+                let context = CommandContext { by: by.to_owned(), ..CommandContext::default() };
                 self.record_step(
                     &context,
                     &[format!("{name}={value}")],
@@ -132,15 +94,12 @@ impl Evaluator<'_> {
     /// The decision on setting a variable. Some name directories that a program fills or empties.
     fn variable(&self, name: &str, value: &str) -> Option<(Decision, String)> {
         let verdict = evaluate(name, value);
-        let context = CommandContext {
-            by: String::new(),
-            dirs: vec![self.query.dir.to_owned()],
-            open_ended: false,
-        };
+        let dirs = vec![self.query.dir.to_owned()];
+        let context = CommandContext { dirs, ..CommandContext::default() };
         if name.starts_with("EDT_") || value.is_empty() {
             return verdict;
         }
-        let is_directory = DIRECTORY_VARIABLES.contains(&name);
+        let is_directory = builtin::is_named("variables-of-directories", name);
         match self.locate(value, &context) {
             PathLocation::Git => Some((
                 Decision::Deny,

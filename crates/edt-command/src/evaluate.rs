@@ -43,7 +43,7 @@ fn evaluate(
     let context = CommandContext {
         by: "given".to_owned(),
         dirs: vec![query.dir.to_owned()],
-        open_ended: false,
+        ..CommandContext::default()
     };
     let found = evaluator.program(query.program, &argv, &context);
     let env: Vec<(String, String)> =
@@ -118,7 +118,7 @@ fn evaluate_layers(
 
 /// Evaluates the working directory and the sandbox level of the run.
 fn evaluate_surroundings(evaluator: &mut Evaluator<'_>) {
-    let context = CommandContext { by: "call".to_owned(), dirs: Vec::new(), open_ended: false };
+    let context = CommandContext { by: "call".to_owned(), ..CommandContext::default() };
     let (level, min_level) = (evaluator.query.level, evaluator.commands.run.min_level);
     if level < min_level {
         let reason = format!(

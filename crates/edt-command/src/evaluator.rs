@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::matching::Invocation;
 use super::resolve::{self, ProgramLocation, ResolvedProgram};
+use super::shell_ast::{is_open, is_unknown, unmarked};
 use super::{CommandPolicy, CommandQuery, Decision, EvaluationStep, Host, Origin};
 use edt_types::Level;
 
@@ -18,6 +19,8 @@ pub(super) struct Evaluator<'a> {
     pub(super) host: &'a dyn Host,
     pub(super) steps: Vec<EvaluationStep>,
     evaluate_layers: EvaluateLayers,
+    /// Symbolic links that the command line makes.
+    pub(super) made_links: Vec<PathBuf>,
     depth: usize,
     /// Only denied commands are of interest.
     denials_only: bool,
@@ -33,7 +36,7 @@ pub(super) struct CommandInContext<'a> {
 }
 
 /// How a command is run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct CommandContext {
     /// What runs it: `given`, `env`, `sh -c`, ….
     pub(super) by: String,
@@ -41,6 +44,8 @@ pub(super) struct CommandContext {
     pub(super) dirs: Vec<PathBuf>,
     /// It gets further arguments that are unknown before it runs.
     pub(super) open_ended: bool,
+    /// The text of a here-document or here-string.
+    pub(super) input: Option<String>,
 }
 
 /// The decision of a rule or a family on a command.
@@ -80,6 +85,7 @@ impl<'a> Evaluator<'a> {
             host,
             steps: Vec::new(),
             evaluate_layers,
+            made_links: Vec::new(),
             depth: 0,
             denials_only: false,
         }
@@ -96,6 +102,10 @@ impl Evaluator<'_> {
                 RuleMatch::ask("no-program", "A program name is missing."),
             );
         };
+        if is_unknown(program) {
+            let reason = "Which program runs is unknown before it runs. Name the program.";
+            return self.record_step(context, argv, RuleMatch::ask("script", reason));
+        }
         if self.depth >= MAX_DEPTH {
             return self.record_step(
                 context,
@@ -131,15 +141,7 @@ impl Evaluator<'_> {
         argv: &[String],
         rule_match: RuleMatch,
     ) {
-        let RuleMatch { decision, rule, reason, origin } = rule_match;
-        self.steps.push(EvaluationStep {
-            by: context.by.clone(),
-            argv: argv.to_vec(),
-            decision,
-            rule,
-            origin,
-            reason,
-        });
+        self.steps.push(step(context, argv, rule_match));
     }
 
     /// Whether code of the worktree may run at the requested sandbox level.
@@ -189,16 +191,7 @@ impl Evaluator<'_> {
             }
         }
         let rule_match = self.with_location(strictest, &found, argv);
-        let RuleMatch { decision, rule, reason, origin } = rule_match;
-        let step = EvaluationStep {
-            by: context.by.clone(),
-            argv: argv.to_vec(),
-            decision,
-            rule,
-            origin,
-            reason,
-        };
-        self.steps.insert(at, step);
+        self.steps.insert(at, step(context, argv, rule_match));
         found
     }
 
@@ -241,9 +234,22 @@ impl Evaluator<'_> {
     }
 }
 
+fn step(context: &CommandContext, argv: &[String], rule_match: RuleMatch) -> EvaluationStep {
+    let RuleMatch { decision, rule, reason, origin } = rule_match;
+    EvaluationStep {
+        by: context.by.clone(),
+        argv: argv.iter().map(|arg| unmarked(arg)).collect(),
+        decision,
+        rule,
+        origin,
+        reason: unmarked(&reason),
+    }
+}
+
 /// Normalizes spellings that mean the same: `git-push` is `git push`, `tar xf` is `tar -xf`.
 fn invocation(names: &[String], argv: &[String], open_ended: bool) -> Invocation {
     let args = argv.get(1..).unwrap_or_default();
+    let open_ended = open_ended || args.iter().any(|arg| is_open(arg));
     if let Some(part) = names.iter().find_map(|name| name.strip_prefix("git-")) {
         let args = std::iter::once(part.to_owned()).chain(args.iter().cloned()).collect();
         return Invocation { names: vec!["git".to_owned()], args, open_ended };

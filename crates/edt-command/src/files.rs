@@ -4,37 +4,11 @@ use super::evaluator::{CommandContext, CommandInContext, Evaluator, RuleMatch};
 use super::matching::Invocation;
 use super::path_location::PathLocation;
 use super::query::Restorable;
-use super::{Decision, sed};
+use super::shell_ast::is_unknown;
+use super::{Decision, builtin};
 
 const REMOVE: [&str; 4] = ["rm", "rmdir", "unlink", "grm"];
 const COPY: [&str; 6] = ["cp", "ln", "install", "link", "gcp", "ditto"];
-const WRITE: [&str; 25] = [
-    "tee",
-    "touch",
-    "mkdir",
-    "truncate",
-    "mkfifo",
-    "mktemp",
-    "split",
-    "csplit",
-    "uniq",
-    "gzip",
-    "gunzip",
-    "bzip2",
-    "bunzip2",
-    "xz",
-    "unxz",
-    "zstd",
-    "unzstd",
-    "lz4",
-    "dos2unix",
-    "unix2dos",
-    "zip",
-    "unzip",
-    "patch",
-    "shuf",
-    "gtruncate",
-];
 /// Options of `cp` and similar programs that take the next argument, which is not a file.
 const VALUE_OPTIONS: [&str; 8] =
     ["-S", "--suffix", "-m", "--mode", "-o", "--owner", "-g", "--group"];
@@ -44,15 +18,16 @@ pub(super) fn evaluate(
     evaluator: &mut Evaluator<'_>,
     command: &CommandInContext<'_>,
 ) -> Vec<RuleMatch> {
-    let (invocation, context) = (command.invocation, command.context);
+    let invocation = command.invocation;
+    let open_ended = invocation.open_ended;
+    let context = &CommandContext { open_ended, ..command.context.clone() };
     let args = invocation.args.as_slice();
     let operands = operands(args);
-    if invocation.is(&["sed", "gsed"]) {
-        return evaluator.sed(args, context);
+    if invocation.is(&["dd"]) {
+        let target = args.iter().filter_map(|arg| arg.strip_prefix("of=").map(str::to_owned));
+        return evaluator.in_place_change(&target.collect::<Vec<_>>(), context);
     }
-    if invocation.is(&["awk", "gawk", "mawk", "nawk", "original-awk"]) {
-        return evaluator.awk(args, context);
-    }
+
     if invocation.is(&REMOVE) {
         let mut rule_matches = evaluator.removal(&operands, context);
         if args.iter().any(|arg| arg.starts_with("--no-p") || arg == "--no") {
@@ -65,14 +40,19 @@ pub(super) fn evaluate(
         return rule_matches;
     }
     if invocation.is(&["mv", "gmv"]) || invocation.is(&COPY) {
-        return evaluator.copies(invocation, context);
+        let rule_matches = evaluator.copies(invocation, context);
+        if invocation.is(&["ln", "link"]) || invocation.is(&["cp", "gcp"]) && has_letter(args, 's')
+        {
+            evaluator.makes_link(&operands, context);
+        }
+        return rule_matches;
     }
     if invocation.is(&["sort"])
         && super::matching::contains_listed(&["-o".to_owned(), "--output".to_owned()], &[], args)
     {
         return evaluator.in_place_change(&operands, context);
     }
-    if invocation.is(&WRITE) {
+    if invocation.is(builtin::names("programs-that-write")) {
         return evaluator.in_place_change(&operands, context);
     }
     if invocation.is(&MODE_PROGRAMS) {
@@ -81,6 +61,13 @@ pub(super) fn evaluate(
                 || arg.starts_with('-') && !arg.starts_with("--") && arg.contains('R')
         });
         let mut rule_matches = evaluator.in_place_change(&operands, context);
+        let special = |mode: &String| {
+            let digits = mode.chars().all(|c| c.is_ascii_digit()) && mode.len() > 3;
+            digits && !mode.starts_with('0') || mode.contains(['+', '=']) && mode.contains('s')
+        };
+        if operands.first().is_some_and(special) && invocation.is(&["chmod"]) {
+            rule_matches.push(special_mode());
+        }
         let worst = operands.iter().map(|file| evaluator.locate(file, context)).max();
         if deep && worst >= Some(PathLocation::Root) && worst != Some(PathLocation::Outside) {
             let (decision, what) = if worst == Some(PathLocation::Root) {
@@ -97,6 +84,16 @@ pub(super) fn evaluate(
         return rule_matches;
     }
     Vec::new()
+}
+
+/// Whether short options contain `letter`.
+fn has_letter(args: &[String], letter: char) -> bool {
+    args.iter().any(|arg| arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter))
+}
+
+fn special_mode() -> RuleMatch {
+    let reason = "It would make a program that runs as its owner or group. Ask the user.";
+    RuleMatch::ask("modes-special", reason)
 }
 
 /// The arguments that are not options.
@@ -160,6 +157,26 @@ impl Evaluator<'_> {
         starts.iter().map(rule_match).collect()
     }
 
+    /// Remembers where `ln` makes symbolic links: later paths through them lead elsewhere.
+    fn makes_link(&mut self, operands: &[String], context: &CommandContext) {
+        for dir in &context.dirs {
+            let path = |name: &str| super::resolve::normalized(&self.expand_path(name, dir));
+            let mut made: Vec<_> = operands.iter().skip(1).map(|name| path(name)).collect();
+            let base = |name: &String| name.trim_end_matches('/').rsplit('/').next().map(path);
+            made.extend(operands.iter().filter_map(base));
+            if let Some(into) = operands.last() {
+                let below = |name: &String| Some(path(into).join(name.rsplit('/').next()?));
+                made.extend(operands.iter().filter_map(below));
+            }
+            // `ln -t DIRECTORY TARGET`
+            let first =
+                operands.first().map(|into| path(into)).filter(|into| into.starts_with(dir));
+            made.extend(first.filter(|_| operands.len() > 1));
+            made.retain(|link| link != self.query.root && link.starts_with(self.query.root));
+            self.made_links.extend(made);
+        }
+    }
+
     /// Writes of files, or into directories.
     pub(super) fn writing(&self, files: &[String], context: &CommandContext) -> Vec<RuleMatch> {
         let mut rule_matches: Vec<RuleMatch> =
@@ -175,7 +192,11 @@ impl Evaluator<'_> {
 
     /// Changes of files in place. To change the worktree's root is to change its Git directory,
     /// too.
-    fn in_place_change(&self, files: &[String], context: &CommandContext) -> Vec<RuleMatch> {
+    pub(super) fn in_place_change(
+        &self,
+        files: &[String],
+        context: &CommandContext,
+    ) -> Vec<RuleMatch> {
         let mut rule_matches = self.writing(files, context);
         if files.iter().any(|file| self.locate(file, context) == PathLocation::Root) {
             let reason = "It would change the Git directory, too. Name the files to change.";
@@ -216,118 +237,18 @@ impl Evaluator<'_> {
         };
         let mut rule_matches =
             self.writing(&targets.into_iter().chain(valued).collect::<Vec<_>>(), context);
+        let special = |arg: &String| {
+            let mode = arg.trim_start_matches("--mode=").trim_start_matches("-m");
+            let digits = mode.len() == 4 && mode.chars().all(|c| c.is_ascii_digit());
+            digits && !mode.starts_with('0') || mode.ends_with("+s") || mode.ends_with("=s")
+        };
+        if invocation.is(&["install"]) && args.iter().any(special) {
+            rule_matches.push(special_mode());
+        }
         if invocation.is(&["mv", "gmv"]) {
             let sources = with_values.len().saturating_sub(usize::from(!into));
             let moved = |source: &String| removal_match(source, self.locate(source, context));
             rule_matches.extend(with_values[..sources].iter().map(moved));
-        }
-        rule_matches
-    }
-
-    fn awk(&self, args: &[String], context: &CommandContext) -> Vec<RuleMatch> {
-        let mut at = 0;
-        while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-') && arg.len() > 1) {
-            match arg.as_str() {
-                "-F" | "-v" => at += 2,
-                "--" => {
-                    at += 1;
-                    break;
-                }
-                arg if arg.starts_with("-F") || arg.starts_with("-v") => at += 1,
-                _ => {
-                    return vec![RuleMatch::ask(
-                        "awk",
-                        format!("{arg} is an option of awk that edt does not know."),
-                    )];
-                }
-            }
-        }
-        let Some(program) = args.get(at) else {
-            return vec![RuleMatch::ask("awk", "It has no program argument.")];
-        };
-        if sed::awk_is_plain(program) {
-            return vec![RuleMatch::new(Decision::Allow, "awk", "It reads files.")];
-        }
-        let mut rule_matches = vec![RuleMatch::ask(
-            "awk",
-            "The program may run others or write files. Write it to a file as a script that the \
-             user can read.",
-        )];
-        // Any string in the program may be the file that it writes.
-        let texts: Vec<String> = program.split('"').skip(1).map(str::to_owned).collect();
-        rule_matches.extend(
-            self.writing(&texts, context)
-                .into_iter()
-                .filter(|rule_match| rule_match.rule == "write-git"),
-        );
-        rule_matches
-    }
-
-    fn sed(&self, args: &[String], context: &CommandContext) -> Vec<RuleMatch> {
-        let ask = |why: String| vec![RuleMatch::ask("sed", why)];
-        let (mut scripts, mut files, mut in_place, mut at) = (Vec::new(), Vec::new(), false, 0);
-        while let Some(arg) = args.get(at) {
-            at += 1;
-            let text = arg.as_str();
-            if let Some(script) = text.strip_prefix("--expression=") {
-                scripts.push(script.to_owned());
-            } else if matches!(
-                text,
-                "--quiet"
-                    | "--silent"
-                    | "--regexp-extended"
-                    | "--separate"
-                    | "--posix"
-                    | "--null-data"
-                    | "--version"
-                    | "--help"
-            ) {
-            } else if text == "--in-place" || text.starts_with("--in-place=") {
-                in_place = true;
-            } else if let Some(letters) =
-                text.strip_prefix('-').filter(|letters| !letters.is_empty())
-            {
-                for (from, letter) in letters.char_indices() {
-                    match letter {
-                        'n' | 'E' | 'r' | 's' | 'z' | 'u' => continue,
-                        'i' => in_place = true,
-                        'e' => {
-                            let rest = &letters[from + 1..];
-                            at += usize::from(rest.is_empty());
-                            let next = args.get(at - 1).cloned().unwrap_or_default();
-                            scripts.push(if rest.is_empty() { next } else { rest.to_owned() });
-                        }
-                        _ => {
-                            return ask(format!(
-                                "{text} is an option of sed that edt does not know."
-                            ));
-                        }
-                    }
-                    break;
-                }
-            } else {
-                files.push(arg.clone());
-            }
-        }
-        if scripts.is_empty() && !files.is_empty() {
-            scripts.push(files.remove(0));
-        }
-        if let Some(suspicious) = scripts.iter().find(|script| !sed::sed_is_plain(script)) {
-            return ask(format!(
-                "The script {suspicious:?} may run programs or write files. Use `edt apply` to \
-                 change a file."
-            ));
-        }
-        if context.open_ended {
-            return ask(
-                "It gets arguments that are unknown before it runs; with -i, sed writes files."
-                    .to_owned(),
-            );
-        }
-        let mut rule_matches =
-            vec![RuleMatch::new(Decision::Allow, "sed", "It prints and replaces text.")];
-        if in_place {
-            rule_matches.extend(self.in_place_change(&files, context));
         }
         rule_matches
     }
@@ -355,6 +276,11 @@ fn inside_removal(file: &str, restorable: Restorable) -> RuleMatch {
     }
 }
 
+fn outside(file: &str) -> String {
+    let what = if is_unknown(file) { "may be any file" } else { "is outside the worktree" };
+    format!("{file} {what}")
+}
+
 fn removal_match(file: &str, location: PathLocation) -> RuleMatch {
     let deny = |what: &str| {
         let reason = format!(
@@ -368,10 +294,9 @@ fn removal_match(file: &str, location: PathLocation) -> RuleMatch {
             "remove",
             "Removed files are recorded or copied first; `edt undo` restores them.",
         ),
-        PathLocation::Outside => RuleMatch::ask(
-            "remove",
-            format!("{file} is outside the worktree, where `edt undo` has no effect."),
-        ),
+        PathLocation::Outside => {
+            RuleMatch::ask("remove", format!("{}, where `edt undo` has no effect.", outside(file)))
+        }
         PathLocation::Root => deny("the root of the worktree"),
         PathLocation::Git => deny("a Git directory, or in one"),
         PathLocation::Vital | PathLocation::System | PathLocation::Device => {
@@ -394,8 +319,8 @@ fn write_match(file: &str, location: PathLocation) -> RuleMatch {
         PathLocation::Outside | PathLocation::Vital => RuleMatch::ask(
             "write-outside",
             format!(
-                "{file} is outside the worktree. Write into the worktree, preferably to a path that \
-                 Git ignores."
+                "{}. Write into the worktree, preferably to a path that Git ignores.",
+                outside(file)
             ),
         ),
         PathLocation::Git => RuleMatch::new(
@@ -584,39 +509,6 @@ mod tests {
         assert_eq!(
             verdict(&["sed", "-i", "s/a/b/", ".git/config"]),
             "deny by write-git: .git/config is in a Git directory, which only Git and edt may write."
-        );
-    }
-
-    #[test]
-    fn a_sed_script_that_runs_programs_is_asked_about() {
-        assert_eq!(
-            verdict(&["sed", "-e", "1e id", "README.md"]),
-            "ask by sed: The script \"1e id\" may run programs or write files. Use `edt apply` to change \
-         a file."
-        );
-    }
-
-    #[test]
-    fn an_unknown_option_of_sed_is_asked_about() {
-        assert_eq!(
-            verdict(&argv("sed -f x README.md")),
-            "ask by sed: -f is an option of sed that edt does not know."
-        );
-    }
-
-    #[test]
-    fn an_awk_program_that_writes_a_git_file_is_denied() {
-        assert_eq!(
-            verdict(&["awk", "{print > \".git/config\"}", "x"]),
-            "deny by write-git: .git/config is in a Git directory, which only Git and edt may write."
-        );
-    }
-
-    #[test]
-    fn awk_takes_its_options_before_the_program() {
-        assert_eq!(
-            verdict(&["awk", "-F", ":", "-v", "n=1", "{print $n}", "/etc/passwd"]),
-            "allow by awk: It reads files."
         );
     }
 }

@@ -1,44 +1,13 @@
 //! `find` and `fd`: they search for files, and can remove them, write others and run programs.
 
-use super::Decision;
 use super::evaluator::{CommandContext, CommandInContext, Evaluator, RuleMatch};
+use super::path_location::PathLocation;
 use super::pattern::like;
+use super::{Decision, builtin};
 
 /// Tests on names.
 const BY_NAME: [&str; 7] =
     ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex"];
-/// Actions that change files or run programs.
-const ACTIONS: [&str; 9] =
-    ["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fls", "-fprintf"];
-/// Names in a Git directory, in lower case.
-const GIT_FILES: [&str; 26] = [
-    ".git",
-    "head",
-    "config",
-    "config.worktree",
-    "index",
-    "description",
-    "packed-refs",
-    "orig_head",
-    "fetch_head",
-    "merge_head",
-    "commit_editmsg",
-    "objects",
-    "refs/heads/main",
-    "refs",
-    "heads",
-    "tags",
-    "main",
-    "master",
-    "logs",
-    "hooks",
-    "hooks/pre-commit.sample",
-    "pre-commit",
-    "pre-commit.sample",
-    "exclude",
-    "pack-0123456789abcdef0123456789abcdef01234567.pack",
-    "pack-0123456789abcdef0123456789abcdef01234567.idx",
-];
 
 pub(super) fn evaluate(
     evaluator: &mut Evaluator<'_>,
@@ -52,7 +21,7 @@ pub(super) fn evaluate(
         return Vec::new();
     }
     let mut rule_matches = vec![RuleMatch::new(Decision::Allow, "find", "It searches for files.")];
-    if context.open_ended {
+    if command.invocation.open_ended {
         rule_matches.push(RuleMatch::ask(
             "find",
             "It gets arguments that are unknown before it runs; with some, find removes files and \
@@ -71,185 +40,173 @@ pub(super) fn evaluate(
     let first = first.min(args.len());
     let expression = |arg: &String| arg.starts_with(['-', '(', ')', '!', ',']);
     let begins = args.iter().skip(first).position(expression).map_or(args.len(), |at| at + first);
-    let mut starts = args[first..begins].to_vec();
-    if starts.is_empty() {
-        starts.push(".".to_owned());
-    }
-    let tests = &args[begins..];
+    let (starts, tests) = (&args[first..begins], &args[begins..]);
+    let here = [".".to_owned()];
+    let starts = if starts.is_empty() { &here } else { starts };
     let follows =
         args[..first].iter().any(|arg| arg == "-L") || tests.iter().any(|test| test == "-follow");
     let mut at = 0;
     while let Some(arg) = tests.get(at) {
         // An action applies to the files that passed the tests before it.
-        let narrowed = FindScope::of(&tests[..at]).narrowed();
-        if follows && ACTIONS.contains(&arg.as_str()) {
+        let before = &tests[..at];
+        at += 1;
+        let acts = match arg.as_str() {
+            "-delete" => {
+                rule_matches.extend(deletion(evaluator, starts, before, context));
+                true
+            }
+            "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                let by = format!("find {arg}");
+                let context = CommandContext { by, ..context.clone() };
+                at = execution(evaluator, starts, tests, at, &context);
+                true
+            }
+            "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
+                rule_matches
+                    .extend(evaluator.writing(tests.get(at..=at).unwrap_or_default(), context));
+                at += 1;
+                true
+            }
+            "-files0-from" => {
+                rule_matches.push(RuleMatch::ask(
+                    "find",
+                    "The directories that it searches are unknown before it runs.",
+                ));
+                false
+            }
+            _ => false,
+        };
+        if acts && follows {
             rule_matches.push(RuleMatch::ask(
                 "find",
                 "It follows symbolic links, which may lead outside the worktree. Leave -L and \
                  -follow out.",
             ));
         }
-        at += 1;
-        match arg.as_str() {
-            "-delete" => rule_matches.extend(evaluator.deletion(&starts, narrowed, context)),
-            "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                let ends = |end: &usize| {
-                    tests[*end] == ";" || tests[*end] == "+" && tests[*end - 1] == "{}"
-                };
-                let ended = (at..tests.len()).find(ends);
-                if ended.is_none() {
-                    rule_matches.push(RuleMatch::ask(
-                        "find",
-                        "The end of the command that it runs cannot be determined.",
-                    ));
-                }
-                let end = ended.unwrap_or(tests.len());
-                for start in &starts {
-                    let found = if narrowed { format!("{start}/found") } else { start.clone() };
-                    let argv: Vec<String> =
-                        tests[at..end].iter().map(|arg| arg.replace("{}", &found)).collect();
-                    evaluator.command(
-                        &argv,
-                        &CommandContext { by: format!("find {arg}"), ..context.clone() },
-                    );
-                }
-                at = end;
-            }
-            "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
-                rule_matches
-                    .extend(evaluator.writing(tests.get(at..=at).unwrap_or_default(), context));
-                at += 1;
-            }
-            "-files0-from" => rule_matches.push(RuleMatch::ask(
-                "find",
-                "The directories that it searches are unknown before it runs.",
-            )),
-            _ => {}
-        }
     }
     rule_matches
 }
 
-/// What may pass the tests of `find`.
-#[derive(Debug, Clone, Copy)]
-struct FindScope {
-    /// Nearly all files.
-    everything: bool,
-    /// Files of a Git directory.
-    git: bool,
+/// The removals of `-delete` after `tests`.
+fn deletion(
+    evaluator: &Evaluator<'_>,
+    starts: &[String],
+    tests: &[String],
+    context: &CommandContext,
+) -> Vec<RuleMatch> {
+    let has = |words: &[&str]| tests.iter().any(|test| words.contains(&test.as_str()));
+    let only_empty = has(&["-empty"]) && !has(&["-o", "-or", "!", "-not", ","]);
+    let is_root = |start: &&String| evaluator.locate(start, context) == PathLocation::Root;
+    let (roots, others): (Vec<String>, Vec<String>) =
+        starts.iter().cloned().partition(|start| only_empty && is_root(&start));
+    let mut rule_matches = evaluator.deletion(&others, is_narrow(tests), context);
+    if !roots.is_empty() {
+        rule_matches.push(RuleMatch::ask(
+            "find",
+            "It would remove empty directories of Git, too. Name a directory below.",
+        ));
+    }
+    rule_matches
 }
 
-impl FindScope {
-    const ALL: FindScope = FindScope { everything: true, git: true };
-
-    /// What reaches an action after `tests`.
-    fn of(tests: &[String]) -> FindScope {
-        let mut at = 0;
-        let deep = tests.windows(2).any(|two| two[0] == "-maxdepth" && two[1] == "1");
-        FindScope::alternatives(tests, &mut at, deep, false)
+/// Evaluates the command of `-exec`, which begins at `at`. Returns where it ends.
+fn execution(
+    evaluator: &mut Evaluator<'_>,
+    starts: &[String],
+    tests: &[String],
+    at: usize,
+    context: &CommandContext,
+) -> usize {
+    let ends = |end: &usize| tests[*end] == ";" || tests[*end] == "+" && tests[*end - 1] == "{}";
+    let end = (at..tests.len()).find(ends);
+    let argv = &tests[at..end.unwrap_or(tests.len())];
+    if end.is_none() {
+        let reason = "The end of the command that it runs cannot be determined.";
+        evaluator.record_step(context, argv, RuleMatch::ask("find", reason));
     }
-
-    fn narrowed(self) -> bool {
-        !self.everything && !self.git
+    if argv.iter().any(|arg| arg.contains("{}") && arg.contains(char::is_whitespace)) {
+        let reason = "It inserts the names of files into code. Pass them as arguments.";
+        evaluator.record_step(context, argv, RuleMatch::ask("find", reason));
     }
+    let narrow = is_narrow(&tests[..at - 1]);
+    for start in starts {
+        let found = if narrow { format!("{start}/found") } else { start.clone() };
+        let argv: Vec<String> = argv.iter().map(|arg| arg.replace("{}", &found)).collect();
+        evaluator.command(&argv, context);
+    }
+    end.unwrap_or(tests.len())
+}
 
-    /// Parses alternatives (`-o`). At the top level only the last one leads to the action; inside
-    /// parentheses all do.
-    fn alternatives(tests: &[String], at: &mut usize, shallow: bool, within: bool) -> FindScope {
-        let (mut any, mut now) = (None::<FindScope>, FindScope::ALL);
-        let (mut not, mut pruned, mut named_git) = (false, false, false);
-        while let Some(test) = tests.get(*at) {
-            *at += 1;
-            let one = match test.as_str() {
-                ")" if within => break,
-                "-o" | "-or" | "," => {
-                    let before = any.unwrap_or(now);
-                    any = Some(FindScope {
-                        everything: before.everything || now.everything,
-                        git: before.git || now.git,
-                    });
-                    now = FindScope { git: !pruned, ..FindScope::ALL };
-                    (not, named_git) = (false, false);
-                    continue;
-                }
-                "!" | "-not" => {
-                    not = !not;
-                    continue;
-                }
-                "(" => {
-                    let inner = FindScope::alternatives(tests, at, shallow, true);
-                    named_git =
-                        tests.iter().take(*at).any(|test| is_git(test)) && !inner.everything;
-                    if not { FindScope { git: !named_git, ..FindScope::ALL } } else { inner }
-                }
-                "-prune" => {
-                    pruned |= named_git;
-                    FindScope::ALL
-                }
-                name if BY_NAME.contains(&name) => {
-                    let pattern = tests.get(*at).map(String::as_str).unwrap_or_default();
-                    *at += 1;
-                    named_git |= is_git(pattern) && !not;
-                    if not {
-                        FindScope { git: !is_git(pattern), ..FindScope::ALL }
-                    } else {
-                        FindScope::by_test(name, pattern, shallow)
-                    }
-                }
-                _ => FindScope::ALL,
-            };
-            not = false;
-            now =
-                FindScope { everything: now.everything && one.everything, git: now.git && one.git };
-        }
-        match any {
-            Some(before) if within => FindScope {
-                everything: before.everything || now.everything,
-                git: before.git || now.git,
-            },
-            _ => now,
+/// Whether what passes the tests is neither nearly everything nor of a Git directory.
+fn is_narrow(tests: &[String]) -> bool {
+    let word = |at: usize| tests.get(at).map_or("", String::as_str);
+    let (mut depth, mut begins) = (0, 0);
+    for at in 0..tests.len() {
+        match word(at) {
+            "(" => depth += 1,
+            ")" => depth -= 1,
+            // Only the last alternative leads to the action.
+            "-o" | "-or" | "," if depth == 0 => begins = at + 1,
+            _ => {}
         }
     }
-
-    /// What passes a test by name.
-    fn by_test(test: &str, pattern: &str, shallow: bool) -> FindScope {
-        let (mut plain, mut bracket) = (String::new(), false);
-        for c in pattern.chars() {
-            bracket = (bracket || c == '[') && c != ']';
-            if !bracket {
-                plain.push(c);
-            }
+    let shallow = tests.windows(2).any(|two| two[0] == "-maxdepth" && two[1] == "1");
+    let (mut names, mut without_git, mut alternatives) = (Vec::new(), false, 0);
+    for at in 0..tests.len() {
+        let negated = at > 0 && matches!(word(at - 1), "!" | "-not");
+        let test = word(at);
+        if negated && test == "(" {
+            return false;
         }
-        let everything = !plain.contains(char::is_alphanumeric);
-        let pattern = pattern.to_lowercase();
-        let git = match test {
-            "-name" | "-iname" if shallow => like(&pattern, ".git"),
-            "-name" | "-iname" => GIT_FILES.iter().any(|file| like(&pattern, file)),
-            "-regex" | "-iregex" => {
-                let end = pattern
-                    .rsplit_once("\\.")
-                    .map(|(_, end)| end.trim_end_matches(['$', ')', '\\']));
-                !end.is_some_and(|end| end.len() > 1 && end.chars().all(char::is_alphanumeric))
-            }
-            _ => {
-                GIT_FILES.iter().any(|file| like(&pattern, &format!("./.git/{file}")))
-                    || like(&pattern, "./.git")
-            }
-        };
-        FindScope { everything, git }
+        alternatives += usize::from(at >= begins && matches!(test, "-o" | "-or" | ","));
+        if !BY_NAME.contains(&test) {
+            continue;
+        }
+        let pattern = word(at + 1);
+        if is_git(pattern) && (word(at + 2) == "-prune" || negated && at >= begins) {
+            without_git = true;
+        } else if at >= begins && !negated {
+            names.push(passes(test, pattern, shallow));
+        }
     }
+    let is_narrow = |(everything, git): &(bool, bool)| !everything && (!git || without_git);
+    if alternatives == 0 {
+        return names.iter().any(is_narrow);
+    }
+    names.len() == alternatives + 1 && names.iter().all(is_narrow)
+}
+
+/// Whether a test by name lets pass nearly everything, and files of a Git directory.
+fn passes(test: &str, pattern: &str, shallow: bool) -> (bool, bool) {
+    let (mut plain, mut bracket) = (String::new(), false);
+    for c in pattern.chars() {
+        bracket = (bracket || c == '[') && c != ']';
+        if !bracket {
+            plain.push(c);
+        }
+    }
+    let pattern = pattern.to_lowercase();
+    let mut git_files = builtin::names("git-files").iter();
+    let git = match test {
+        "-name" | "-iname" if shallow => like(&pattern, ".git"),
+        "-name" | "-iname" => git_files.any(|file| like(&pattern, file)),
+        "-regex" | "-iregex" => {
+            let end = pattern.rsplit_once("\\.");
+            let end = end.map(|(_, end)| end.trim_end_matches(['$', ')', '\\']));
+            !end.is_some_and(|end| end.len() > 1 && end.chars().all(char::is_alphanumeric))
+        }
+        _ => {
+            like(&pattern, "./.git")
+                || git_files.any(|file| like(&pattern, &format!("./.git/{file}")))
+        }
+    };
+    (!plain.contains(char::is_alphanumeric), git)
 }
 
 /// Whether a pattern names exactly the Git directory.
 fn is_git(pattern: &str) -> bool {
-    matches!(
-        pattern
-            .trim_start_matches("./")
-            .trim_start_matches("*/")
-            .trim_end_matches('*')
-            .trim_end_matches('/'),
-        ".git"
-    )
+    let begins = pattern.trim_start_matches("./").trim_start_matches("*/");
+    begins.trim_end_matches('*').trim_end_matches('/') == ".git"
 }
 
 fn evaluate_fd(evaluator: &mut Evaluator<'_>, command: &CommandInContext<'_>) -> Vec<RuleMatch> {
@@ -271,7 +228,7 @@ fn evaluate_fd(evaluator: &mut Evaluator<'_>, command: &CommandInContext<'_>) ->
                 ..command.context.clone()
             },
         );
-    } else if super::matching::contains_listed(&list, &[], args) || command.context.open_ended {
+    } else if super::matching::contains_listed(&list, &[], args) || command.invocation.open_ended {
         rule_matches.push(RuleMatch::ask(
             "find",
             "It may run a command for each file, and the command cannot be determined.",

@@ -1,43 +1,8 @@
 //! Git's options before the subcommand: they can name programs, other repositories and other
 //! configuration.
 
-use super::Decision;
 use super::evaluator::{CommandInContext, Evaluator, RuleMatch};
-
-/// Options without a relevant effect. `[[options]]` of the built-in rules lists those with a value.
-const HARMLESS: [&str; 12] = [
-    "-P",
-    "--no-pager",
-    "--no-replace-objects",
-    "--no-optional-locks",
-    "--no-lazy-fetch",
-    "--no-advice",
-    "--literal-pathspecs",
-    "--glob-pathspecs",
-    "--noglob-pathspecs",
-    "--icase-pathspecs",
-    "--version",
-    "--help",
-];
-
-/// Settings, in lower case, that only affect output. An entry that ends with a dot covers all below
-/// it.
-const COSMETIC_SETTINGS: [&str; 14] = [
-    "color.",
-    "column.",
-    "advice.",
-    "core.quotepath",
-    "core.abbrev",
-    "core.precomposeunicode",
-    "diff.context",
-    "diff.renames",
-    "diff.algorithm",
-    "diff.noprefix",
-    "log.date",
-    "log.showsignature",
-    "status.",
-    "init.defaultbranch",
-];
+use super::{Decision, builtin};
 
 /// Settings that would make Git run what edt cannot see, or bypass edt's hooks.
 const DENIED: [&str; 5] = ["alias.", "core.hookspath", "include.", "includeif.", "hook."];
@@ -51,6 +16,15 @@ pub(super) fn evaluate(
     }
     let args = &command.invocation.args;
     let mut rule_matches = checkout(evaluator, command);
+    let lower: Vec<String> = args.iter().map(|arg| arg.to_lowercase()).collect();
+    let reads = ["--get", "--get-all", "--list", "-l", "get", "list", "--get-regexp"];
+    if lower.iter().any(|arg| arg == "config")
+        && lower.iter().any(|arg| arg == "core.hookspath")
+        && !args.iter().any(|arg| reads.contains(&arg.as_str()))
+    {
+        let reason = "core.hooksPath would bypass the hooks of the user and of edt. Leave it.";
+        rule_matches.push(RuleMatch::new(Decision::Deny, "git-hooks-path", reason));
+    }
     let leaves_worktree = |dir: &&std::path::PathBuf| {
         let real = evaluator.resolve_path(dir).unwrap_or_default();
         **dir != evaluator.query.dir
@@ -74,7 +48,8 @@ pub(super) fn evaluate(
             "-C" => {
                 let to = args.get(at).map_or("", String::as_str);
                 let leads = |path: &std::path::PathBuf| {
-                    evaluator.resolve_path(&path.join(to)).unwrap_or_default()
+                    let path = evaluator.expand_path(to, path);
+                    evaluator.resolve_path(&path).unwrap_or_default()
                 };
                 let leaves_worktree = |path: &std::path::PathBuf| {
                     !evaluator.is_in_worktree(path) || is_repository(evaluator, path)
@@ -87,7 +62,7 @@ pub(super) fn evaluate(
                 }
                 at += 1;
             }
-            harmless if HARMLESS.contains(&harmless) => {}
+            harmless if builtin::is_named("git-options", harmless) => {}
             other => {
                 let valued =
                     ["--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"];
@@ -155,7 +130,7 @@ fn evaluate_setting(setting: &str) -> Option<RuleMatch> {
     }
     let pager = matches!(name, "core.pager" | "core.editor" | "sequence.editor")
         && matches!(value, "cat" | "" | "true" | ":");
-    let harmless = contains(&COSMETIC_SETTINGS) || pager;
+    let harmless = builtin::is_named("git-settings", name) || pager;
     (!harmless).then(|| {
         RuleMatch::ask(
             "git-option",

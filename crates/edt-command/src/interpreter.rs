@@ -1,159 +1,102 @@
-//! Interpreters. A script in the worktree is code of the worktree; inline code is asked about.
+//! Shells and interpreters. A script in the worktree is code of the worktree. Code that is given as
+//! text is evaluated if it is of a shell, else searched for what is suspicious.
 
 use std::path::Path;
 
-use super::Decision;
+use super::builtin::{self, Interpreter};
 use super::evaluator::{CommandContext, CommandInContext, Evaluator, RuleMatch};
+use super::flow::evaluate_script;
+use super::shell::SHELLS;
+use super::shell_ast::{is_open, is_unknown, unmarked};
+use super::{Decision, path_arguments, sed};
 
-/// How an interpreter's arguments name the code that it runs.
-struct Interpreter {
-    names: &'static [&'static str],
-    /// Options without a value and without a relevant effect.
-    flags: &'static [&'static str],
-    /// Options that take the next argument, without a relevant effect.
-    values: &'static [&'static str],
-    /// Options that are followed by the name of a module to run.
-    module: &'static [&'static str],
-    /// Arguments that print its version or help.
-    informational: &'static [&'static str],
+/// What the options of an interpreter say.
+#[derive(Default)]
+struct Options {
+    /// Code in arguments.
+    codes: Vec<String>,
+    /// The first operand is code.
+    first_is_code: bool,
+    /// It changes the files in its arguments.
+    in_place: bool,
+    /// The name of a module, and where its arguments begin.
+    module: Option<(String, usize)>,
+    /// Where the operands begin.
+    operands: usize,
 }
-
-const DEFAULT: Interpreter = Interpreter {
-    names: &[],
-    flags: &[],
-    values: &[],
-    module: &[],
-    informational: &["--version", "--help", "-V", "-v", "-h", "version"],
-};
-
-const INTERPRETERS: &[Interpreter] = &[
-    Interpreter {
-        names: &["python", "pypy"],
-        flags: &["-B", "-E", "-I", "-O", "-OO", "-P", "-s", "-S", "-u", "-q", "-b", "-bb", "-d"],
-        values: &["-W", "-X"],
-        module: &["-m"],
-        ..DEFAULT
-    },
-    Interpreter {
-        names: &["coverage"],
-        flags: &["--branch", "--parallel-mode", "-p", "-a", "--append", "--timid"],
-        values: &["--source", "--omit", "--include", "--data-file"],
-        module: &["-m"],
-        informational: &[],
-    },
-    Interpreter {
-        names: &["node", "nodejs"],
-        flags: &[
-            "--test",
-            "--check",
-            "-c",
-            "--enable-source-maps",
-            "--no-warnings",
-            "--trace-warnings",
-            "--watch",
-        ],
-        informational: &["--version", "--help", "-v", "-h"],
-        ..DEFAULT
-    },
-    Interpreter {
-        names: &["ruby"],
-        flags: &["-w", "-W", "-c"],
-        informational: &["--version", "--help", "-v", "-h"],
-        ..DEFAULT
-    },
-    Interpreter { names: &["perl"], flags: &["-w", "-c", "-T", "-W"], ..DEFAULT },
-    Interpreter { names: &["php"], flags: &["-l", "-n"], ..DEFAULT },
-    Interpreter {
-        names: &["lua", "luajit", "tclsh", "rscript", "groovy", "raku", "guile"],
-        ..DEFAULT
-    },
-    Interpreter {
-        names: &["java"],
-        flags: &["-ea", "-jar"],
-        values: &["-cp", "-classpath", "--class-path"],
-        informational: &["-version", "--version"],
-        ..DEFAULT
-    },
-];
 
 pub(super) fn evaluate(
     evaluator: &mut Evaluator<'_>,
     command: &CommandInContext<'_>,
 ) -> Vec<RuleMatch> {
-    let args = &command.invocation.args;
-    let Some(one) = INTERPRETERS.iter().find(|one| command.invocation.is(one.names)) else {
+    let (args, context) = (&command.invocation.args, command.context);
+    let Some(one) = builtin::interpreters().iter().find(|one| command.invocation.is(&one.names))
+    else {
         return Vec::new();
     };
-    let name = one.names[0];
-    if args.len() == 1
-        && one.informational.contains(&args[0].as_str())
-        && !command.context.open_ended
-    {
-        return vec![RuleMatch::new(
-            Decision::Allow,
-            "interpreter",
-            format!("{name} prints its version or help."),
-        )];
+    let is_shell = command.invocation.is(&SHELLS);
+    let name = if is_shell { command.invocation.names[0].as_str() } else { one.names[0].as_str() };
+    let rule = if is_shell { "shell" } else { "interpreter" };
+    if args.len() == 1 && one.informational.contains(&args[0]) && !context.open_ended {
+        let reason = format!("{name} prints its version or help.");
+        return vec![RuleMatch::new(Decision::Allow, rule, reason)];
     }
     // Rules cover the other subcommands of `coverage`.
-    let mut at = usize::from(name == "coverage");
+    let begins = usize::from(name == "coverage");
     if name == "coverage" && args.first().is_none_or(|word| word != "run") {
         return Vec::new();
     }
-    while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-') && *arg != "-") {
-        let text = arg.as_str();
-        let attached = |option: &&&str| {
-            !option.starts_with("--") && option.len() == 2 && text.starts_with(**option)
-        };
-        if one.module.contains(&text) || one.module.iter().any(|option| attached(&option)) {
-            let (module, rest) = match text.get(2..).filter(|module| !module.is_empty()) {
-                Some(module) => (Some(module.to_owned()), at + 1),
-                None => (args.get(at + 1).cloned(), at + 2),
-            };
-            let argv: Vec<String> = module
-                .into_iter()
-                .chain(args.get(rest..).unwrap_or_default().iter().cloned())
-                .collect();
-            evaluator.command(
-                &argv,
-                &CommandContext { by: format!("{name} -m"), ..command.context.clone() },
-            );
-            return vec![RuleMatch::new(
-                Decision::Allow,
-                "interpreter",
-                format!("{name} runs a module, which is evaluated by its name."),
-            )];
+    let mut options = match read_options(one, args, begins, is_shell) {
+        Ok(options) => options,
+        Err(option) if is_shell => {
+            let reason = format!("{option} is a shell option that edt does not know.");
+            return vec![RuleMatch::ask(rule, reason)];
         }
-        if one.values.contains(&text) {
-            at += 2;
-        } else if one.flags.contains(&text)
-            || one.values.iter().any(|option| {
-                attached(&option) || option.len() > 3 && text.starts_with(&format!("{option}="))
-            })
-        {
-            at += 1;
-        } else if text == "--" {
-            at += 1;
-            break;
-        } else {
+        Err(option) if one.first_is_code => {
+            let reason = format!("{option} is an option of {name} that edt does not know.");
+            return vec![RuleMatch::ask(name, reason)];
+        }
+        Err(option) => {
             let reason = format!(
-                "{name} {text} runs code that edt cannot analyze, or changes what runs. Write the \
-                 code to a file in the worktree (`edt apply FILE --mode create`) and run that file."
+                "{name} {option} runs code that edt cannot analyze, or changes what runs. Write \
+                 the code to a file in the worktree (`edt apply FILE --mode create`) and run that \
+                 file."
             );
             return vec![RuleMatch::ask("inline-code", reason)];
         }
+    };
+    if let Some((module, rest)) = options.module.take() {
+        let rest = args.get(rest..).unwrap_or_default().iter().cloned();
+        let argv: Vec<String> = std::iter::once(module).chain(rest).collect();
+        let by = format!("{name} -m");
+        evaluator.command(&argv, &CommandContext { by, ..context.clone() });
+        let reason = format!("{name} runs a module, which is evaluated by its name.");
+        return vec![RuleMatch::new(Decision::Allow, rule, reason)];
     }
-    match args.get(at).filter(|file| *file != "-") {
-        Some(_) if name == "java" => {
-            let mut rule_matches = super::path_arguments::evaluate_paths(evaluator, command);
+    let rest = args.get(options.operands..).unwrap_or_default();
+    if is_shell {
+        return shell(evaluator, command, name, &options, rest);
+    }
+    if one.first_is_code {
+        return text_program(evaluator, command, name, options, rest);
+    }
+    if !options.codes.is_empty() {
+        return inline(evaluator, command, name, &options, rest);
+    }
+    match (rest.first().filter(|file| *file != "-"), &context.input) {
+        (Some(_), _) if name == "java" => {
+            let mut rule_matches = path_arguments::evaluate_paths(evaluator, command);
             rule_matches.push(evaluator.worktree_code("worktree-script", "The program of java"));
             rule_matches
         }
-        Some(file) => vec![evaluator.script_file(file, command.context)],
-        None if one.flags.contains(&"--test") && args.iter().any(|arg| arg == "--test") => {
+        (Some(file), _) => vec![evaluator.script_file(file, context)],
+        (None, _) if name == "node" && args.iter().any(|arg| arg == "--test") => {
             vec![evaluator.worktree_code("worktree-script", "The test code of node --test")]
         }
-        None => vec![RuleMatch::ask(
+        (None, Some(code)) if !context.open_ended => {
+            vec![evaluator.inline_code(name, code, context)]
+        }
+        _ => vec![RuleMatch::ask(
             "inline-code",
             format!(
                 "{name} would read code that edt cannot see. Write the code to a file in the \
@@ -161,6 +104,193 @@ pub(super) fn evaluate(
             ),
         )],
     }
+}
+
+/// `sh -c TEXT`, `sh FILE`, `sh` with a here-document.
+fn shell(
+    evaluator: &mut Evaluator<'_>,
+    command: &CommandInContext<'_>,
+    name: &str,
+    options: &Options,
+    rest: &[String],
+) -> Vec<RuleMatch> {
+    let context = command.context;
+    let first = rest.first();
+    let (text, by) = match (first, &context.input) {
+        (Some(text), _) if options.first_is_code => (text, format!("{name} -c")),
+        (Some(file), _) if file != "-" => return vec![evaluator.script_file(file, context)],
+        (None, Some(input)) if !context.open_ended => (input, name.to_owned()),
+        _ => {
+            return vec![RuleMatch::ask(
+                "shell",
+                "It would read commands that edt cannot see. Give them as a program with \
+                 arguments.",
+            )];
+        }
+    };
+    if command.invocation.open_ended && text.contains('$') {
+        let reason = "It runs text that is unknown before it runs.";
+        let rule_match = RuleMatch::ask("shell", reason);
+        evaluator.record_step(context, std::slice::from_ref(text), rule_match);
+    }
+    evaluate_script(evaluator, text, &by, &CommandContext { open_ended: false, ..context.clone() });
+    let reason = "It runs a script, whose commands are evaluated.";
+    vec![RuleMatch::new(Decision::Allow, "shell", reason)]
+}
+
+/// `sed` and `awk`: the program is an argument, and the others are files.
+fn text_program(
+    evaluator: &Evaluator<'_>,
+    command: &CommandInContext<'_>,
+    name: &str,
+    options: Options,
+    rest: &[String],
+) -> Vec<RuleMatch> {
+    let (mut codes, mut files) = (options.codes, rest.to_vec());
+    // `sed -i ''` of BSD.
+    files.retain(|file| !(options.in_place && file.is_empty()));
+    if codes.is_empty() && !files.is_empty() {
+        codes.push(files.remove(0));
+    }
+    let is_plain = if name == "sed" { sed::sed_is_plain } else { sed::awk_is_plain };
+    let before = &command.invocation.args[..options.operands.min(command.invocation.args.len())];
+    let is_open = name == "sed" && command.invocation.open_ended
+        || codes.is_empty()
+        || before.iter().any(|arg| is_open(arg));
+    if let Some(odd) = codes.iter().find(|code| is_unknown(code) || !is_plain(code)) {
+        let reason = format!(
+            "The program {:?} may run others or write files. Use `edt apply` to change a file.",
+            unmarked(odd)
+        );
+        // Any string in the program may be the file that it writes.
+        let texts: Vec<String> = odd.split('"').skip(1).map(str::to_owned).collect();
+        let written = evaluator.writing(&texts, command.context).into_iter();
+        let git = written.filter(|rule_match| rule_match.rule == "write-git");
+        return std::iter::once(RuleMatch::ask(name, reason)).chain(git).collect();
+    }
+    if is_open {
+        let reason = "Its program or its options are unknown before it runs.";
+        return vec![RuleMatch::ask(name, reason)];
+    }
+    let mut rule_matches =
+        vec![RuleMatch::new(Decision::Allow, name, "It prints and replaces text.")];
+    let late = name == "sed" && files.iter().any(|file| file.starts_with('-') && file.len() > 1);
+    if late {
+        let reason = "It has options after its program. Write them first.";
+        rule_matches.push(RuleMatch::ask(name, reason));
+    }
+    if options.in_place || late {
+        rule_matches.extend(evaluator.in_place_change(&files, command.context));
+    }
+    rule_matches
+}
+
+/// Code in arguments.
+fn inline(
+    evaluator: &Evaluator<'_>,
+    command: &CommandInContext<'_>,
+    name: &str,
+    options: &Options,
+    rest: &[String],
+) -> Vec<RuleMatch> {
+    let code = options.codes.join("\n");
+    let mut rule_matches = vec![evaluator.inline_code(name, &code, command.context)];
+    let opens = |file: &String| file.contains('|') || file.starts_with(['<', '>']);
+    if name == "perl" && rest.iter().any(opens) {
+        let reason = "Perl runs a command whose text is given as a file name.";
+        rule_matches.push(RuleMatch::ask("inline-code", reason));
+    }
+    if options.in_place {
+        rule_matches.extend(evaluator.in_place_change(rest, command.context));
+    }
+    rule_matches
+}
+
+/// Reads the options before the operands.
+///
+/// # Errors
+/// An option that is not known.
+fn read_options<'a>(
+    one: &Interpreter,
+    args: &'a [String],
+    begins: usize,
+    is_shell: bool,
+) -> Result<Options, &'a str> {
+    let has = |list: &[String], option: &str| list.iter().any(|one| one == option);
+    let mut options = Options { operands: begins, ..Options::default() };
+    let begins_option = |arg: &&String| arg.starts_with('-') || is_shell && arg.starts_with('+');
+    while let Some(arg) = args.get(options.operands).filter(begins_option) {
+        if arg == "-" && !options.first_is_code {
+            break;
+        }
+        options.operands += 1;
+        let next = args.get(options.operands).cloned().unwrap_or_default();
+        if arg == "--" || arg == "-" {
+            break;
+        } else if has(&one.code, arg) && !is_shell {
+            options.codes.push(next);
+            options.operands += 1;
+        } else if has(&one.values, arg) {
+            options.operands += 1;
+        } else if has(&one.suffix, arg) {
+            options.in_place = true;
+        } else if has(&one.flags, arg) {
+        } else if arg.starts_with("--") {
+            let (option, value) = arg.split_once('=').ok_or(arg.as_str())?;
+            if has(&one.code, option) {
+                options.codes.push(value.to_owned());
+            } else if has(&one.suffix, option) {
+                options.in_place = true;
+            } else if !has(&one.values, option) {
+                return Err(arg);
+            }
+        } else {
+            read_letters(one, arg, &next, is_shell, &mut options)?;
+        }
+        // The rest are arguments of the code or the module.
+        if options.module.is_some() || one.names[0] == "python" && !options.codes.is_empty() {
+            break;
+        }
+    }
+    Ok(options)
+}
+
+/// Reads options of one letter, of which the last may have a value: `-lc`, `-pi.bak`, `-mpytest`.
+fn read_letters<'a>(
+    one: &Interpreter,
+    arg: &'a str,
+    next: &str,
+    is_shell: bool,
+    options: &mut Options,
+) -> Result<(), &'a str> {
+    for (at, letter) in arg.char_indices().skip(1) {
+        let option = format!("-{letter}");
+        let attached = &arg[at + letter.len_utf8()..];
+        let value = || if attached.is_empty() { next.to_owned() } else { attached.to_owned() };
+        let taken = usize::from(attached.is_empty());
+        if one.code.contains(&option) && is_shell {
+            options.first_is_code = true;
+        } else if one.code.contains(&option) {
+            options.codes.push(value());
+            options.operands += taken;
+            return Ok(());
+        } else if one.module.contains(&option) {
+            options.module = Some((value(), options.operands + taken));
+            return Ok(());
+        } else if one.values.contains(&option) {
+            options.operands += taken;
+            if !is_shell {
+                return Ok(());
+            }
+        } else if one.suffix.contains(&option) && (attached.is_empty() || attached.starts_with('.'))
+        {
+            options.in_place = true;
+            return Ok(());
+        } else if !one.letters.contains(letter) {
+            return Err(arg);
+        }
+    }
+    Ok(())
 }
 
 impl Evaluator<'_> {
@@ -182,7 +312,7 @@ impl Evaluator<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::tests::{argv, steps, verdict};
+    use crate::tests::{Machine, argv, steps, verdict};
 
     #[test]
     fn a_script_of_the_worktree_is_its_code() {
@@ -193,13 +323,31 @@ mod tests {
     }
 
     #[test]
-    fn inline_code_is_asked_about() {
+    fn inline_code_is_allowed_as_the_same_code_in_a_file_is() {
+        let allowed = "allow by inline-code: The code on the command line is code of the worktree; \
+                       the sandbox confines it.";
+        assert_eq!(verdict(&["python3", "-c", "print(1)"]), allowed);
+        assert_eq!(verdict(&["node", "--print", "1"]), allowed);
+        assert_eq!(verdict(&["perl", "-pi.bak", "-e", "s/a/b/", "README.md"]), allowed);
+        let machine = Machine { level: edt_types::Level::Permissive, ..Machine::with(&[]) };
+        assert_eq!(machine.evaluate(&["python3", "-c", "1"], &[]).decision, crate::Decision::Ask);
+    }
+
+    #[test]
+    fn inline_code_that_may_do_more_than_compute_is_asked_about() {
         assert_eq!(
-            verdict(&["python3", "-c", "print(1)"]),
-            "ask by inline-code: python -c runs code that edt cannot analyze, or changes what runs. \
-         Write the code to a file in the worktree (`edt apply FILE --mode create`) and run that \
-         file."
+            verdict(&["python3", "-c", "import os; os.system('id')"]),
+            "ask by inline-code: The code on the command line has \"system\", which may do more \
+             than compute. Write the code to a file in the worktree (`edt apply FILE --mode \
+             create`) and run that file."
         );
+        assert_eq!(
+            verdict(&["python3", "-c", "open('/srv/x', 'w')"]),
+            "ask by inline-code: The code may write outside the worktree. Write the code to a file \
+             in the worktree (`edt apply FILE --mode create`) and run that file."
+        );
+        assert!(verdict(&["perl", "-pi", "-e", "s/a/b/", ".git/config"]).starts_with("deny"));
+        assert!(verdict(&["python3", "-Bc", "os.system('x')"]).starts_with("ask"));
     }
 
     #[test]
@@ -273,5 +421,47 @@ mod tests {
             verdict(&argv("python3 ~/x.py")),
             "ask by script-elsewhere: ~/x.py is not a file in the worktree, so its code is not known."
         );
+    }
+
+    #[test]
+    fn a_sed_script_that_runs_programs_is_asked_about() {
+        assert_eq!(
+            verdict(&["sed", "-e", "1e id", "README.md"]),
+            "ask by sed: The program \"1e id\" may run others or write files. Use `edt apply` to change \
+         a file."
+        );
+    }
+
+    #[test]
+    fn an_unknown_option_of_sed_is_asked_about() {
+        assert_eq!(
+            verdict(&argv("sed -f x README.md")),
+            "ask by sed: -f is an option of sed that edt does not know."
+        );
+    }
+
+    #[test]
+    fn an_awk_program_that_writes_a_git_file_is_denied() {
+        assert_eq!(
+            verdict(&["awk", "{print > \".git/config\"}", "x"]),
+            "deny by write-git: .git/config is in a Git directory, which only Git and edt may write."
+        );
+    }
+
+    #[test]
+    fn awk_takes_its_options_before_the_program() {
+        assert_eq!(
+            verdict(&["awk", "-F", ":", "-v", "n=1", "{print $n}", "/etc/passwd"]),
+            "allow by awk: It prints and replaces text."
+        );
+    }
+
+    #[test]
+    fn options_of_sed_after_its_program_count() {
+        assert!(
+            verdict(&argv("sed s/a/b/ -i README.md")).starts_with("ask by sed: It has options")
+        );
+        assert!(verdict(&argv("sed s/a/b/ -i .git/config")).starts_with("deny by write-git"));
+        assert!(verdict(&argv("sed -ni.bak s/a/b/ README.md")).starts_with("allow"));
     }
 }

@@ -58,8 +58,8 @@ impl Invocation {
         }
     }
 
-    pub(super) fn is(&self, any: &[&str]) -> bool {
-        self.names.iter().any(|name| any.contains(&name.as_str()))
+    pub(super) fn is<T: AsRef<str>>(&self, any: &[T]) -> bool {
+        self.names.iter().any(|name| any.iter().any(|one| one.as_ref() == name))
     }
 }
 

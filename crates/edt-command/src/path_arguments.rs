@@ -1,39 +1,10 @@
 //! Path arguments of a program that rules allow. Every argument that names a path is evaluated,
 //! whatever the option before it means.
 
-use super::Decision;
 use super::evaluator::{CommandInContext, Evaluator, RuleMatch};
 use super::path_location::PathLocation;
+use super::{Decision, builtin};
 
-/// Rules for programs that only read, and families that evaluate their paths themselves.
-const SELF_CHECKED_RULES: [&str; 23] = [
-    "read-files",
-    "system-information",
-    "find",
-    "wrapper",
-    "shell",
-    "sed",
-    "awk",
-    "edt",
-    "interpreter",
-    "git-reads",
-    "git-lists",
-    "git-lists-more",
-    "git-lists-within",
-    "git-config-reads",
-    "git-config-get",
-    "git-reflog",
-    "git-option",
-    "git-apply-dry-run",
-    "remove",
-    "worktree-program",
-    "worktree-script",
-    "package-information",
-    "unset",
-];
-/// Programs whose path arguments a family evaluates.
-const SELF_CHECKED_PROGRAMS: [&str; 11] =
-    ["rm", "rmdir", "unlink", "cp", "mv", "ln", "link", "install", "chmod", "chown", "gcp"];
 /// Options, by a part of their name, that exclude the paths they name.
 const EXCLUDE_OPTIONS: [&str; 4] = ["exclude", "ignore", "skip", "omit"];
 /// Programs, and their options that name a directory which is emptied before it is written.
@@ -51,9 +22,11 @@ pub(super) fn evaluate(
     rule_matches: &[RuleMatch],
 ) -> Vec<RuleMatch> {
     let invocation = command.invocation;
-    let is_self_checked = |one: &RuleMatch| SELF_CHECKED_RULES.contains(&one.rule.as_str());
+    let is_self_checked = |one: &RuleMatch| builtin::is_named("rules-self-checked", &one.rule);
     let allowed = rule_matches.iter().any(|one| one.decision == Decision::Allow);
-    if !allowed || rule_matches.iter().any(is_self_checked) || invocation.is(&SELF_CHECKED_PROGRAMS)
+    if !allowed
+        || rule_matches.iter().any(is_self_checked)
+        || invocation.is(builtin::names("programs-self-checked"))
     {
         return emptied_directories(evaluator, command);
     }
@@ -87,6 +60,9 @@ pub(super) fn evaluate_paths(
         if excluded {
             continue;
         }
+        // A label of Bazel begins with `//`, which means the worktree.
+        let is_label = invocation.is(&["bazel", "bazelisk", "buck2"]);
+        let arg = if is_label { arg.trim_start_matches("//") } else { arg };
         let headers = arg.starts_with("-I/usr/") || arg.starts_with("-L/usr/");
         found.extend(
             path_parts(arg)

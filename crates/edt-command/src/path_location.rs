@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::evaluator::{CommandContext, Evaluator};
 use super::query::Restorable;
 use super::resolve;
+use super::shell_ast::is_unknown;
 
 /// The location of a file that a command would change; later is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +58,9 @@ impl Evaluator<'_> {
         };
         if let Some(rest) = strip(&["$PWD", "${PWD}", "$(pwd)", "`pwd`", "~+"]) {
             return dir.join(rest);
+        }
+        if let Some(rest) = strip(&["$(git rev-parse --show-toplevel)"]) {
+            return self.query.root.join(rest);
         }
         if let (Some(rest), Some(home)) =
             (strip(&["~", "$HOME", "${HOME}"]), self.host.home_directory())
@@ -113,6 +117,14 @@ impl Evaluator<'_> {
     fn locate_from(&self, text: &str, dir: &Path) -> PathLocation {
         let path = self.path_from(text, dir);
         let through = self.without_links_above(&path);
+        let plain = resolve::normalized(&path);
+        let made = self.made_links.iter().any(|link| plain.starts_with(link));
+        // What a new link leads to, and what an expansion becomes, is not known.
+        let least = if made || is_unknown(text) || is_unknown(&dir.to_string_lossy()) {
+            PathLocation::Outside
+        } else {
+            PathLocation::Nowhere
+        };
         let all = [Some(resolve::normalized(&path)), through, self.resolve_path(&path)];
         all.iter().skip(1).flatten().for_each(|path| self.host.is_named(path));
         all.into_iter()
@@ -120,6 +132,7 @@ impl Evaluator<'_> {
             .map(|path| self.location_of(&path))
             .max()
             .unwrap_or(PathLocation::Outside)
+            .max(least)
     }
 
     /// `path` with symbolic links resolved in the part that exists.
@@ -191,7 +204,7 @@ mod tests {
         let context = CommandContext {
             by: String::new(),
             dirs: vec![machine.dir.clone()],
-            open_ended: false,
+            ..CommandContext::default()
         };
         evaluator.locate(text, &context)
     }

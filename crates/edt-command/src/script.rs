@@ -1,32 +1,9 @@
-//! Commands run by a shell: those of a script, and builtins that run text or change the shell's
-//! state.
-
-use std::path::PathBuf;
+//! Builtins and other programs that run text as a script.
 
 use super::evaluator::{CommandContext, CommandInContext, Evaluator, RuleMatch};
-use super::shell::SHELLS;
-use super::{Decision, pattern, resolve, shell as shell_parser};
+use super::flow::evaluate_script;
+use super::wrapper;
 
-/// Programs that only read. Unknown arguments cannot make them change anything.
-const READ_ONLY: [&str; 30] = [
-    "echo", "printf", "ls", "cat", "head", "tail", "wc", "test", "[", "[[", "grep", "egrep",
-    "fgrep", "cut", "tr", "basename", "dirname", "realpath", "readlink", "stat", "du", "df",
-    "diff", "cmp", "nl", "true", ":", "exit", "return", "sleep",
-];
-/// Programs that read a here-document as data.
-const TEXT: [&str; 12] =
-    ["cat", "tee", "grep", "wc", "head", "tail", "cut", "tr", "sort", "nl", "read", "jq"];
-/// Commands that evaluate subscripts, including command substitutions in them.
-const SUBSCRIPTS: [&str; 11] = [
-    "test", "[", "[[", "unset", "declare", "typeset", "local", "readonly", "export", "wait", "let",
-];
-/// Builtins that assign variables in their arguments.
-const DECLARES: [&str; 5] = ["export", "declare", "typeset", "local", "readonly"];
-/// How many possible working directories of a script are followed.
-const MAX_DIRECTORIES: usize = 64;
-
-/// `sh -c`, `sh FILE`, `sh`, and builtins that run text.
-#[expect(clippy::too_many_lines, reason = "one case for each kind of shell")]
 pub(super) fn evaluate(
     evaluator: &mut Evaluator<'_>,
     command: &CommandInContext<'_>,
@@ -61,6 +38,10 @@ pub(super) fn evaluate(
     if invocation.is(&["make", "gmake"]) {
         return make_variables(evaluator, command);
     }
+    if invocation.is(&["coproc"]) {
+        wrapper::evaluate_denials(evaluator, &invocation.args, context);
+        return Vec::new();
+    }
     if invocation.is(&[
         "watch",
         "script",
@@ -84,80 +65,7 @@ pub(super) fn evaluate(
         );
         return Vec::new();
     }
-    if !invocation.is(&SHELLS) {
-        return Vec::new();
-    }
-    let (mut at, mut is_inline) = (0, false);
-    while let Some(arg) = invocation.args.get(at).filter(|arg| arg.starts_with(['-', '+'])) {
-        if arg == "-" && !is_inline {
-            break;
-        }
-        at += 1;
-        if arg == "--" || arg == "-" {
-            break;
-        }
-        if arg.starts_with("--") {
-            if matches!(arg.as_str(), "--version" | "--help") {
-                return vec![RuleMatch::new(
-                    Decision::Allow,
-                    "shell",
-                    "It prints its version or help.",
-                )];
-            }
-            if !matches!(
-                arg.as_str(),
-                "--norc" | "--noprofile" | "--login" | "--posix" | "--verbose" | "--noediting"
-            ) {
-                return vec![RuleMatch::ask(
-                    "shell",
-                    format!("{arg} is a shell option that edt does not know."),
-                )];
-            }
-            continue;
-        }
-        for letter in arg.chars().skip(1) {
-            match letter {
-                'c' => is_inline = true,
-                'o' | 'O' => at += 1,
-                'l' | 'e' | 'u' | 'x' | 'f' | 'v' | 'n' | 'h' | 'm' | 'a' | 'b' | 'C' | 'E'
-                | 'T' | 'B' | 'p' => {}
-                _ => {
-                    return vec![RuleMatch::ask(
-                        "shell",
-                        format!("{arg} is a shell option that edt does not know."),
-                    )];
-                }
-            }
-        }
-    }
-    match (invocation.args.get(at), is_inline) {
-        (Some(text), true) => {
-            let by = format!("{} -c", invocation.names[0]);
-            if command.context.open_ended && text.contains('$') {
-                evaluator.record_step(
-                    context,
-                    std::slice::from_ref(text),
-                    RuleMatch::ask("shell", "It runs text that is unknown before it runs."),
-                );
-            }
-            evaluate_script(
-                evaluator,
-                text,
-                &by,
-                &CommandContext { open_ended: false, ..context.clone() },
-            );
-            vec![RuleMatch::new(
-                Decision::Allow,
-                "shell",
-                "It runs a script, whose commands are evaluated.",
-            )]
-        }
-        (Some(file), false) if file != "-" => vec![evaluator.script_file(file, context)],
-        _ => vec![RuleMatch::ask(
-            "shell",
-            "It would read commands that edt cannot see. Give them as a program with arguments.",
-        )],
-    }
+    Vec::new()
 }
 
 /// Commands in variables given to `make`: `x!=text` and `x=$(shell text)`.
@@ -172,184 +80,6 @@ fn make_variables(evaluator: &mut Evaluator<'_>, command: &CommandInContext<'_>)
         }
     }
     Vec::new()
-}
-
-/// Evaluates text that a program passes to a shell.
-pub(super) fn evaluate_script(
-    evaluator: &mut Evaluator<'_>,
-    text: &str,
-    by: &str,
-    context: &CommandContext,
-) {
-    let read = shell_parser::read(text);
-    let mut context = CommandContext { by: by.to_owned(), ..context.clone() };
-    let record_unparsed = |evaluator: &mut Evaluator<'_>, context: &CommandContext, why: &str| {
-        let reason = format!(
-            "The script cannot be analyzed before it runs: {why}. Run each command by itself."
-        );
-        evaluator.record_step(context, &[text.to_owned()], RuleMatch::ask("script", reason));
-    };
-    for why in &read.unparsed {
-        record_unparsed(evaluator, &context, why);
-    }
-    for simple in read.commands {
-        for file in &simple.redirections {
-            for file in expand_word(evaluator, file, &context) {
-                evaluator.evaluate_redirection(&file, &context);
-            }
-        }
-        let mut words = simple.words.as_slice();
-        let mut variables: Vec<(String, String)> =
-            simple.assigns.into_iter().map(|name| (name, String::new())).collect();
-        while let Some((name, value)) = words.first().and_then(|word| assignment(&word.text)) {
-            if words[0].hidden {
-                record_unparsed(evaluator, &context, "a variable contains a substitution");
-                evaluate_substitutions(evaluator, &value, &context);
-            }
-            variables.push((name, value));
-            words = &words[1..];
-        }
-        let is_assignment_only = words.is_empty();
-        let first = words.first().map_or("", |word| word.text.as_str());
-        if DECLARES.contains(&first) {
-            variables.extend(words.iter().filter_map(|word| assignment(&word.text)));
-        }
-        if first == "read" {
-            let names = words.iter().skip(1).filter(|word| !word.text.starts_with('-'));
-            variables.extend(names.map(|word| (word.text.clone(), String::new())));
-        }
-        // A variable in lower case that only the script uses reaches no program.
-        variables
-            .retain(|(name, _)| !(is_assignment_only || first == "read") || !is_script_local(name));
-        evaluator.environment(by, &variables);
-        if is_assignment_only {
-            continue;
-        }
-        if SUBSCRIPTS.contains(&first) && words.iter().any(|word| word.hidden) {
-            record_unparsed(evaluator, &context, "a subscript may contain a substitution");
-            words
-                .iter()
-                .filter(|word| word.hidden)
-                .for_each(|word| evaluate_substitutions(evaluator, &word.text, &context));
-        }
-        if words.iter().any(|word| word.unknown)
-            && (!READ_ONLY.contains(&first) || words[0].unknown)
-        {
-            record_unparsed(evaluator, &context, "it has an expansion");
-        }
-        if let Some(input) = &simple.input {
-            if SHELLS.contains(&first) {
-                evaluate_script(evaluator, input, first, &context);
-            }
-            if !TEXT.contains(&first) {
-                record_unparsed(evaluator, &context, "a here-document is the input of a program");
-            }
-        }
-        let argv: Vec<String> =
-            words.iter().flat_map(|word| expand_word(evaluator, word, &context)).collect();
-        evaluator.command(&argv, &context);
-        follow_cd(evaluator, &argv, &mut context);
-    }
-}
-
-/// The words that one word expands to: by braces and by file names.
-fn expand_word(
-    evaluator: &Evaluator<'_>,
-    word: &shell_parser::ShellWord,
-    context: &CommandContext,
-) -> Vec<String> {
-    let words = if word.braces { pattern::braces(&word.text) } else { vec![word.text.clone()] };
-    if !word.pattern {
-        return words;
-    }
-    let names = |word: String| {
-        let mut names: Vec<String> = Vec::new();
-        for dir in &context.dirs {
-            // Expansions at the start, such as `~`, are applied first.
-            let begins = word.starts_with(['~', '$', '`']);
-            let from = if begins {
-                evaluator.expand_path(&word, dir).to_string_lossy().into_owned()
-            } else {
-                word.clone()
-            };
-            names.extend(pattern::expanded(&from, dir, evaluator.host));
-        }
-        names.sort_unstable();
-        names.dedup();
-        // Where no file matches, the shell keeps the pattern itself.
-        names.insert(0, word);
-        names
-    };
-    words.into_iter().flat_map(names).collect()
-}
-
-/// Follows `cd`. Whether it succeeds is unknown, so later commands may run in either directory.
-fn follow_cd(evaluator: &mut Evaluator<'_>, argv: &[String], context: &mut CommandContext) {
-    let leads =
-        |arg: &&String| matches!(arg.as_str(), "builtin" | "command" | "time" | "-p" | "--" | "!");
-    let argv = &argv[argv.iter().take_while(leads).count()..];
-    if !argv.first().is_some_and(|first| first == "cd" || first == "pushd") {
-        return;
-    }
-    let mut to: Vec<String> =
-        argv.iter().skip(1).filter(|arg| !arg.starts_with('-')).cloned().collect();
-    if to.is_empty() {
-        to.push("~".to_owned());
-    }
-    let there: Vec<PathBuf> = context
-        .dirs
-        .iter()
-        .flat_map(|dir| to.iter().map(|to| resolve::normalized(&evaluator.expand_path(to, dir))))
-        .collect();
-    for dir in there {
-        if context.dirs.len() >= MAX_DIRECTORIES {
-            let reason = format!("It changes through more than {MAX_DIRECTORIES} directories.");
-            return evaluator.record_step(context, argv, RuleMatch::ask("script", reason));
-        }
-        if !context.dirs.contains(&dir) {
-            context.dirs.push(dir);
-        }
-    }
-}
-
-/// Evaluates the command substitutions in quoted text.
-fn evaluate_substitutions(evaluator: &mut Evaluator<'_>, text: &str, context: &CommandContext) {
-    for simple in
-        shell_parser::read(&format!("echo \"{}\"", text.replace(['"', '\\'], " "))).commands
-    {
-        let argv: Vec<String> = simple.words.into_iter().map(|word| word.text).collect();
-        evaluator.command(&argv, context);
-    }
-}
-
-/// Whether only the script uses a variable: neither a shell nor a program reads that name.
-fn is_script_local(name: &str) -> bool {
-    let special = [
-        "path",
-        "cdpath",
-        "fpath",
-        "manpath",
-        "mailpath",
-        "module_path",
-        "fignore",
-        "watch",
-        "prompt",
-    ];
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    name.chars().all(plain)
-        && !special.contains(&name)
-        && !name.ends_with("_proxy")
-        && !name.starts_with("npm_")
-        && !name.starts_with("git_")
-}
-
-/// `NAME=value`, `NAME+=value`, `NAME[i]=value`.
-fn assignment(word: &str) -> Option<(String, String)> {
-    let (name, value) = word.split_once('=')?;
-    let name = name.trim_end_matches('+').split('[').next().unwrap_or_default();
-    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    (plain && !name.starts_with(|c: char| c.is_ascii_digit()))
-        .then(|| (name.to_owned(), value.to_owned()))
 }
 
 #[cfg(test)]
@@ -448,8 +178,8 @@ mod tests {
     fn an_expansion_in_a_program_that_changes_something_is_asked_about() {
         assert_eq!(
             verdict(&["sh", "-c", "touch $x"]),
-            "ask by script: The script cannot be analyzed before it runs: it has an expansion. Run each \
-         command by itself."
+            "ask by write-outside: $x may be any file. Write into the worktree, preferably to a path \
+             that Git ignores."
         );
     }
 
@@ -477,11 +207,7 @@ mod tests {
     fn the_input_of_an_inner_shell_is_evaluated() {
         assert_eq!(
             steps(&["sh", "-c", "sh <<'E'\ngit push -f\nE"])[1..],
-            [
-                "sh: git push -f = deny by git-push-force",
-                "sh -c: sh <<'E'\ngit push -f\nE = ask by script",
-                "sh -c: sh = ask by shell",
-            ]
+            ["sh -c: sh = allow by shell", "sh: git push -f = deny by git-push-force"]
         );
     }
 

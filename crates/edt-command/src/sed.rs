@@ -31,13 +31,22 @@ pub(super) fn sed_is_plain(script: &str) -> bool {
                 'p' | 'd' | 'q' | 'Q' | '=' | 'n' | 'N' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x'
                 | 'l',
             ) => {}
-            // The rest of the line is text. A continuation after a backslash is not supported.
+            // The rest of the line is text, and so are the lines after a backslash at its end.
             Some('a' | 'i' | 'c') => {
-                let end = rest.iter().rposition(|c| *c == '\n').map_or(0, |end| end + 1);
-                if rest[end..].contains(&'\\') || rest[end..].iter().all(|c| c.is_whitespace()) {
+                let (mut escaped, mut has_text) = (false, false);
+                while let Some(c) = rest.pop().filter(|c| *c != '\n' || escaped) {
+                    has_text |= !c.is_whitespace() && c != '\\';
+                    escaped = c == '\\' && !escaped;
+                }
+                if !has_text {
                     return false;
                 }
-                rest.truncate(end);
+                continue;
+            }
+            // The rest of the line is a file that is read.
+            Some('r' | 'R') => {
+                while rest.pop().is_some_and(|c| c != '\n') {}
+                continue;
             }
             Some('s') => {
                 let Some(by) = rest.pop().filter(|by| *by != '\n' && *by != '\\') else {
@@ -78,6 +87,13 @@ fn address(rest: &mut Vec<char>) -> bool {
                 }
                 while rest.last().is_some_and(|c| "IM".contains(*c)) {
                     rest.pop();
+                }
+            }
+            Some('\\') => {
+                rest.pop();
+                let Some(by) = rest.pop() else { return false };
+                if !until(rest, by) {
+                    return false;
                 }
             }
             Some(c) if c.is_ascii_digit() || "$,~+".contains(*c) => {
@@ -137,6 +153,9 @@ mod tests {
     fn a_sed_script_that_runs_or_writes_is_not_plain() {
         for plain in [
             "1,5p",
+            "r /etc/passwd",
+            "1a\\  text",
+            "\\,x,d",
             "$d",
             "/a/d",
             "s/a/b/g",
@@ -159,7 +178,6 @@ mod tests {
             "s/a/b/e",
             "s/a/b/w x",
             "w x",
-            "r /etc/passwd",
             "s/a/b/ge",
             "s/a/",
             "1,5W x",

@@ -2,103 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::builtin::{self, Wrapper};
 use super::evaluator::{CommandContext, CommandInContext, Evaluator, RuleMatch};
-use super::{Decision, script, shell};
-
-/// How a program's arguments name the command that it runs.
-struct Wrapper {
-    names: &'static [&'static str],
-    /// Subcommand words that come first.
-    prefix: &'static [&'static str],
-    /// Options that take the next argument.
-    values: &'static [&'static str],
-    /// Options without a value.
-    flags: &'static [&'static str],
-    /// Operands before the command.
-    operands: usize,
-    /// It adds arguments that are unknown before it runs.
-    open_ended: bool,
-}
-
-const DEFAULT: Wrapper =
-    Wrapper { names: &[], prefix: &[], values: &[], flags: &[], operands: 0, open_ended: false };
-
-/// Options that are not listed are asked about.
-const WRAPPERS: &[Wrapper] = &[
-    Wrapper { names: &["nice"], values: &["-n", "--adjustment"], flags: &["-[0-9]"], ..DEFAULT },
-    Wrapper {
-        names: &["ionice"],
-        values: &["-c", "--class", "-n", "--classdata"],
-        flags: &["-t", "--ignore"],
-        ..DEFAULT
-    },
-    Wrapper { names: &["nohup", "exec", "builtin"], ..DEFAULT },
-    Wrapper { names: &["command"], flags: &["-p"], ..DEFAULT },
-    Wrapper {
-        names: &["timeout", "gtimeout"],
-        values: &["-s", "--signal", "-k", "--kill-after"],
-        flags: &["--foreground", "--preserve-status", "-v", "--verbose", "-p", "-f"],
-        operands: 1,
-        ..DEFAULT
-    },
-    Wrapper {
-        names: &["setsid"],
-        flags: &["-c", "--ctty", "-f", "--fork", "-w", "--wait"],
-        ..DEFAULT
-    },
-    Wrapper {
-        names: &["stdbuf"],
-        values: &["-i", "--input", "-o", "--output", "-e", "--error"],
-        ..DEFAULT
-    },
-    Wrapper {
-        names: &["time"],
-        flags: &["-p", "--portability", "-v", "--verbose", "-q", "--quiet"],
-        ..DEFAULT
-    },
-    Wrapper {
-        names: &["chrt"],
-        flags: &["-b", "--batch", "-i", "--idle", "-o", "--other", "-f", "--fifo", "-r", "--rr"],
-        operands: 1,
-        ..DEFAULT
-    },
-    Wrapper { names: &["taskset"], flags: &["-c", "--cpu-list"], operands: 1, ..DEFAULT },
-    Wrapper { names: &["prlimit"], values: &[], flags: &["--*=*"], ..DEFAULT },
-    Wrapper {
-        names: &["busybox", "toybox", "coreutils", "ccache", "sccache", "distcc", "icecc"],
-        ..DEFAULT
-    },
-    Wrapper {
-        names: &["xargs", "gxargs"],
-        values: &[
-            "-I",
-            "-L",
-            "--max-lines",
-            "-n",
-            "--max-args",
-            "-P",
-            "--max-procs",
-            "-s",
-            "--max-chars",
-            "-d",
-            "--delimiter",
-            "-a",
-            "--arg-file",
-            "-E",
-        ],
-        flags: &["-0", "--null", "-r", "--no-run-if-empty", "-t", "--verbose", "-x", "--exit"],
-        open_ended: true,
-        ..DEFAULT
-    },
-    Wrapper { names: &["rustup"], prefix: &["run"], operands: 1, ..DEFAULT },
-    Wrapper {
-        names: &["poetry", "pipenv", "uv", "hatch", "pdm", "rye"],
-        prefix: &["run"],
-        ..DEFAULT
-    },
-    Wrapper { names: &["bundle"], prefix: &["exec"], ..DEFAULT },
-    Wrapper { names: &["edt"], prefix: &["run"], values: &["--timeout"], ..DEFAULT },
-];
+use super::shell_ast::{ShellWord, Statement, UNKNOWN_WORD, UNKNOWN_WORDS};
+use super::{Decision, flow, shell};
 
 /// Programs that run another one as a different user or on a different machine.
 const SWITCH_USER: [&str; 9] =
@@ -132,14 +39,18 @@ pub(super) fn evaluate(
     if let Some(rule_matches) = package_runner(evaluator, command) {
         return rule_matches;
     }
-    let wrapper = WRAPPERS.iter().find(|wrapper| {
-        invocation.is(wrapper.names)
+    let wrapper = builtin::wrappers().iter().find(|wrapper| {
+        invocation.is(&wrapper.names)
             && wrapper.prefix.iter().zip(&invocation.args).filter(|(a, b)| a == b).count()
                 == wrapper.prefix.len()
+            && (wrapper.needs.is_empty()
+                || invocation
+                    .args
+                    .get(wrapper.prefix.len())
+                    .is_some_and(|arg| *arg == wrapper.needs))
     });
     let Some(wrapper) = wrapper else { return options_before_prefix(evaluator, command) };
-    let name =
-        wrapper.names.iter().find(|name| invocation.is(&[name])).copied().unwrap_or_default();
+    let name = wrapper.names.iter().find(|name| invocation.is(&[name])).map_or("", String::as_str);
     let Some(at) = wrapper.command_at(&invocation.args) else {
         evaluate_denials(evaluator, &invocation.args, command.context);
         return vec![RuleMatch::ask(
@@ -160,31 +71,36 @@ pub(super) fn evaluate(
             format!("{name} has no command argument."),
         )];
     }
-    let replaced = invocation.args[..at].iter().any(|arg| arg.starts_with("-I"));
+    let placeholder = wrapper.open_ended.then(|| placeholder(&invocation.args[..at])).flatten();
     let context = CommandContext {
         by: name.to_owned(),
-        dirs: command.context.dirs.clone(),
-        open_ended: command.context.open_ended || wrapper.open_ended,
+        open_ended: command.context.open_ended || wrapper.open_ended && placeholder.is_none(),
+        ..command.context.clone()
     };
-    if replaced && wrapper.open_ended {
-        // The inserted text may occur anywhere, and may be an option.
-        let argv = &invocation.args[at..];
-        evaluator.record_step(
-            &context,
-            argv,
-            RuleMatch::ask(
-                "wrapper",
-                "It inserts text that is unknown before it runs into the \
-                                       command.",
-            ),
-        );
+    if invocation.args[..at].iter().any(|arg| arg.contains(UNKNOWN_WORDS)) {
+        let reason = "Where its command begins is unknown before it runs.";
+        evaluator.record_step(&context, &invocation.args, RuleMatch::ask("wrapper", reason));
     }
-    evaluator.command(&invocation.args[at..], &context);
+    let argv: Vec<String> = match placeholder {
+        Some(text) => {
+            let unknown = format!("{UNKNOWN_WORD}{text}");
+            invocation.args[at..].iter().map(|arg| arg.replace(&text, &unknown)).collect()
+        }
+        None => invocation.args[at..].to_vec(),
+    };
+    evaluator.command(&argv, &context);
     vec![RuleMatch::new(
         Decision::Allow,
         "wrapper",
         format!("{name} runs another command, which is evaluated."),
     )]
+}
+
+/// The text that `xargs -I` replaces.
+fn placeholder(options: &[String]) -> Option<String> {
+    let at = options.iter().position(|option| option.starts_with("-I"))?;
+    let attached = options[at].strip_prefix("-I").filter(|text| !text.is_empty());
+    attached.map(str::to_owned).or_else(|| options.get(at + 1).cloned())
 }
 
 /// `npx NAME`, `yarn NAME`, `pnpm exec NAME`, `bun run NAME`: a program installed in the worktree,
@@ -206,12 +122,24 @@ fn package_runner(
     {
         at += 1;
     }
+    let only_installed = !managers
+        && args.first().is_some_and(|arg| matches!(arg.as_str(), "--no-install" | "--no"));
+    at += usize::from(only_installed);
     let name = args.get(at)?;
     let by = invocation.names[0].clone();
     let installed = format!("node_modules/.bin/{name}");
     let is_installed = |dir: &PathBuf| evaluator.host.is_executable(&dir.join(&installed));
     let plain = !name.starts_with('-') && !name.contains('/');
-    if plain && context.dirs.iter().all(is_installed) {
+    if plain && (only_installed || context.dirs.iter().all(is_installed)) {
+        if only_installed && !context.dirs.iter().all(is_installed) {
+            // Old versions take a program of the system.
+            evaluator.command(&args[at..], &CommandContext { by, ..context.clone() });
+            return Some(vec![RuleMatch::new(
+                Decision::Allow,
+                "wrapper",
+                "It runs only a program that is installed, which is evaluated.",
+            )]);
+        }
         let argv: Vec<String> =
             std::iter::once(installed).chain(args[at + 1..].iter().cloned()).collect();
         evaluator.command(&argv, &CommandContext { by, ..context.clone() });
@@ -252,9 +180,9 @@ fn options_before_prefix(
     let hidden = |wrapper: &&Wrapper| {
         let has_prefix =
             wrapper.prefix.first().is_some_and(|word| args.iter().any(|arg| arg == word));
-        has_prefix && command.invocation.is(wrapper.names)
+        has_prefix && command.invocation.is(&wrapper.names)
     };
-    let found = WRAPPERS
+    let found = builtin::wrappers()
         .iter()
         .find(hidden)
         .filter(|_| args.first().is_some_and(|arg| arg.starts_with(['-', '+'])));
@@ -262,7 +190,7 @@ fn options_before_prefix(
         evaluate_denials(evaluator, args, command.context);
     }
     found.map_or_else(Vec::new, |wrapper| {
-        let prefix = wrapper.prefix[0];
+        let prefix = &wrapper.prefix[0];
         vec![RuleMatch::ask(
             "wrapper",
             format!(
@@ -276,6 +204,9 @@ fn options_before_prefix(
 impl Wrapper {
     /// The index where its command begins; `None` after an unknown option.
     fn command_at(&self, args: &[String]) -> Option<usize> {
+        if !self.needs.is_empty() {
+            return Some(self.prefix.len() + 1);
+        }
         let mut at = self.prefix.len();
         while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-') && *arg != "-") {
             if arg == "--" {
@@ -289,11 +220,11 @@ impl Wrapper {
     }
 
     fn args_taken(&self, arg: &str) -> Option<usize> {
-        let flags = |one: &&str| match *one {
+        let flags = |one: &String| match one.as_str() {
             "-[0-9]" => arg[1..].trim_start_matches(['-', '+']).chars().all(|c| c.is_ascii_digit()),
             one => super::matching::glob_match(one, arg),
         };
-        if self.values.contains(&arg) {
+        if self.values.iter().any(|one| one == arg) {
             return Some(2);
         }
         if self.flags.iter().any(flags) {
@@ -302,8 +233,8 @@ impl Wrapper {
         if arg.starts_with("--") {
             let (name, value) = arg.split_once('=').map_or((arg, false), |(name, _)| (name, true));
             let abbreviated =
-                |list: &[&str]| list.iter().filter(|one| one.starts_with(name)).count();
-            return match (abbreviated(self.values), abbreviated(self.flags)) {
+                |list: &[String]| list.iter().filter(|one| one.starts_with(name)).count();
+            return match (abbreviated(&self.values), abbreviated(&self.flags)) {
                 (1, 0) => Some(if value { 1 } else { 2 }),
                 (0, 1) if !value => Some(1),
                 _ => None,
@@ -312,10 +243,10 @@ impl Wrapper {
         // Combined short options: the last may take a value, attached or in the next argument.
         for (at, letter) in arg.char_indices().skip(1) {
             let short = format!("-{letter}");
-            if self.values.contains(&short.as_str()) {
+            if self.values.contains(&short) {
                 return Some(if at + letter.len_utf8() == arg.len() { 2 } else { 1 });
             }
-            self.flags.contains(&short.as_str()).then_some(())?;
+            self.flags.contains(&short).then_some(())?;
         }
         Some(1)
     }
@@ -363,17 +294,21 @@ fn env(
         } else if let Some((args_taken, text)) = value("--split-string", "-S") {
             // env splits the text like a shell without expansions.
             let read = shell::read(&text);
-            if text.contains('\\') {
+            let [Statement::Command(simple)] = read.statements.as_slice() else {
+                return unknown_option(evaluator);
+            };
+            if text.contains(['\\', '$', '`'])
+                || !read.unparsed.is_empty()
+                || !simple.redirections.is_empty()
+            {
                 return unknown_option(evaluator);
             }
-            let [simple] = read.commands.as_slice() else { return unknown_option(evaluator) };
-            if !read.unparsed.is_empty() || !simple.redirections.is_empty() {
-                return unknown_option(evaluator);
-            }
-            let mut args_left: Vec<String> =
-                simple.words.iter().map(|word| word.text.clone()).collect();
+            let variables = simple.assignments.iter();
+            let mut args_left: Vec<String> = variables
+                .map(|(name, value)| format!("{name}={}", value.literal()))
+                .chain(simple.words.iter().map(ShellWord::literal))
+                .collect();
             args_left.extend_from_slice(args.get(at + args_taken..).unwrap_or_default());
-            evaluator.environment("env", &variables);
             return env(evaluator, command, &args_left, &dirs);
         } else if arg.starts_with('-') {
             return unknown_option(evaluator);
@@ -389,7 +324,7 @@ fn env(
     if at < args.len() {
         evaluator.command(
             &args[at..],
-            &CommandContext { by: "env".to_owned(), dirs, open_ended: command.context.open_ended },
+            &CommandContext { by: "env".to_owned(), dirs, ..command.context.clone() },
         );
     } else if command.context.open_ended {
         return vec![RuleMatch::ask(
@@ -419,7 +354,11 @@ fn evaluate_inner(
 
 /// For a program whose command cannot be found: every argument may begin it. Records only steps
 /// that are denied.
-fn evaluate_denials(evaluator: &mut Evaluator<'_>, args: &[String], context: &CommandContext) {
+pub(super) fn evaluate_denials(
+    evaluator: &mut Evaluator<'_>,
+    args: &[String],
+    context: &CommandContext,
+) {
     evaluator.keep_denials(|evaluator| {
         for (at, arg) in args.iter().enumerate() {
             if arg.contains(char::is_whitespace) {
@@ -427,7 +366,7 @@ fn evaluate_denials(evaluator: &mut Evaluator<'_>, args: &[String], context: &Co
                     .split_once('=')
                     .filter(|_| arg.starts_with('-'))
                     .map_or(arg.as_str(), |(_, text)| text);
-                script::evaluate_script(evaluator, text, "text", context);
+                flow::evaluate_script(evaluator, text, "text", context);
             } else if !arg.starts_with('-') {
                 evaluator.command(&args[at..], context);
             }
@@ -475,10 +414,10 @@ mod tests {
     #[test]
     fn the_text_of_env_split_string_is_evaluated_as_words() {
         assert_eq!(
-            steps(&["env", "-S", "A=b git 'push'", "-f"]),
+            steps(&["env", "-S", "CC=./x git 'push'", "-f"]),
             [
-                "given: env -S A=b git 'push' -f = allow by wrapper",
-                "env: A=b = ask by environment",
+                "given: env -S CC=./x git 'push' -f = allow by wrapper",
+                "env: CC=./x = ask by environment",
                 "env: git push -f = deny by git-push-force",
             ]
         );
@@ -521,15 +460,15 @@ mod tests {
     }
 
     #[test]
-    fn xargs_with_a_placeholder_may_insert_an_option() {
+    fn xargs_with_a_placeholder_inserts_unknown_text() {
+        let step = |text: &str| steps(&argv(text))[1..].join("; ");
+        assert_eq!(step("xargs -I % grep x %"), "xargs: grep x % = allow by read-files");
         assert_eq!(
-            steps(&argv("xargs -I % grep x %")),
-            [
-                "given: xargs -I % grep x % = allow by wrapper",
-                "xargs: grep x % = ask by wrapper",
-                "xargs: grep x % = allow by read-files",
-            ]
+            step("xargs -I % git show main:%"),
+            "xargs: git show main:% = allow by git-reads"
         );
+        assert_eq!(step("xargs -I % git show %"), "xargs: git show % = ask by git-reads-and-runs");
+        assert!(step("xargs -I% sh -c %").contains("sh -c: % = ask by script"));
     }
 
     #[test]
