@@ -23,8 +23,10 @@ const REMOVES: [&str; 6] = ["unset", "mapfile", "readarray", "getopts", "let", "
 const RUN_TEXT: [&str; 5] = ["eval", "source", ".", "trap", "exec"];
 /// How many possible working directories of a script are followed.
 const MAX_DIRECTORIES: usize = 64;
+/// The longest value of a variable that is followed.
+const MAX_VALUE_LENGTH: usize = 1_000;
 /// How many commands of a script are followed.
-const MAX_COMMANDS: usize = 2_000;
+const MAX_COMMANDS: usize = 1_000;
 
 /// What is known where a statement begins.
 #[derive(Clone)]
@@ -109,7 +111,7 @@ pub(super) fn evaluate_script(
 ) {
     let script = shell::read(text);
     let context = CommandContext { by: by.to_owned(), input: None, ..context.clone() };
-    let mut walk = Walk { evaluator, text, calls: Vec::new() };
+    let mut walk = Walk { evaluator, text, calls: Vec::new(), stopped: false, loops: 0 };
     for why in &script.unparsed {
         walk.unparsed(&context, why);
     }
@@ -125,6 +127,10 @@ struct Walk<'a, 'b> {
     text: &'a str,
     /// The functions that are running.
     calls: Vec<String>,
+    /// It has had too many commands.
+    stopped: bool,
+    /// How many loops are around.
+    loops: usize,
 }
 
 impl Walk<'_, '_> {
@@ -147,6 +153,9 @@ impl Walk<'_, '_> {
     /// Evaluates a statement; `flow` becomes what is known if it succeeds. Returns what is known if
     /// it fails.
     fn statement(&mut self, statement: &Statement, flow: &mut Flow) -> Flow {
+        if self.stopped {
+            return flow.clone();
+        }
         match statement {
             Statement::Command(command) => return self.command(command, flow),
             Statement::Group(list) => {
@@ -193,12 +202,14 @@ impl Walk<'_, '_> {
                     }
                 }
                 let dirs = inner.context.dirs.clone();
+                self.loops += 1;
                 self.sequence(body, &mut inner);
-                if inner.context.dirs != dirs {
+                if inner.context.dirs != dirs && self.loops == 1 {
                     // Later turns begin where the first one ended.
                     inner.join_directories(&dirs);
                     self.sequence(body, &mut inner);
                 }
+                self.loops -= 1;
                 if let Some((name, _)) = variable {
                     inner.variables.remove(name);
                 }
@@ -267,6 +278,7 @@ impl Walk<'_, '_> {
 
     fn command(&mut self, command: &SimpleCommand, flow: &mut Flow) -> Flow {
         if self.evaluator.steps.len() > MAX_COMMANDS {
+            self.stopped = true;
             self.unparsed(&flow.context.clone(), "it has too many commands");
             return flow.clone();
         }
@@ -466,7 +478,8 @@ impl Walk<'_, '_> {
 }
 
 fn set(flow: &mut Flow, name: &str, values: Vec<String>) {
-    let known = values.len() <= MAX_VALUES && !values.iter().any(|value| is_unknown(value));
+    let is_short = |value: &String| value.len() <= MAX_VALUE_LENGTH && !is_unknown(value);
+    let known = values.len() <= MAX_VALUES && values.iter().all(is_short);
     if known && name != "IFS" {
         flow.variables.insert(name.to_owned(), values);
     } else {
@@ -624,5 +637,19 @@ mod tests {
             ]
         );
         all(Decision::Deny, &["ls && f() { :; }; f() { git push -f; }; f"]);
+    }
+
+    #[test]
+    fn what_is_too_much_is_asked_about() {
+        all(
+            Decision::Ask,
+            &[
+                &"ls; ".repeat(1_100),
+                &format!("echo '{}'", "a".repeat(300_000)),
+                &"cat <<E ".repeat(20),
+            ],
+        );
+        let doubled = format!("x=ab; {}rm -rf $x", "x=$x$x; ".repeat(30));
+        all(Decision::Ask, &[&doubled]);
     }
 }

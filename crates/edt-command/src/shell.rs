@@ -2,10 +2,12 @@
 //! not understand whole is reported as unparsed, so that the user is asked; the commands in it are
 //! read nevertheless, so that denied ones are still found.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::rc::Rc;
+use std::time::Duration;
 
-use tree_sitter::{Node, Parser};
+use edt_io::clock::CpuLimit;
+use tree_sitter::{Node, ParseOptions, ParseState, Parser};
 
 use super::shell_ast::{Piece, ShellScript, ShellWord, SimpleCommand, Statement};
 
@@ -15,7 +17,9 @@ pub(super) const SHELLS: [&str; 12] =
 /// How deeply statements and substitutions may be nested.
 pub(super) const MAX_DEPTH: usize = 100;
 /// The longest script that is read.
-const MAX_LENGTH: usize = 1 << 20;
+const MAX_LENGTH: usize = 1 << 18;
+/// How long the processor may read a script.
+const TIME_LIMIT: Duration = Duration::from_millis(500);
 
 pub(super) fn read(text: &str) -> ShellScript {
     read_nested(text, 0)
@@ -25,9 +29,18 @@ pub(super) fn read_nested(text: &str, depth: usize) -> ShellScript {
     let mut reader = Reader { text, depth, unparsed: Vec::new() };
     let mut parser = Parser::new();
     let known = parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_ok();
-    let parsed = (known && text.len() <= MAX_LENGTH).then(|| parser.parse(text, None)).flatten();
+    let limit = CpuLimit::new(TIME_LIMIT);
+    let mut stop = |_: &ParseState| {
+        if limit.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut stop);
+    let mut chunk = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+    let is_short = known && text.len() <= MAX_LENGTH;
+    let parsed =
+        is_short.then(|| parser.parse_with_options(&mut chunk, None, Some(options))).flatten();
     let Some(tree) = parsed else {
-        return ShellScript { statements: Vec::new(), unparsed: vec!["it is too long"] };
+        let why = "it is too long, or takes too long to read";
+        return ShellScript { statements: Vec::new(), unparsed: vec![why] };
     };
     if tree.root_node().has_error() {
         reader.unparsed("its syntax is not understood");
