@@ -52,8 +52,12 @@ impl Evaluator<'_> {
                 "The code on the command line has {name:?}, which may do more than compute"
             ));
         }
-        let elsewhere =
-            paths(code).map(|path| self.locate(path, context)).max() > Some(PathLocation::Root);
+        let is_inside = |dir: &std::path::PathBuf| {
+            self.resolve_path(dir).is_some_and(|dir| self.is_in_worktree(&dir))
+        };
+        let elsewhere = paths(code).map(|path| self.locate(path, context)).max()
+            > Some(PathLocation::Root)
+            || !context.dirs.iter().all(is_inside);
         if (elsewhere || has_any(code, &HOME)) && has_any(code, &WRITES) {
             return ask("The code may write outside the worktree".to_owned());
         }

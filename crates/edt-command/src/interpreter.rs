@@ -347,6 +347,9 @@ mod tests {
              in the worktree (`edt apply FILE --mode create`) and run that file."
         );
         assert!(verdict(&["perl", "-pi", "-e", "s/a/b/", ".git/config"]).starts_with("deny"));
+        let there = |code: &str| format!("cd /srv && python3 -c \"{code}\"");
+        assert!(verdict(&["sh", "-c", &there("open('x', 'w')")]).starts_with("ask"));
+        assert!(verdict(&["sh", "-c", &there("print(1)")]).starts_with("allow"));
         assert!(verdict(&["python3", "-Bc", "os.system('x')"]).starts_with("ask"));
     }
 
