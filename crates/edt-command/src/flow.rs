@@ -298,6 +298,8 @@ impl Walk<'_, '_> {
         }
         let literal: Vec<String> = command.words.iter().map(ShellWord::literal).collect();
         let first = literal.first().map_or("", String::as_str);
+        // `IFS= read` splits what it reads, and nothing else.
+        variables.retain(|(name, _)| name != "IFS" || first != "read");
         if command.words.is_empty() || DECLARES.contains(&first) || first == "read" {
             let arguments = command.words.iter().skip(1);
             for word in arguments {

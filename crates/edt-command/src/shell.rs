@@ -500,7 +500,7 @@ mod tests {
             ("make -j$(nproc)", &["nproc", "make -j1"]),
             (
                 "git commit -m \"$(cat <<'E'\na $(b) '\nE\n)\" && c",
-                &["cat", "git commit -m $(cat <<'E'\na $(b) '\nE\n)", "c"],
+                &["cat", "git commit -m a $(b) '", "c"],
             ),
             ("a <<E && b\n$(c) ${x:-$(d)}\nE\ne", &["c", "d", "a", "b", "e"]),
             ("> out git push -f", &["git push -f"]),

@@ -234,7 +234,13 @@ impl Reader<'_> {
         builder.before.push(Statement::Subshell(statements));
         let word = match known {
             _ if is_process => ShellWord::plain("/dev/fd/63"),
-            Some(output) => ShellWord::plain(output),
+            Some(text) => {
+                // The text that stands for a directory is one word.
+                let directories = ["$PWD", "$(git rev-parse --show-toplevel)"];
+                let quoted = quoted || directories.contains(&text.as_str());
+                let pieces = vec![Piece::Text { text, quoted }];
+                ShellWord { pieces, ..ShellWord::default() }
+            }
             None => unknown(text, quoted),
         };
         ShellWord { fetched, ..word }
@@ -275,25 +281,36 @@ pub(super) fn fetches(statements: &[Statement]) -> bool {
     found
 }
 
-/// What stands for the output of a command that prints a number, a hash or the directory.
-fn known_output(statements: &[Statement]) -> Option<&'static str> {
-    let mut commands: Vec<Vec<String>> = Vec::new();
+/// What stands for the output of a command that prints a number, a hash, the directory, or a
+/// here-document.
+fn known_output(statements: &[Statement]) -> Option<String> {
+    let mut commands: Vec<&SimpleCommand> = Vec::new();
     for statement in statements {
         statement.each_command(&mut |command| {
-            let words: Vec<String> = command.words.iter().map(ShellWord::literal).collect();
-            if !words.is_empty() {
-                commands.push(words);
+            if *command != SimpleCommand::default() {
+                commands.push(command);
             }
         });
     }
-    let [words] = commands.as_slice() else { return None };
+    let [command] = commands.as_slice() else { return None };
+    let words: Vec<String> = command.words.iter().map(ShellWord::literal).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        ["nproc"] | ["id", "-u" | "-g"] | ["date", "+%s"] => Some("1"),
-        ["git", "rev-parse", "HEAD"] | ["git", "rev-parse", "--short", "HEAD"] => Some("0123abc"),
-        ["uname"] | ["uname", "-s" | "-m" | "-r"] => Some("Linux"),
-        ["pwd"] => Some("$PWD"),
-        ["git", "rev-parse", "--show-toplevel"] => Some("$(git rev-parse --show-toplevel)"),
-        _ => None,
-    }
+    let is_text = |piece: &Piece| matches!(piece, Piece::Text { .. });
+    let output = match (words.as_slice(), &command.input) {
+        (["cat"], Some(input)) if command.redirections.is_empty() => {
+            let text = input.literal();
+            return input
+                .pieces
+                .iter()
+                .all(is_text)
+                .then(|| text.trim_end_matches('\n').to_owned());
+        }
+        (["nproc"] | ["id", "-u" | "-g"] | ["date", "+%s"], None) => "1",
+        (["git", "rev-parse", "HEAD"] | ["git", "rev-parse", "--short", "HEAD"], None) => "0123abc",
+        (["uname"] | ["uname", "-s" | "-m" | "-r"], None) => "Linux",
+        (["pwd"], None) => "$PWD",
+        (["git", "rev-parse", "--show-toplevel"], None) => "$(git rev-parse --show-toplevel)",
+        _ => return None,
+    };
+    Some(output.to_owned())
 }
