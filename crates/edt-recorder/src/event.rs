@@ -17,7 +17,7 @@ pub struct Inode {
 }
 
 /// Where a name is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Place {
     /// Below the root, with `/` between its names.
     Tree(Vec<u8>),
@@ -25,6 +25,12 @@ pub enum Place {
     Outside(Vec<u8>),
     /// In the store: a file that was removed and is written through `/proc`.
     Stored(u64),
+}
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "{:?}", self.to_string())
+    }
 }
 
 impl std::fmt::Display for Place {

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::io::Errno;
 
 use crate::event::Place;
 use crate::inode::{Sight, existing};
@@ -62,7 +63,7 @@ impl Locator {
         let rules = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let opened = openat2(&start, above, flags, Mode::empty(), rules);
         let located = |directory| Located { directory, name: last.to_vec() };
-        Ok(existing(opened)?.map(located))
+        Ok(unless_link(opened)?.map(located))
     }
 
     pub(crate) fn sight(&self, place: &Place) -> io::Result<Option<Sight>> {
@@ -73,6 +74,14 @@ impl Locator {
     pub(crate) fn open_place(&self, place: &Place) -> io::Result<Option<OwnedFd>> {
         let Some(found) = self.locate(place)? else { return Ok(None) };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        existing(openat(&found.directory, &found.name[..], flags, Mode::empty()))
+        unless_link(openat(&found.directory, &found.name[..], flags, Mode::empty()))
+    }
+}
+
+/// `None` if nothing is there, or a symbolic link, which is not followed.
+fn unless_link<T>(found: rustix::io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(Errno::LOOP) => Ok(None),
+        found => existing(found),
     }
 }

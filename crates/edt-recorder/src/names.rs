@@ -13,6 +13,7 @@ use crate::hands::{Deed, Slot};
 use crate::inode::{Sight, existing};
 use crate::kernel::Reply;
 use crate::serve::{CONTINUE, Known, Outcome, Request, Server, Step, Stop, failed, refuse};
+use crate::tree::Tree;
 use crate::walk::{Found, LastLink};
 
 const DONE: Outcome = Outcome::Reply(Reply::Value(0));
@@ -77,16 +78,15 @@ impl Server {
             return Ok(CONTINUE);
         }
         let exchange = flags & libc::RENAME_EXCHANGE != 0;
-        let outside = |tree: &crate::tree::Tree, slot: &Slot| {
-            tree.outside(&slot.directory, trimmed(&slot.name))
-        };
+        let outside =
+            |tree: &mut Tree, slot: &Slot| tree.outside(&slot.directory, trimmed(&slot.name));
         let from_place = match source {
             Some(place) => place,
-            None => outside(&self.tree, &from)?,
+            None => outside(&mut self.tree, &from)?,
         };
         let to_place = match destination {
             Some(place) => place,
-            None => outside(&self.tree, &to)?,
+            None => outside(&mut self.tree, &to)?,
         };
         let replaced = match &target {
             Some(target) if flags & (libc::RENAME_NOREPLACE | libc::RENAME_EXCHANGE) == 0 => {
@@ -168,21 +168,17 @@ impl Server {
             self.tree.note_elsewhere(sight.inode);
         }
         let Some(place) = place else { return Ok(CONTINUE) };
-        if self.acts_for(request) {
-            let done = self.execute(request, Deed::Name(Arc::new(file), slot))?;
-            if let Err(error) = done {
-                return Ok(failed(error));
-            }
-            if sight.names == 0 {
-                self.known.insert(sight.inode, Known { made: true, ..Known::default() });
-            }
-            let (node, inode) = (NewNode::Name, Some(sight.inode));
-            self.record(&FileEvent::Made { place, node, inode })?;
-            return Ok(DONE);
+        // A file that was made without a name.
+        let node = if sight.names == 0 { NewNode::File } else { NewNode::Name };
+        let acts = self.acts_for(request);
+        if acts && let Err(error) = self.execute(request, Deed::Name(Arc::new(file), slot))? {
+            return Ok(failed(error));
         }
-        let (node, inode) = (NewNode::Name, Some(sight.inode));
-        self.record(&FileEvent::Made { place, node, inode })?;
-        Ok(CONTINUE)
+        if node == NewNode::File {
+            self.known.insert(sight.inode, Known { made: true, ..Known::default() });
+        }
+        self.record(&FileEvent::Made { place, node, inode: Some(sight.inode) })?;
+        Ok(if acts { DONE } else { CONTINUE })
     }
 
     pub(crate) fn make_directory(
@@ -394,7 +390,7 @@ impl Server {
 
     /// Where a name is, if it or what it names is recorded.
     fn place_of_slot(
-        &self,
+        &mut self,
         request: &Request<'_>,
         slot: &Slot,
         sight: &Sight,
@@ -417,12 +413,17 @@ impl Server {
     }
 
     pub(crate) fn place(
-        &self,
+        &mut self,
         request: &Request<'_>,
         file: &OwnedFd,
         sight: &Sight,
     ) -> Step<Option<Place>> {
         let place = self.tree.place(file, sight, request.thread())?;
+        if let Some(Place::Outside(_)) = place
+            && !sight.is_directory()
+        {
+            self.tree.note_elsewhere(sight.inode);
+        }
         // A file without a name has one in the store.
         let has_none =
             matches!(&place, Some(Place::Outside(path)) if path.ends_with(b" (deleted)"));

@@ -1,6 +1,6 @@
 //! What a run changed, read from its log.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -28,10 +28,17 @@ pub struct RecordedRun {
     /// The events of each place.
     of_place: HashMap<Place, Vec<usize>>,
     moved_directories: Vec<usize>,
-    /// The first content of an inode.
-    contents: HashMap<Inode, (Attributes, Kept)>,
+    /// How inodes were before the run.
+    firsts: HashMap<Inode, First>,
     /// With the times at which they had been modified.
     copied_links: BTreeMap<u64, (i64, u32)>,
+}
+
+/// How an inode was before it was changed.
+#[derive(Debug, Clone, Default)]
+struct First {
+    attributes: Option<Attributes>,
+    kept: Option<Kept>,
 }
 
 /// What was at a path before the run.
@@ -77,7 +84,7 @@ impl RecordedRun {
             foreign: BTreeSet::new(),
             of_place: HashMap::new(),
             moved_directories: Vec::new(),
-            contents: HashMap::new(),
+            firsts: HashMap::new(),
             copied_links: BTreeMap::new(),
         };
         let mut events: Vec<Option<FileEvent>> = log::read(store)?.into_iter().map(Some).collect();
@@ -101,11 +108,15 @@ impl RecordedRun {
         match event {
             FileEvent::Content { place, inode, attributes, kept } => {
                 add(place);
-                self.contents.entry(*inode).or_insert_with(|| (*attributes, kept.clone()));
+                let first = self.firsts.entry(*inode).or_default();
+                first.attributes.get_or_insert(*attributes);
+                first.kept.get_or_insert_with(|| kept.clone());
             }
-            FileEvent::Attributes { place, .. }
-            | FileEvent::Made { place, .. }
-            | FileEvent::Removed { place, .. } => add(place),
+            FileEvent::Attributes { place, inode, attributes, .. } => {
+                add(place);
+                self.firsts.entry(*inode).or_default().attributes.get_or_insert(*attributes);
+            }
+            FileEvent::Made { place, .. } | FileEvent::Removed { place, .. } => add(place),
             FileEvent::Renamed { from, to, directory, .. } => {
                 add(from);
                 add(to);
@@ -172,9 +183,13 @@ impl RecordedRun {
         Ok(Some(File::from(openat(store, &file[..], flags, Mode::empty())?)))
     }
 
-    /// When a stored link whose inode lived on had been modified at the end.
-    pub(crate) fn modified_at_end(&self, link: u64) -> Option<(i64, u32)> {
-        self.copied_links.get(&link).copied()
+    /// The stored links whose inode lived on and was written since.
+    pub(crate) fn written_since(&self, locator: &Locator) -> HashSet<u64> {
+        let is_written = |(number, modified): (&u64, &(i64, u32))| {
+            let sight = Sight::at(&locator.store, &name(*number)).ok()?;
+            (sight.attributes.modified != *modified).then_some(*number)
+        };
+        self.copied_links.iter().filter_map(is_written).collect()
     }
 
     /// What was at `path` before the run. `root` must be as the run left it, apart from what
@@ -188,19 +203,15 @@ impl RecordedRun {
 
     fn before_at(&self, locator: &Locator, path: &[u8]) -> io::Result<Before> {
         let mut place = Place::Tree(path.to_vec());
-        let mut attributes = None;
         let mut at = 0;
         while let Some(found) = self.next_event(&place, at) {
             at = found + 1;
             match &self.events[found] {
                 Some(FileEvent::Made { .. }) => return Ok(Before::Missing),
                 Some(FileEvent::Removed { former, .. }) => return Ok(self.version(former)),
-                Some(FileEvent::Content { attributes: then, kept, .. }) => {
-                    let attributes = attributes.unwrap_or(*then);
+                Some(FileEvent::Content { inode, attributes, kept, .. }) => {
+                    let attributes = self.attributes_before(*inode).unwrap_or(*attributes);
                     return Ok(Before::File { attributes, kept: kept.clone() });
-                }
-                Some(FileEvent::Attributes { attributes: then, .. }) => {
-                    attributes = attributes.or(Some(*then));
                 }
                 Some(FileEvent::Renamed { from, to, replaced, exchanged, .. }) => {
                     if let Some(moved) = moved(&place, from, to) {
@@ -217,24 +228,29 @@ impl RecordedRun {
             }
         }
         let Some(sight) = locator.sight(&place)? else { return Ok(Before::Missing) };
-        // It may have been written under another name.
-        Ok(match self.contents.get(&sight.inode) {
-            Some((then, kept)) => {
-                Before::File { attributes: attributes.unwrap_or(*then), kept: kept.clone() }
+        // It may have been changed under another name.
+        let first = self.firsts.get(&sight.inode).cloned().unwrap_or_default();
+        Ok(match first {
+            First { attributes: Some(attributes), kept: Some(kept) } => {
+                Before::File { attributes, kept }
             }
-            None => Before::Same { now: place, attributes },
+            First { attributes, .. } => Before::Same { now: place, attributes },
         })
     }
 
+    fn attributes_before(&self, inode: Inode) -> Option<Attributes> {
+        self.firsts.get(&inode)?.attributes
+    }
+
     fn version(&self, former: &Former) -> Before {
+        let attributes = self.attributes_before(former.inode).unwrap_or(former.attributes);
         match &former.node {
-            Node::Directory => Before::Directory(former.attributes),
+            Node::Directory => Before::Directory(attributes),
             Node::Link(target) => Before::Link(target.clone()),
             Node::Special(_) => Before::Special,
             Node::File(kept) => {
-                let first = self.contents.get(&former.inode);
-                let (attributes, kept) =
-                    first.map_or((former.attributes, kept), |(then, kept)| (*then, kept));
+                let first = self.firsts.get(&former.inode).and_then(|first| first.kept.as_ref());
+                let kept = first.unwrap_or(kept);
                 if *kept == Kept::Made {
                     return Before::Missing;
                 }
@@ -381,9 +397,6 @@ fn names_below(locator: &Locator, place: &Place) -> io::Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     let mut open: Vec<(OwnedFd, Vec<u8>)> = vec![(directory, Vec::new())];
     while let Some((directory, above)) = open.pop() {
-        if !Sight::of(&directory)?.is_directory() {
-            continue;
-        }
         for entry in Dir::read_from(&directory)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
@@ -396,7 +409,7 @@ fn names_below(locator: &Locator, place: &Place) -> io::Result<Vec<Vec<u8>>> {
             }
             path.extend_from_slice(name);
             if matches!(entry.file_type(), FileType::Directory | FileType::Unknown) {
-                let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 if let Some(below) = existing(openat(&directory, name, flags, Mode::empty()))? {
                     open.push((below, path.clone()));
                 }

@@ -39,7 +39,9 @@ pub fn restore(store: &Path, root: &Path, clean: &mut dyn CleanBytes) -> io::Res
     let run = RecordedRun::open(store)?;
     drop(log::read(store)?);
     let locator = Locator::open(root, store)?;
+    let written = run.written_since(&locator);
     let mut replay = Replay {
+        written,
         run: &run,
         locator,
         clean,
@@ -68,6 +70,8 @@ struct Replay<'a> {
     /// Inodes that were made again, under the numbers of the log.
     again: HashMap<Inode, Inode>,
     made: HashSet<Inode>,
+    /// Stored links whose inode was written after the end.
+    written: HashSet<u64>,
     /// The number of the last file that was moved into the store.
     undone: u64,
     done: Restoration,
@@ -175,17 +179,25 @@ impl Replay<'_> {
             self.leave(place, OTHER);
             return Ok(());
         }
-        let in_directory = |act: &dyn Fn() -> rustix::io::Result<()>| writable(&found, act);
-        let done = if sight.is_directory() {
-            in_directory(&|| unlinkat(&found.directory, &found.name[..], AtFlags::REMOVEDIR))
-        } else if sight.is_link() || sight.names > 1 {
-            in_directory(&|| unlinkat(&found.directory, &found.name[..], AtFlags::empty()))
-        } else {
-            let name = self.undone_name()?;
-            in_directory(&|| {
+        let unlink =
+            |flags| writable(&found, &|| unlinkat(&found.directory, &found.name[..], flags));
+        let name = self.undone_name()?;
+        let displace = || {
+            writable(&found, &|| {
                 let (from, to) = (&found.directory, &self.locator.store);
                 renameat_with(from, &found.name[..], to, &name[..], RenameFlags::NOREPLACE)
             })
+        };
+        let done = if sight.is_directory() {
+            match unlink(AtFlags::REMOVEDIR) {
+                // What was made there is not recorded, but may be in the way.
+                Err(Errno::NOTEMPTY) if matches!(place, Place::Outside(_)) => displace(),
+                done => done,
+            }
+        } else if sight.is_link() || sight.names > 1 {
+            unlink(AtFlags::empty())
+        } else {
+            displace()
         };
         match done {
             Ok(()) => self.done.reverted += 1,
@@ -223,23 +235,28 @@ impl Replay<'_> {
         let is = |sight: Option<Sight>, inode: Inode| {
             sight.is_some_and(|sight| sight.inode == self.now(inode))
         };
-        let flags =
-            if exchanged.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
-        let is_other = exchanged.map_or(at_source.is_none(), |other| is(at_source, other));
-        if is(at_target, inode) && is_other {
-            let (from, to) = (&target, &source);
-            let done = writable(from, &|| {
-                writable(to, &|| {
-                    let (old, new) = (&from.name[..], &to.name[..]);
-                    renameat_with(&from.directory, old, &to.directory, new, flags)
-                })
-            });
-            match done {
-                Ok(()) => self.done.reverted += 1,
-                Err(error) => self.leave(&Place::Stored(0), format!("{error}")),
+        // What the run made and removed is not put back.
+        let gone = |sight: Option<Sight>, inode| sight.is_none() && self.made.contains(&inode);
+        let none = |sight: Option<Sight>| exchanged.is_none() && sight.is_none();
+        let other = |sight, test: &dyn Fn(Option<Sight>, Inode) -> bool| {
+            exchanged.is_some_and(|other| test(sight, other))
+        };
+        let done = if is(at_target, inode) && other(at_source, &is) {
+            moved(&target, &source, RenameFlags::EXCHANGE)
+        } else if is(at_target, inode) && (none(at_source) || other(at_source, &gone)) {
+            moved(&target, &source, RenameFlags::NOREPLACE)
+        } else if gone(at_target, inode) && other(at_source, &is) {
+            moved(&source, &target, RenameFlags::NOREPLACE)
+        } else {
+            // It was reverted before, or there is nothing to revert.
+            if !is(at_source, inode) && !gone(at_target, inode) {
+                self.leave(to, OTHER);
             }
-        } else if !is(at_source, inode) && !(self.made.contains(&inode) && at_target.is_none()) {
-            self.leave(to, OTHER);
+            return Ok(());
+        };
+        match done {
+            Ok(()) => self.done.reverted += 1,
+            Err(error) => self.leave(to, format!("it cannot be moved back: {error}")),
         }
         Ok(())
     }
@@ -290,12 +307,8 @@ impl Replay<'_> {
     /// Moves a stored link back. False if it had to be copied.
     fn put_link(&mut self, place: &Place, found: &Located, number: u64) -> io::Result<bool> {
         let stored = name(number);
-        let sight = Sight::at(&self.locator.store, &stored)?;
         // Who holds the file open goes on with it; the copy stays in the store.
-        let written = self
-            .run
-            .modified_at_end(number)
-            .is_some_and(|modified| modified != sight.attributes.modified);
+        let written = self.written.contains(&number);
         if written {
             self.leave(place, "it was written after the end; a copy is in the store");
         }
@@ -336,6 +349,15 @@ impl Replay<'_> {
         };
         self.fill(&file, kept)
     }
+}
+
+fn moved(from: &Located, to: &Located, flags: RenameFlags) -> rustix::io::Result<()> {
+    writable(from, &|| {
+        writable(to, &|| {
+            let (old, new) = (&from.name[..], &to.name[..]);
+            renameat_with(&from.directory, old, &to.directory, new, flags)
+        })
+    })
 }
 
 /// Repeats `act`, which changes the directory, with a right to write there if it has none.

@@ -26,6 +26,8 @@ pub(crate) struct Tree {
     moved_out: Vec<(Inode, OwnedFd)>,
     /// Files of the tree that have a name outside of it or in the store.
     elsewhere: HashSet<Inode>,
+    /// Names outside, in the directories with these inodes, that are in the log.
+    names_outside: HashSet<(Inode, Vec<u8>)>,
     /// `/proc/self/fd` of this process.
     own_files: OwnedFd,
 }
@@ -36,8 +38,15 @@ impl Tree {
         let root_sight = Sight::of(&root)?;
         let excluded = excluded.iter().filter_map(|path| open_directory(path).ok()).collect();
         let own_files = open_directory(Path::new("/proc/self/fd"))?;
-        let (moved_out, elsewhere) = (Vec::new(), HashSet::new());
-        Ok(Tree { root, root_sight, excluded, moved_out, elsewhere, own_files })
+        Ok(Tree {
+            root,
+            root_sight,
+            excluded,
+            moved_out: Vec::new(),
+            elsewhere: HashSet::new(),
+            names_outside: HashSet::new(),
+            own_files,
+        })
     }
 
     pub(crate) fn root(&self) -> &OwnedFd {
@@ -81,7 +90,11 @@ impl Tree {
                     return Ok(Some(outside()));
                 }
             }
-            return Ok(None);
+            // One of its names may be in the tree.
+            let shared = sight.is_file()
+                && sight.names > 1
+                && sight.inode.device == self.root_sight.inode.device;
+            return Ok(shared.then(outside));
         }
         Err(io::Error::other("a directory moves while its path is read"))
     }
@@ -94,11 +107,21 @@ impl Tree {
         thread: CallingThread,
     ) -> io::Result<Option<Place>> {
         let sight = Sight::of(directory)?;
-        Ok(self.place(directory, &sight, thread)?.map(|place| joined(place, name)))
+        if let Some(place) = self.place(directory, &sight, thread)? {
+            return Ok(Some(joined(place, name)));
+        }
+        if self.names_outside.is_empty()
+            || !self.names_outside.contains(&(sight.inode, name.into()))
+        {
+            return Ok(None);
+        }
+        Ok(Some(joined(Place::Outside(self.path(directory)?), name)))
     }
 
-    /// A name outside of the tree, as the recorder reaches it.
-    pub(crate) fn outside(&self, directory: &OwnedFd, name: &[u8]) -> io::Result<Place> {
+    /// A name outside of the tree, as the recorder reaches it. Whatever is made there later is
+    /// recorded as well, so that it is not in the way when this is reverted.
+    pub(crate) fn outside(&mut self, directory: &OwnedFd, name: &[u8]) -> io::Result<Place> {
+        self.names_outside.insert((Sight::of(directory)?.inode, name.to_vec()));
         Ok(joined(Place::Outside(self.path(directory)?), name))
     }
 

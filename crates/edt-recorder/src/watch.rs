@@ -52,7 +52,9 @@ impl Watch {
         let mut full = crate::store::own_path(root).into_bytes();
         full.push(b'/');
         full.extend_from_slice(directory);
-        match add_watch(&self.queue, &full[..], WatchFlags::CLOSE_WRITE | WatchFlags::ONLYDIR) {
+        // A file that was removed while it was open has the name of another.
+        let closes = WatchFlags::CLOSE_WRITE | WatchFlags::EXCL_UNLINK | WatchFlags::ONLYDIR;
+        match add_watch(&self.queue, &full[..], closes) {
             Ok(number) => {
                 if let Some(old) = self.paths.insert(number, directory.to_vec()) {
                     self.numbers.remove(&old);
@@ -121,7 +123,8 @@ impl Watch {
                 path.push(b'/');
             }
             path.extend_from_slice(name.to_bytes());
-            if let Ok(sight) = Sight::at(root, &path) {
+            // Opens of other nodes are not notified.
+            if let Some(sight) = Sight::at(root, &path).ok().filter(Sight::is_file) {
                 *self.closed.entry(sight.inode).or_default() += 1;
             }
         }

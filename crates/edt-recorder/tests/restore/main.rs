@@ -4,6 +4,7 @@
 
 mod links;
 mod programs;
+mod random;
 mod robust;
 mod scene;
 mod snapshot;

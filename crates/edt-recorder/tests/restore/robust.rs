@@ -262,8 +262,7 @@ for act in (lambda: os.unlink(\"a\"), lambda: os.mkdir(\"n\"), lambda: open(\"b\
 
 fn confine(allowed: &Path) -> Result<(), String> {
     use landlock::{
-        ABI, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
-        RulesetCreatedAttr as _,
+        ABI, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _,
     };
     let write = AccessFs::from_write(ABI::V3);
     let devices = PathBeneath::new(PathFd::new("/dev").unwrap(), AccessFs::WriteFile);

@@ -39,8 +39,9 @@ fn add(root: &Path, path: &Path, found: &mut Snapshot, first_names: &mut BTreeMa
         write!(line, " -> {}", std::fs::read_link(path).unwrap().display()).unwrap();
     } else {
         let first = first_names.entry(stat.ino()).or_insert_with(|| relative.clone());
-        write!(line, " {} {}.{}", first.display(), stat.mtime(), stat.mtime_nsec()).unwrap();
+        write!(line, " {}", first.display()).unwrap();
         if !kind.is_fifo() && !kind.is_socket() {
+            write!(line, " {}.{}", stat.mtime(), stat.mtime_nsec()).unwrap();
             write!(line, " {} bytes {:x}", stat.len(), content(path)).unwrap();
         }
     }
