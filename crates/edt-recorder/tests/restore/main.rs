@@ -2,6 +2,7 @@
 //! file by file.
 #![cfg(target_os = "linux")]
 
+mod kept;
 mod links;
 mod programs;
 mod random;

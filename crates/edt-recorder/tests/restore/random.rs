@@ -120,7 +120,7 @@ fn normal(snapshot: Snapshot) -> Snapshot {
 #[test]
 fn random_calls_are_reverted() {
     let from: u32 = std::env::var("EDT_SEED").map_or(0, |seed| seed.parse().unwrap());
-    let count: u32 = std::env::var("EDT_SEEDS").map_or(40, |count| count.parse().unwrap());
+    let count: u32 = std::env::var("EDT_SEEDS").map_or(10, |count| count.parse().unwrap());
     let mut failed = Vec::new();
     for seed in from..from + count {
         // Few calls make the shortest failures.
