@@ -12,10 +12,10 @@ const DEPENDENCIES: [(&str, &[&str]); 14] = [
     ("gix", &["crates/edt-git", "crates/edt-testkit"]),
     ("gix-validate", &["crates/edt-git", "crates/edt-types"]),
     ("tree-sitter", &["crates/edt-lang", "crates/edt-command"]),
-    ("rustix", &["crates/edt-io", "crates/edt-run", "crates/edt-testkit"]),
-    ("landlock", &["crates/edt-run"]),
+    ("rustix", &["crates/edt-io", "crates/edt-recorder", "crates/edt-run", "crates/edt-testkit"]),
+    ("landlock", &["crates/edt-recorder", "crates/edt-run"]),
     ("seccompiler", &["crates/edt-run"]),
-    ("nix", &["crates/edt-io", "crates/edt-run"]),
+    ("nix", &["crates/edt-io", "crates/edt-recorder", "crates/edt-run"]),
     ("clap", &["", "crates/edt-bench"]),
     ("tokio", &[""]),
     ("rmcp", &[""]),
@@ -26,8 +26,10 @@ const DEPENDENCIES: [(&str, &[&str]); 14] = [
 ];
 
 /// Crates that touch the disk and start processes. Every change that edt-io makes is a step of
-/// `edt_io::effect`, so that tests can let it fail; edt-run changes only its own namespaces.
-const DOORS: [&str; 3] = ["crates/edt-io/", "crates/edt-git/", "crates/edt-run/"];
+/// `edt_io::effect`, so that tests can let it fail; edt-run changes only its own namespaces, and
+/// edt-recorder acts for programs.
+const DOORS: [&str; 4] =
+    ["crates/edt-io/", "crates/edt-git/", "crates/edt-recorder/", "crates/edt-run/"];
 
 /// Files outside those crates that read the disk. This list may only shrink.
 const READ_DISK: [&str; 1] = ["src/cli/user_files.rs"];

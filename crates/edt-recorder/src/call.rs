@@ -86,7 +86,6 @@ const AT: i32 = libc::AT_FDCWD;
 
 impl Call {
     /// `None` for a call that the filter does not notify.
-    #[expect(clippy::too_many_lines, reason = "a table")]
     pub(crate) fn of(notice: &Notice) -> Option<Call> {
         let args = &notice.args;
         // The kernel reads these as numbers of 32 bits.

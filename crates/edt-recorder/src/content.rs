@@ -145,7 +145,7 @@ impl Server {
     /// Keeps the content of an inode before it is written for the first time.
     fn keep_content(&mut self, file: &OwnedFd, sight: &Sight, place: Place) -> Step<()> {
         let known = self.known.get(&sight.inode).copied().unwrap_or_default();
-        if known.made || known.content {
+        if known.content || self.made.contains(&sight.inode) {
             return Ok(());
         }
         let clean = match &place {
@@ -192,7 +192,7 @@ impl Server {
         let sight = Sight::of(&file)?;
         let known = self.known.get(&sight.inode).copied().unwrap_or_default();
         let noted = if extended { known.extended } else { known.attributes };
-        if known.made || noted {
+        if noted || self.made.contains(&sight.inode) {
             return Ok(CONTINUE);
         }
         let Some(place) = self.place(request, &file, &sight)? else { return Ok(CONTINUE) };

@@ -19,10 +19,8 @@ pub(crate) fn expected<'a>(events: impl Iterator<Item = &'a FileEvent>) -> Expec
     for event in events {
         match event {
             FileEvent::Content { place, inode, .. }
-            | FileEvent::Attributes { place, inode, .. } => {
-                set(&mut all, place, Some(*inode));
-            }
-            FileEvent::Made { place, inode: Some(inode), .. } => {
+            | FileEvent::Attributes { place, inode, .. }
+            | FileEvent::Made { place, inode: Some(inode), .. } => {
                 set(&mut all, place, Some(*inode));
             }
             FileEvent::Made { place: Place::Tree(path), inode: None, .. } => {

@@ -1,5 +1,33 @@
 //! Records what programs change below one directory, at the system call, so that it can be told
 //! from what others changed and be put back.
+//!
+//! ```text
+//! program ─ call ─ seccomp filter ─ listener ─ recorder: resolves the paths, keeps what the call
+//!                  (reads pass)                destroys, logs it, executes the call, answers
+//! ```
+//!
+//! [`Recorder::prepare`] starts the thread that answers. [`ChildSetup::apply`] installs the filter
+//! in the thread that starts the program; that thread must not be one that answers.
+//! [`Recorder::finish`] ends the log and returns the [`RecordedRun`]: which paths were
+//! [touched](RecordedRun::touched), what was there [before](RecordedRun::before), and who else wrote
+//! them. [`restore`] replays the log backwards, also after everything was killed.
+//!
+//! *Content counts per inode, names per path.* The content of an inode is kept before it is opened
+//! for writing for the first time, under whatever name. Removed files are linked into the store.
+//! The recorder itself executes what changes names and what opens files for writing, with the
+//! [rights](Rights) of the program, so that no path can change in between. Once a program reduced
+//! or changed its rights, the kernel executes all further calls of the run.
+//!
+//! Not recorded: what is written through descriptors that were open before the run or came from
+//! other programs, and what servers write for a program.
+//!
+//! # In a sandbox
+//!
+//! The recorder is in the process that supervises the program: in its namespaces, above it in the
+//! tree of processes, and outside its Landlock rules and filters. The thread that starts the
+//! program confines itself first, and calls `apply` last. [`Rights::Confined`] repeats the same
+//! Landlock rules and capabilities for the thread that acts for the program. A filter that refuses
+//! a call goes before this one.
 
 #[cfg(target_os = "linux")]
 mod call;

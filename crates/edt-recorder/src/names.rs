@@ -12,7 +12,7 @@ use crate::event::{FileEvent, Former, Kept, NewNode, Node, Place};
 use crate::hands::{Deed, Slot};
 use crate::inode::{Sight, existing};
 use crate::kernel::Reply;
-use crate::serve::{CONTINUE, Known, Outcome, Request, Server, Step, Stop, failed, refuse};
+use crate::serve::{CONTINUE, Outcome, Request, Server, Step, Stop, failed, refuse};
 use crate::tree::Tree;
 use crate::walk::{Found, LastLink};
 
@@ -96,8 +96,8 @@ impl Server {
         };
         let exchanged = target.filter(|_| exchange);
         let moves = [
-            Some((moved, self.handle_of(&from, &moved), &from_place, &to_place)),
-            exchanged.map(|other| (other, self.handle_of(&to, &other), &to_place, &from_place)),
+            Some((moved, handle_of(&from, &moved), &from_place, &to_place)),
+            exchanged.map(|other| (other, handle_of(&to, &other), &to_place, &from_place)),
         ];
         let moves: Vec<(Sight, Option<OwnedFd>, bool, bool)> = moves
             .into_iter()
@@ -175,7 +175,7 @@ impl Server {
             return Ok(failed(error));
         }
         if node == NewNode::File {
-            self.known.insert(sight.inode, Known { made: true, ..Known::default() });
+            self.made.insert(sight.inode);
         }
         self.record(&FileEvent::Made { place, node, inode: Some(sight.inode) })?;
         Ok(if acts { DONE } else { CONTINUE })
@@ -304,16 +304,16 @@ impl Server {
         }
         let node = |kept| if sight.is_file() { Node::File(kept) } else { Node::Special(kept) };
         let known = self.known.get(&sight.inode).copied().unwrap_or_default();
-        if known.made {
+        if self.made.contains(&sight.inode) {
             return Ok(former(sight, node(Kept::Made)));
         }
-        if sight.is_file() && sight.names == 1 && !known.content {
-            if let Place::Tree(path) = place {
-                let clean = self.clean.name(path, sight.inode, &sight.attributes);
-                if let Some(clean) = clean {
-                    return Ok(former(sight, node(Kept::Clean(clean))));
-                }
-            }
+        if sight.is_file()
+            && sight.names == 1
+            && !known.content
+            && let Place::Tree(path) = place
+            && let Some(clean) = self.clean.name(path, sight.inode, &sight.attributes)
+        {
+            return Ok(former(sight, node(Kept::Clean(clean))));
         }
         match self.store.link(&slot.directory, name) {
             Ok((number, linked)) => {
@@ -339,7 +339,7 @@ impl Server {
 
     pub(crate) fn note_made(&mut self, sight: Sight, place: Place, node: NewNode) -> Step<()> {
         if sight.is_file() {
-            self.known.insert(sight.inode, Known { made: true, ..Known::default() });
+            self.made.insert(sight.inode);
         }
         let inode = Some(sight.inode);
         self.record(&FileEvent::Made { place, node, inode })?;
@@ -350,6 +350,7 @@ impl Server {
     fn note_gone(&mut self, sight: &Sight) {
         if sight.names <= 1 && !self.stored.contains_key(&sight.inode) {
             self.known.remove(&sight.inode);
+            self.made.remove(&sight.inode);
         }
     }
 
@@ -369,12 +370,6 @@ impl Server {
         } else if let Some(handle) = handle.filter(|_| from_tree) {
             self.tree.note_moved_out(sight.inode, handle);
         }
-    }
-
-    fn handle_of(&self, slot: &Slot, sight: &Sight) -> Option<OwnedFd> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let open = || openat(&slot.directory, trimmed(&slot.name), flags, Mode::empty()).ok();
-        sight.is_directory().then(open).flatten()
     }
 
     fn slot(&self, request: &Request<'_>, arg: PathArg) -> Step<Slot> {
@@ -432,6 +427,13 @@ impl Server {
             _ => Ok(place),
         }
     }
+}
+
+/// A directory that may leave the tree.
+fn handle_of(slot: &Slot, sight: &Sight) -> Option<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = || openat(&slot.directory, trimmed(&slot.name), flags, Mode::empty()).ok();
+    sight.is_directory().then(open).flatten()
 }
 
 fn is_in_tree(place: &Place) -> bool {

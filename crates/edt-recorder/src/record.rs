@@ -141,6 +141,7 @@ impl RecordedRun {
     }
 
     /// All events that happened, in order.
+    #[must_use]
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &FileEvent> {
         self.events.iter().flatten()
     }

@@ -26,8 +26,6 @@ use crate::watch::Watch;
 /// What is known of an inode since the run began.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Known {
-    /// The run made it.
-    pub(crate) made: bool,
     /// Its content was kept.
     pub(crate) content: bool,
     pub(crate) attributes: bool,
@@ -79,6 +77,8 @@ pub(crate) struct Server {
     pub(crate) store: Store,
     pub(crate) walker: Walker,
     pub(crate) known: HashMap<Inode, Known>,
+    /// Files that the run made.
+    pub(crate) made: HashSet<Inode>,
     /// Links in the store.
     pub(crate) stored: HashMap<Inode, u64>,
     pub(crate) clean: Box<dyn Clean>,
@@ -111,6 +111,7 @@ impl Server {
             store: Store::open(store, limits)?,
             walker: Walker::new()?,
             known: HashMap::new(),
+            made: HashSet::new(),
             stored: HashMap::new(),
             clean,
             watch: Watch::new()?,

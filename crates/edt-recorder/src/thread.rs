@@ -76,9 +76,8 @@ impl CallingThread {
         let remote = RemoteIoVec { base: address, len: length };
         let from = Pid::from_raw(self.id);
         match process_vm_readv(from, &mut [IoSliceMut::new(to)], &[remote]) {
-            Ok(0) => Err(Errno::FAULT.into()),
+            Ok(0) | Err(nix::errno::Errno::EFAULT) => Err(Errno::FAULT.into()),
             Ok(read) => Ok(read),
-            Err(nix::errno::Errno::EFAULT) => Err(Errno::FAULT.into()),
             // A container may refuse the call.
             Err(_) => {
                 let memory = File::open(format!("/proc/{}/mem", self.id))?;
