@@ -315,7 +315,7 @@ impl Server {
         {
             return Ok(former(sight, node(Kept::Clean(clean))));
         }
-        match self.store.link(&slot.directory, name) {
+        match self.store.link(&slot.directory, name, place) {
             Ok((number, linked)) => {
                 self.stored.insert(linked.inode, number);
                 self.tree.note_elsewhere(linked.inode);

@@ -11,7 +11,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use crate::hands::{Hands, Rights};
 use crate::record::RecordedRun;
 use crate::serve::Server;
-use crate::store::CopyLimits;
+use crate::store::{CopyLimits, Store};
 use crate::{Clean, filter, kernel};
 
 /// What is recorded, and where to.
@@ -21,6 +21,9 @@ pub struct Recording {
     /// An empty directory for the log and for what is kept, on the same file system as the root:
     /// else removed files are copied. Programs must not be able to write there.
     pub store: PathBuf,
+    /// The root on the mount of the store, where programs see it on another mount: links are made
+    /// within one mount only. Like the store it may be `/proc/self/fd/N`.
+    pub outer_root: Option<PathBuf>,
     /// Directories below the root that are not recorded, such as Git's.
     pub excluded: Vec<PathBuf>,
     pub limits: CopyLimits,
@@ -35,6 +38,7 @@ impl Recording {
         Recording {
             root: root.into(),
             store: store.into(),
+            outer_root: None,
             excluded: Vec::new(),
             limits: CopyLimits::default(),
             rights: Rights::Own,
@@ -98,10 +102,11 @@ impl Recorder {
         let (listener, incoming) = sync_channel::<OwnedFd>(1);
         let (ready, is_ready) = sync_channel(1);
         let serve = move || {
-            let Recording { root, store, excluded, limits, rights, clean } = recording;
-            let prepared = Hands::start(rights)
-                .map_err(io::Error::other)
-                .and_then(|hands| Server::new(&root, &store, &excluded, limits, hands, clean));
+            let Recording { root, store, outer_root, excluded, limits, rights, clean } = recording;
+            let prepared = Hands::start(rights).map_err(io::Error::other).and_then(|hands| {
+                let kept = Store::open(&store, outer_root.as_deref(), limits)?;
+                Server::new(&root, &store, kept, &excluded, hands, clean)
+            });
             let mut server = match prepared {
                 Ok(server) => server,
                 Err(error) => {

@@ -17,7 +17,7 @@ use crate::inode::{Sight, existing};
 use crate::kernel::{self, Notice, Reply};
 use crate::log::EventLog;
 use crate::record::RecordedRun;
-use crate::store::{CopyLimits, Store};
+use crate::store::Store;
 use crate::thread::{CallingThread, own_user_namespace};
 use crate::tree::Tree;
 use crate::walk::Walker;
@@ -98,8 +98,8 @@ impl Server {
     pub(crate) fn new(
         root: &Path,
         store: &Path,
+        kept: Store,
         excluded: &[PathBuf],
-        limits: CopyLimits,
         hands: Hands,
         clean: Box<dyn Clean>,
     ) -> io::Result<Server> {
@@ -108,7 +108,7 @@ impl Server {
         log.append(&FileEvent::Start { version: VERSION, root: tree.root_inode() })?;
         Ok(Server {
             tree,
-            store: Store::open(store, limits)?,
+            store: kept,
             walker: Walker::new()?,
             known: HashMap::new(),
             made: HashSet::new(),

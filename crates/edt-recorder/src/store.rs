@@ -11,7 +11,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::event::Kept;
+use crate::event::{Kept, Place};
 use crate::inode::Sight;
 
 /// How much may be copied. Links are free.
@@ -32,22 +32,49 @@ impl Default for CopyLimits {
 #[derive(Debug)]
 pub(crate) struct Store {
     directory: OwnedFd,
+    /// The root on the mount of the store.
+    outer_root: Option<OwnedFd>,
     next: u64,
     limits: CopyLimits,
     copied: u64,
 }
 
 impl Store {
-    pub(crate) fn open(directory: &Path, limits: CopyLimits) -> io::Result<Store> {
+    pub(crate) fn open(
+        directory: &Path,
+        outer_root: Option<&Path>,
+        limits: CopyLimits,
+    ) -> io::Result<Store> {
         let directory = open_directory(directory)?;
-        Ok(Store { directory, next: 0, limits, copied: 0 })
+        let outer_root = outer_root.map(open_directory).transpose()?;
+        Ok(Store { directory, outer_root, next: 0, limits, copied: 0 })
     }
 
-    /// Adds a name of the inode that `name` in `parent` is. Also returns what was linked, which is
-    /// what counts if the name was just replaced.
-    pub(crate) fn link(&mut self, parent: &OwnedFd, name: &[u8]) -> io::Result<(u64, Sight)> {
+    /// Adds a name of the inode that `name` in `parent` is, at `place`. Also returns what was
+    /// linked, which is what counts if the name was just replaced.
+    pub(crate) fn link(
+        &mut self,
+        parent: &OwnedFd,
+        name: &[u8],
+        place: &Place,
+    ) -> io::Result<(u64, Sight)> {
         let (number, stored) = self.number();
-        linkat(parent, name, &self.directory, &stored[..], AtFlags::empty())?;
+        let link = |from: &OwnedFd, name: &[u8]| {
+            linkat(from, name, &self.directory, &stored[..], AtFlags::empty())
+        };
+        match (link(parent, name), &self.outer_root, place) {
+            // The same file, through the mount of the store.
+            (Err(Errno::XDEV), Some(root), Place::Tree(path)) => {
+                let wanted = Sight::at(parent, name)?;
+                link(root, path)?;
+                let sight = Sight::at(&self.directory, &stored)?;
+                if sight.inode != wanted.inode {
+                    unlinkat(&self.directory, &stored[..], AtFlags::empty())?;
+                    return Err(Errno::XDEV.into());
+                }
+            }
+            (linked, ..) => linked?,
+        }
         Ok((number, Sight::at(&self.directory, &stored)?))
     }
 

@@ -135,3 +135,38 @@ fn two_runs_at_once_leave_each_others_files() {
     assert_eq!((scene.read("a"), scene.read("b")), ("a\n".into(), "200\n".into()));
     assert_eq!(std::fs::read_dir(scene.root().join("d")).unwrap().count(), 200);
 }
+
+/// The store is on the mount that the supervisor had before it mounted the tree once more.
+#[test]
+fn a_tree_that_is_mounted_once_more_is_linked_through_its_old_mount() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scene = Scene::of("mkdir d; head -c 200000000 /dev/zero > d/big; echo a > a");
+    let was = snapshot(&scene.root());
+    let open = |path: std::path::PathBuf| std::fs::File::open(path).unwrap();
+    let (root, store) = (open(scene.root()), open(scene.store()));
+    let done = std::thread::scope(|scope| {
+        let mounted = || {
+            // This thread's own mounts.
+            nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).unwrap();
+            let private = rustix::mount::MountPropagationFlags::PRIVATE
+                | rustix::mount::MountPropagationFlags::REC;
+            rustix::mount::mount_change("/", private).unwrap();
+            rustix::mount::mount_bind(scene.root(), scene.root()).unwrap();
+            let mut recording = scene.recording();
+            let own = |file: &std::fs::File| {
+                use std::os::fd::AsRawFd as _;
+                std::path::PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+            };
+            recording.store = own(&store);
+            recording.outer_root = Some(own(&root));
+            record(recording, scene.shell("rm d/big; mv a d/; rm d/a; echo n > n"))
+        };
+        scope.spawn(mounted).join().unwrap()
+    });
+    assert!(done.output.status.success(), "{:?}", done.output);
+    assert!(!done.run.events().any(|event| matches!(kept(event), Some(Kept::Copied(_)))));
+    scene.restore();
+    assert_same(&was, &scene.root(), "rm d/big");
+}
