@@ -1398,3 +1398,78 @@ fn a_missing_system_call_is_refused_before_anything_changes() {
     }
     assert!(workspace.git(&["branch", "--list", "edt/*"]).is_empty());
 }
+
+/// Runs `text` while this closure acts as the user, once `file` has been written by it.
+fn meanwhile(workspace: &TestRepo, text: &str, user: impl FnOnce() + Send) -> Answer {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            until(&|| workspace.exists("begun"));
+            user();
+        });
+        sh(workspace, &["--timeout", "60"], &format!("echo x > begun; sleep 1; {text}"))
+    })
+}
+
+/// A user who saved a file while a program ran was committed and landed as the agent.
+#[test]
+fn what_the_user_saves_while_a_program_runs_is_the_users() {
+    let workspace = free();
+    workspace.commit(&[("own.txt", b"own\n"), ("renamed.txt", b"old\n")]);
+    let done = meanwhile(&workspace, "echo p > prog.txt; echo more >> a.txt", || {
+        workspace.write("own.txt", "saved by the user\n");
+        workspace.write("new.txt", "new of the user\n");
+        workspace.write("swap", "saved by a rename\n");
+        let [from, to] = ["swap", "renamed.txt"].map(|name| workspace.root.join(name));
+        std::fs::rename(from, to).unwrap();
+    });
+    assert_eq!(done.exit, 0, "{:#}", done.json);
+    let changed = workspace.git(&["diff", "--name-only", "HEAD~1", "HEAD"]);
+    let mut names: Vec<&str> = changed.lines().collect();
+    names.retain(|name| !name.starts_with("job-"));
+    assert_eq!(names, ["a.txt", "begun", "prog.txt"]);
+    workspace.edt(&["undo"]);
+    assert_eq!(workspace.text("own.txt"), "saved by the user\n");
+    assert_eq!(workspace.text("new.txt"), "new of the user\n");
+    assert_eq!(workspace.text("renamed.txt"), "saved by a rename\n");
+    assert!(!workspace.exists("prog.txt"));
+}
+
+#[test]
+fn a_file_that_the_user_and_a_program_write_is_on_disk_alone() {
+    let workspace = free();
+    let text = "echo program >> a.txt; sleep 1; echo p > prog.txt";
+    let done = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            until(&|| workspace.text("a.txt").contains("program"));
+            let now = workspace.text("a.txt");
+            workspace.write("a.txt", format!("{now}user\n"));
+        });
+        sh(&workspace, &["--timeout", "60"], text)
+    });
+    assert_eq!(done.exit, 0, "{:#}", done.json);
+    assert!(!workspace.git(&["show", "HEAD:a.txt"]).contains("user"));
+    assert!(workspace.text("a.txt").ends_with("program\nuser\n"));
+    assert_eq!(workspace.git(&["show", "HEAD:prog.txt"]).trim(), "p");
+}
+
+/// Files of an ignored tree, a nested repository and a link were lost with "undo restores them".
+#[test]
+fn what_a_program_removes_comes_back() {
+    let workspace = free();
+    workspace.write(".git/info/exclude", "/echo\n/job-*\nbuild/\n");
+    for number in 0..500 {
+        workspace.write(&format!("build/{}/{number}", number % 7), format!("{number}\n"));
+    }
+    let before = workspace.files();
+    let done =
+        sh(&workspace, &["--timeout", "60"], "rm -rf build; mkdir build; echo x > build/new");
+    assert_eq!(done.exit, 0, "{:#}", done.json);
+    workspace.edt(&["undo"]);
+    std::fs::remove_file(workspace.root.join("build/new")).unwrap();
+    let after = workspace.files();
+    let names = |files: &crate::test_repo::Snapshot| -> Vec<String> {
+        files.keys().filter(|name| name.contains("build/")).cloned().collect()
+    };
+    assert_eq!(names(&after), names(&before));
+    assert_eq!(workspace.text("build/6/6"), "6\n");
+}

@@ -18,7 +18,7 @@ impl RecordedRun {
     #[must_use]
     pub fn kept_name(&self, kept: &Kept) -> Option<String> {
         let bytes = match kept {
-            Kept::Linked(number) if self.modified_at_end(*number).is_some() => copy_name(*number),
+            Kept::Linked(number) if self.copied_links.contains_key(number) => copy_name(*number),
             Kept::Linked(number) | Kept::Copied(number) => name(*number),
             Kept::Made | Kept::Clean(_) | Kept::Lost(_) => return None,
         };

@@ -31,7 +31,7 @@ pub struct RecordedRun {
     /// How inodes were before the run.
     firsts: HashMap<Inode, First>,
     /// With the times at which they had been modified.
-    copied_links: BTreeMap<u64, (i64, u32)>,
+    pub(crate) copied_links: BTreeMap<u64, (i64, u32)>,
 }
 
 /// How an inode was before it was changed.

@@ -40,8 +40,6 @@ pub(super) struct Executed {
     pub(super) stopped: bool,
     /// Why its end was not observed. It was started, so its changes are evaluated nevertheless.
     pub(super) watch_error: Option<Finding>,
-    /// Whether what was to be recorded is recorded to the end.
-    pub(super) is_recorded: bool,
 }
 
 /// Runs the program, which cannot change the paths in `read_only`. When this returns, all processes
@@ -64,7 +62,7 @@ pub(super) fn execute(
     let ((out, stdout), (err, stderr)) =
         (streams::pipe().map_err(io("run"))?, streams::pipe().map_err(io("run"))?);
     let (mut plan, withheld) = plan(repo, permitted, read_only, environment)?;
-    plan.record = record.map(Path::to_owned);
+    plan.recorded = record.map(Path::to_owned);
     observer.starts();
     let started = clock::now();
     let running = sandbox::start(&plan, input(permitted.input.as_deref())?, stdout, stderr)
@@ -126,7 +124,6 @@ pub(super) fn execute(
         warnings,
         stopped,
         watch_error,
-        is_recorded: ended.is_recorded,
     })
 }
 
@@ -165,6 +162,7 @@ fn plan(
     let root = repo.real_root()?;
     let git = [root.join(".git"), repo.git_dir().to_owned(), repo.common_dir().to_owned()];
     let plan = SandboxPlan {
+        recorded: None,
         level: permitted.level,
         program: permitted.program.clone(),
         args: request.args.clone(),
@@ -184,7 +182,6 @@ fn plan(
             .chain(permitted.secrets.iter().cloned())
             .collect(),
         limits: ResourceLimits::of(permitted.level),
-        record: None,
         backend: NamespaceBackend::Any,
         edt: edt_io::fs::current_program()
             .map_err(|error| failed("find", Path::new("edt"), &error))?,

@@ -242,7 +242,7 @@ fn record_program(
     let snapshot = match &before.capture {
         Capture::Recorded(store, ignored) => {
             let repo = &workspace.repo;
-            let (snapshot, warnings) = store.snapshot(repo, ignored, executed.is_recorded)?;
+            let (snapshot, warnings) = store.snapshot(repo, ignored)?;
             answer.warnings.extend(warnings);
             taken = snapshot;
             &taken
@@ -510,7 +510,6 @@ mod tests {
             warnings: Vec::new(),
             stopped: false,
             watch_error: None,
-            is_recorded: true,
         }
     }
 

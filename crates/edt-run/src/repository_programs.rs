@@ -148,6 +148,7 @@ fn plan(
         shown.into_iter().filter(|path| !path.starts_with(real(root))).collect();
     let git = [program.root.join(".git"), repo.git_dir().to_owned(), repo.common_dir().to_owned()];
     Ok(SandboxPlan {
+        recorded: None,
         level: rules.min_level,
         program: program.program.to_owned(),
         args: program.args.to_vec(),
@@ -168,7 +169,6 @@ fn plan(
             .into_iter()
             .chain(paths(&rules.secrets))
             .collect(),
-        record: None,
         limits: ResourceLimits::of(rules.min_level),
         backend: NamespaceBackend::Any,
         edt: edt_io::fs::current_program()

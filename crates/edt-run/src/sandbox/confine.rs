@@ -28,6 +28,12 @@ const DEVICE_DIRECTORIES: &[&str] = &["/dev/shm", "/dev/pts"];
 
 /// Confines this thread and all processes that it starts. This cannot be undone.
 pub(super) fn this_thread(orders: &Orders) -> Result<(), String> {
+    reduce_rights(orders)?;
+    seccomp::apply(orders.level == Level::Strict)
+}
+
+/// Gives this thread the rights of the program: its capabilities, and its Landlock rules.
+pub(super) fn reduce_rights(orders: &Orders) -> Result<(), String> {
     let root = rustix::process::geteuid().is_root();
     privileges::drop_all(root)
         .map_err(|error| format!("Privileges cannot be dropped: {error}."))?;
@@ -36,8 +42,7 @@ pub(super) fn this_thread(orders: &Orders) -> Result<(), String> {
             "Landlock cannot confine the program: {error}. It requires Linux 5.19 or newer with \
              `landlock` among the security modules."
         )
-    })?;
-    seccomp::apply(orders.level == Level::Strict)
+    })
 }
 
 /// Allows writes only below `writable`, and no tracing of processes outside. At standard it also

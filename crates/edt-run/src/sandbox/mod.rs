@@ -25,6 +25,7 @@ mod mounts;
 mod namespaces;
 mod os_bytes;
 mod privileges;
+mod recorded;
 mod reexec;
 mod running;
 mod seccomp;
@@ -76,9 +77,10 @@ pub struct SandboxPlan {
     /// Files and directories that must not be readable, in addition to the built-in list.
     pub secrets: Vec<PathBuf>,
     pub limits: ResourceLimits,
-    /// An empty directory for what is recorded of the program; `None` records nothing.
-    pub record: Option<PathBuf>,
     pub backend: NamespaceBackend,
+    /// Where to record what the program changes below the root: an empty directory. If this system
+    /// cannot record, it stays empty.
+    pub recorded: Option<PathBuf>,
     /// The edt executable, which supervises.
     pub edt: PathBuf,
 }
@@ -102,8 +104,8 @@ impl SandboxPlan {
             shown: Vec::new(),
             secrets: Vec::new(),
             limits: ResourceLimits::of(level),
-            record: None,
             backend: NamespaceBackend::Any,
+            recorded: None,
             edt: "/proc/self/exe".into(),
         }
     }

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, open, openat};
+use rustix::fs::{CWD, Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
@@ -26,10 +26,7 @@ const LINKS: &[(&str, &str)] = &[
 ];
 
 /// Makes everything read-only, then performs `ops`. After an error the namespace must not be used.
-/// Returns `store`, opened in the mount of the writable directory that it is in: files can be linked
-/// there.
-pub(super) fn perform(ops: &[MountOp], store: Option<&Path>) -> Result<Option<OwnedFd>, String> {
-    let mut opened = None;
+pub(super) fn perform(ops: &[MountOp]) -> Result<(), String> {
     let failed = |what: &str, path: &Path, error: Errno| {
         format!("{} cannot be {what}: {error}.", path.shown())
     };
@@ -80,12 +77,6 @@ pub(super) fn perform(ops: &[MountOp], store: Option<&Path>) -> Result<Option<Ow
             }
             MountOp::Writable(path) | MountOp::ReadOnly(path) => {
                 for tree in clones {
-                    if let (MountOp::Writable(_), Some(store)) = (op, store)
-                        && let Ok(below) = store.strip_prefix(path.path())
-                    {
-                        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-                        opened = openat(&tree, below, flags, Mode::empty()).ok().or(opened);
-                    }
                     attach_at(&tree, path.path())
                         .map_err(|error| failed("mounted", path.path(), error))?;
                 }
@@ -99,8 +90,7 @@ pub(super) fn perform(ops: &[MountOp], store: Option<&Path>) -> Result<Option<Ow
     }
     let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC;
     mount_remount("/dev", flags, "")
-        .map_err(|error| failed("made read-only", Path::new("/dev"), error))?;
-    Ok(opened)
+        .map_err(|error| failed("made read-only", Path::new("/dev"), error))
 }
 
 /// A detached copy of the mounts at `path`.

@@ -30,6 +30,9 @@ pub struct RunningProgram {
     pub(super) by: &'static str,
     /// The private temporary directory, which is removed last.
     pub(super) scratch: Option<Scratch>,
+    /// A copy of the recorder's listener: if the supervisor is killed, calls wait until all
+    /// processes are killed.
+    pub(super) listener: Option<OwnedFd>,
 }
 
 /// How a program ended. None of its processes is running, except those counted in
@@ -46,8 +49,6 @@ pub struct SandboxOutcome {
     /// The number of processes that could not be killed: they belong to another user (`sudo`) or
     /// are blocked in the kernel.
     pub left: u32,
-    /// Whether what was to be recorded is recorded to the end.
-    pub is_recorded: bool,
 }
 
 impl SandboxOutcome {
@@ -60,7 +61,6 @@ impl SandboxOutcome {
             cpu: Duration::ZERO,
             max_rss: 0,
             left: 0,
-            is_recorded: false,
         }
     }
 }
@@ -135,18 +135,14 @@ impl RunningProgram {
             waited => drop(waited?),
         }
         tree::unregister(self.supervisor.id());
-        let ended = match report? {
-            Some(SupervisorReport::Ended(Ended {
-                how,
-                limit,
-                cpu,
-                max_rss,
-                left,
-                is_recorded,
-            })) => SandboxOutcome { how, limit, cpu, max_rss, left, is_recorded },
+        let ended = match report?.map(|(report, _)| report) {
+            Some(SupervisorReport::Ended(Ended { how, limit, cpu, max_rss, left })) => {
+                SandboxOutcome { how, limit, cpu, max_rss, left }
+            }
             // The supervisor was killed. This process now has to kill what is left.
             _ => SandboxOutcome { left: tree::end_orphans(), ..SandboxOutcome::unknown() },
         };
+        self.listener = None;
         self.scratch = None;
         Ok(ended)
     }

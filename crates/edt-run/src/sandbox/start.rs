@@ -7,12 +7,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{getpid, set_child_subreaper};
 
 use super::os_bytes::OsBytes;
-use super::wire::{self, Namespaces, Orders, RecordOrders, SupervisorReport};
+use super::wire::{self, Namespaces, Orders, OuterDirectories, RecordedOrders, SupervisorReport};
 use super::{
     NamespaceBackend, RunningProgram, SandboxPlan, StartError, bubblewrap, layout, namespaces, tree,
 };
@@ -60,13 +59,19 @@ fn begin(plan: &SandboxPlan, streams: &[OwnedFd; 3]) -> Result<RunningProgram, S
         namespaces: Namespaces::None,
         mounts: None,
         writable: wire::bytes_of(&writable),
-        record: plan.record.as_ref().map(|store| RecordOrders {
-            root: plan.root.as_os_str().into(),
-            excluded: wire::bytes_of(&plan.git),
-            store: store.as_os_str().into(),
-        }),
         temporary: scratch.as_ref().map(|scratch| scratch.path().as_os_str().into()),
         limits: plan.limits,
+        recorded: None,
+    };
+    let outer = match &plan.recorded {
+        Some(store) => {
+            let excluded = plan.git.iter().map(|path| path.as_os_str().into()).collect();
+            let root = plan.root.as_os_str().into();
+            orders.recorded = Some(RecordedOrders { root, excluded });
+            let open = |path: &Path| std::fs::File::open(path).map(OwnedFd::from);
+            Some(OuterDirectories { root: open(&plan.root)?, store: open(store)? })
+        }
+        None => None,
     };
     let (by, command) = match plan.level {
         Level::Permissive => ("a session of its own, resource limits", edt(plan, &[])),
@@ -100,8 +105,7 @@ fn begin(plan: &SandboxPlan, streams: &[OwnedFd; 3]) -> Result<RunningProgram, S
             }
         }
     };
-    let store = plan.record.as_deref().map(open_store).transpose()?;
-    launch(command, &orders, (streams, store.as_ref()), scratch, by)
+    launch(command, &orders, streams, outer.as_ref(), scratch, by)
 }
 
 /// The command that starts edt as a supervisor.
@@ -112,15 +116,11 @@ fn edt(plan: &SandboxPlan, args: &[&OsStr]) -> Command {
     command
 }
 
-fn open_store(store: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(store, flags, Mode::empty())?)
-}
-
 fn launch(
     mut command: Command,
     orders: &Orders,
-    (streams, store): (&[OwnedFd; 3], Option<&OwnedFd>),
+    streams: &[OwnedFd; 3],
+    outer: Option<&OuterDirectories>,
     scratch: Option<Scratch>,
     by: &'static str,
 ) -> Result<RunningProgram, StartError> {
@@ -139,17 +139,25 @@ fn launch(
     let supervisor = command.spawn()?;
     drop(command);
     tree::register(supervisor.id());
-    let mut running =
-        RunningProgram { supervisor, control: Some(control), level: orders.level, by, scratch };
+    let mut running = RunningProgram {
+        supervisor,
+        control: Some(control),
+        level: orders.level,
+        by,
+        scratch,
+        listener: None,
+    };
     let Some(control) = &running.control else {
         return Err(io::Error::from(io::ErrorKind::NotFound).into());
     };
     // If the supervisor has already ended, its exit status explains why.
-    let _ = wire::send_orders(std::os::fd::AsFd::as_fd(control), orders, streams, store);
+    let _ = wire::send_orders(std::os::fd::AsFd::as_fd(control), orders, streams, outer);
     let unavailable = |why| StartError::Unavailable { level: orders.level, why };
-    let first = wire::next_report(control)?;
+    let (first, listener) = wire::next_report(control)?.unzip();
+    running.listener = listener.flatten();
     let starting = matches!(first, Some(SupervisorReport::Starting));
-    match if starting { wire::next_report(control)? } else { first } {
+    let next = || Ok::<_, io::Error>(wire::next_report(control)?.map(|(report, _)| report));
+    match if starting { next()? } else { first } {
         // The program started, and killed its supervisor immediately.
         None if starting => Ok(running),
         Some(SupervisorReport::Started) => {

@@ -2,11 +2,13 @@
 
 use std::cell::Cell;
 use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
+use edt_recorder::{ChildSetup, Listener, Recorder};
 use nix::sys::resource::{UsageWho, getrusage};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{
@@ -15,28 +17,25 @@ use rustix::process::{
 };
 
 use super::os_bytes::OsBytes;
-use super::wire::{self, Ended, Namespaces, Orders, SupervisorReport};
-use super::{ResourceLimit, ResourceLimits, Termination, confine, mounts, namespaces, tree};
+use super::wire::{self, Ended, Namespaces, Orders, OuterDirectories, SupervisorReport};
+use super::{
+    ResourceLimit, ResourceLimits, Termination, confine, mounts, namespaces, recorded, tree,
+};
 use edt_io::clock;
 use edt_io::streams::wait_ready;
-use edt_recorder::{ChildSetup, Recorder, Rights};
 use edt_types::Level;
 
 /// Receives orders from `control`, starts the program and waits until all its processes ended.
 pub(super) fn supervise(control: &OwnedFd) -> io::Result<()> {
-    let (orders, streams, store) = wire::receive_orders(control.as_fd())?;
+    let (orders, streams, outer) = wire::receive_orders(control.as_fd())?;
     let report = |report: &SupervisorReport| wire::report(control, report);
-    let prepared = prepare(&orders, store)
-        .and_then(|store| record(&orders, store.as_ref()).map(|recording| (store, recording)));
-    let launched = prepared.and_then(|(store, (setup, recorder))| {
-        Ok((launch(&orders, streams, control, setup)?, recorder, store))
-    });
-    match launched {
-        Ok((program, recorder, _store)) => {
+    let orders = Arc::new(orders);
+    match prepare(&orders).and_then(|()| launch(&orders, streams, outer.as_ref(), control)) {
+        Ok((program, recording)) => {
             report(&SupervisorReport::Started);
-            let mut outcome = watch(control, &orders, program)?;
-            // All programs have ended.
-            outcome.is_recorded = recorder.is_none_or(|recorder| recorder.finish().is_ok());
+            let outcome = watch(control, &orders, program, recording.is_some())?;
+            // An error leaves a log without an end.
+            drop(recording.map(edt_recorder::Recorder::finish));
             report(&SupervisorReport::Ended(outcome));
             empty_temporary(&orders);
         }
@@ -59,32 +58,8 @@ fn empty_temporary(orders: &Orders) {
     }
 }
 
-/// What the program's thread applies to be recorded, and who records.
-type Recording = (Option<ChildSetup>, Option<Recorder>);
-
-/// Prepares the recording into `store`.
-fn record(orders: &Orders, store: Option<&OwnedFd>) -> Result<Recording, SupervisorReport> {
-    let (Some(record), Some(store)) = (&orders.record, store) else { return Ok((None, None)) };
-    let store = format!("/proc/self/fd/{}", store.as_raw_fd());
-    let mut recording = edt_recorder::Recording::new(record.root.path(), store);
-    recording.excluded = record.excluded.iter().map(|path| path.path().to_owned()).collect();
-    if orders.level > Level::Permissive {
-        let orders = orders.clone();
-        recording.rights = Rights::Confined(Box::new(move || confine::this_thread(&orders)));
-    }
-    let prepared = Recorder::prepare(recording).map_err(|error| not_recorded(&error))?;
-    Ok((Some(prepared.0), Some(prepared.1)))
-}
-
-fn not_recorded(error: &io::Error) -> SupervisorReport {
-    SupervisorReport::Unavailable(format!("The program cannot be recorded: {error}."))
-}
-
-/// Confines the supervisor itself, except what only the program's thread applies. Returns the store.
-fn prepare(
-    orders: &Orders,
-    mut store: Option<OwnedFd>,
-) -> Result<Option<OwnedFd>, SupervisorReport> {
+/// Confines the supervisor itself, except what only the program's thread applies.
+fn prepare(orders: &Orders) -> Result<(), SupervisorReport> {
     // Fails if bubblewrap has made a session already.
     let _ = setsid();
     set_child_subreaper(Some(getpid())).map_err(|error| system(&error.into()))?;
@@ -92,9 +67,7 @@ fn prepare(
         namespaces::mounts().map_err(SupervisorReport::Unavailable)?;
     }
     if let Some(ops) = &orders.mounts {
-        let place = orders.record.as_ref().map(|record| record.store.path());
-        let opened = mounts::perform(ops, place).map_err(SupervisorReport::Unavailable)?;
-        store = opened.or(store);
+        mounts::perform(ops).map_err(SupervisorReport::Unavailable)?;
     }
     if orders.namespaces == Namespaces::All {
         // The working directory must not lead back to the old root.
@@ -105,30 +78,49 @@ fn prepare(
     if orders.level == Level::Strict {
         orders.limits.apply_to_user().map_err(|error| system(&error.into()))?;
     }
-    Ok(store)
+    Ok(())
 }
 
 /// Starts the program from a thread that confines itself first. The main thread stays unconfined,
 /// and the program cannot reach it.
 fn launch(
+    orders: &Arc<Orders>,
+    streams: [OwnedFd; 3],
+    outer: Option<&OuterDirectories>,
+    control: &OwnedFd,
+) -> Result<(Pid, Option<Recorder>), SupervisorReport> {
+    let recorded = outer.map_or(Ok(None), |outer| recorded::prepare(orders, outer))?;
+    let (setup, recording) = recorded.unzip();
+    let pid = start(orders, streams, setup, control)?;
+    Ok((pid, recording))
+}
+
+fn start(
     orders: &Orders,
     streams: [OwnedFd; 3],
-    control: &OwnedFd,
     setup: Option<ChildSetup>,
+    control: &OwnedFd,
 ) -> Result<Pid, SupervisorReport> {
-    let is_recorded = setup.is_some();
+    let recorded = setup.is_some();
     let start = || {
         if orders.level > Level::Permissive {
             confine::this_thread(orders).map_err(SupervisorReport::Unavailable)?;
         }
-        // The recorder has the listener: this copy ends with the thread.
-        setup.map(ChildSetup::apply).transpose().map_err(|error| not_recorded(&error))?;
         let [input, output, errors] = streams;
-        wire::report(control, &SupervisorReport::Starting);
+        let listener = setup.map(ChildSetup::apply).transpose();
+        let listener = listener.map_err(|error| recorded::failed(&error))?.map(Listener::into_fd);
+        match &listener {
+            Some(listener) => {
+                wire::report_with(control, &SupervisorReport::Starting, listener.as_fd());
+            }
+            None => wire::report(control, &SupervisorReport::Starting),
+        }
+        drop(listener);
         spawn(orders, input.into(), output.into(), errors.into())
             .map_err(|error| not_started(orders, &error))
     };
-    if orders.level == Level::Permissive && !is_recorded {
+    // Only a thread of its own may be filtered.
+    if orders.level == Level::Permissive && !recorded {
         return start();
     }
     let started = std::thread::scope(|scope| scope.spawn(start).join());
@@ -167,7 +159,7 @@ const GROUP_TICK: Duration = Duration::from_millis(20);
 /// Waits until the program ends, edt ends, or a limit is reached; then kills all remaining
 /// processes. After a signal from edt it waits for the program's process group: a shell ends before
 /// the programs that it started.
-fn watch(control: &OwnedFd, orders: &Orders, program: Pid) -> io::Result<Ended> {
+fn watch(control: &OwnedFd, orders: &Orders, program: Pid, recorded: bool) -> io::Result<Ended> {
     // Some containers refuse the call. Then the supervisor looks for the end.
     let ended = pidfd_open(program, PidfdFlags::empty()).ok();
     let limits = &orders.limits;
@@ -214,7 +206,8 @@ fn watch(control: &OwnedFd, orders: &Orders, program: Pid) -> io::Result<Ended> 
             break;
         }
     }
-    let left = if orders.namespaces == Namespaces::All {
+    // The recorder must not end before a program.
+    let left = if orders.namespaces == Namespaces::All && !recorded {
         // When the first process of a namespace ends, the kernel kills all others. Only the program
         // itself is waited for.
         let _ = send(Signal::KILL);
@@ -231,7 +224,7 @@ fn watch(control: &OwnedFd, orders: &Orders, program: Pid) -> io::Result<Ended> 
     {
         limit = Some(ResourceLimit::Cpu);
     }
-    Ok(Ended { how, limit, cpu, max_rss, left, is_recorded: true })
+    Ok(Ended { how, limit, cpu, max_rss, left })
 }
 
 /// The limit that all processes together exceed.

@@ -37,7 +37,7 @@ pub enum Termination {
 }
 
 /// The instructions to the supervisor.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Orders {
     pub(super) level: Level,
     pub(super) program: OsBytes,
@@ -50,22 +50,26 @@ pub(super) struct Orders {
     pub(super) mounts: Option<Vec<MountOp>>,
     /// Where Landlock allows the program to write.
     pub(super) writable: Vec<OsBytes>,
-    /// What is recorded; its store comes with the orders.
-    pub(super) record: Option<RecordOrders>,
     /// The private temporary directory, which the supervisor empties.
     pub(super) temporary: Option<OsBytes>,
     pub(super) limits: ResourceLimits,
+    /// What is recorded. The root and the store are sent with the orders, because the program's
+    /// mounts are others.
+    pub(super) recorded: Option<RecordedOrders>,
 }
 
-/// What the supervisor records of the program.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct RecordOrders {
-    /// The worktree.
+/// What the supervisor records.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct RecordedOrders {
     pub(super) root: OsBytes,
-    /// Directories that are not recorded.
     pub(super) excluded: Vec<OsBytes>,
-    /// Where the store is outside of the namespaces.
-    pub(super) store: OsBytes,
+}
+
+/// The root and the store, on the mounts of edt.
+#[derive(Debug)]
+pub(super) struct OuterDirectories {
+    pub(super) root: OwnedFd,
+    pub(super) store: OwnedFd,
 }
 
 /// Which namespaces the supervisor has to create.
@@ -98,36 +102,32 @@ pub(super) struct Ended {
     pub(super) cpu: Duration,
     pub(super) max_rss: u64,
     pub(super) left: u32,
-    /// Whether the recording is complete; true without one.
-    pub(super) is_recorded: bool,
 }
 
-/// Sends the orders with the program's standard input, output and error, and with the store of the
-/// recording.
+/// Sends the orders with the program's standard input, output and error.
 pub(super) fn send_orders(
     socket: BorrowedFd<'_>,
     orders: &Orders,
     streams: &[OwnedFd; 3],
-    store: Option<&OwnedFd>,
+    recorded: Option<&OuterDirectories>,
 ) -> io::Result<()> {
     let bytes = postcard::to_stdvec(orders).map_err(io::Error::other)?;
     let mut file = File::from(memfd_create("edt-orders", MemfdFlags::CLOEXEC)?);
     file.write_all(&bytes)?;
     file.rewind()?;
     let mut fds = vec![file.as_fd(), streams[0].as_fd(), streams[1].as_fd(), streams[2].as_fd()];
-    fds.extend(store.map(AsFd::as_fd));
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(5))];
+    fds.extend(recorded.iter().flat_map(|outer| [outer.root.as_fd(), outer.store.as_fd()]));
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(6))];
     let mut rights = SendAncillaryBuffer::new(&mut space);
     rights.push(SendAncillaryMessage::ScmRights(&fds));
     sendmsg(socket, &[IoSlice::new(b"o")], &mut rights, SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
-/// The orders, the program's streams, and the store.
-pub(super) type Received = (Orders, [OwnedFd; 3], Option<OwnedFd>);
-
-pub(super) fn receive_orders(socket: BorrowedFd<'_>) -> io::Result<Received> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(5))];
+pub(super) fn receive_orders(
+    socket: BorrowedFd<'_>,
+) -> io::Result<(Orders, [OwnedFd; 3], Option<OuterDirectories>)> {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(6))];
     let mut rights = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
     recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut rights, RecvFlags::CMSG_CLOEXEC)?;
@@ -138,12 +138,15 @@ pub(super) fn receive_orders(socket: BorrowedFd<'_>) -> io::Result<Received> {
         }
     }
     let missing = || io::Error::from(io::ErrorKind::UnexpectedEof);
-    let store = if fds.len() == 5 { fds.pop() } else { None };
+    let outer = match fds.len() {
+        6 => fds.pop().zip(fds.pop()).map(|(store, root)| OuterDirectories { root, store }),
+        _ => None,
+    };
     let [file, input, output, errors] = <[OwnedFd; 4]>::try_from(fds).map_err(|_| missing())?;
     let mut bytes = Vec::new();
     File::from(file).read_to_end(&mut bytes)?;
     let orders = postcard::from_bytes(&bytes).map_err(io::Error::other)?;
-    Ok((orders, [input, output, errors], store))
+    Ok((orders, [input, output, errors], outer))
 }
 
 /// Asks the supervisor to send `signal` to the program. An error is ignored: the supervisor may
@@ -169,20 +172,40 @@ pub(super) fn report(socket: impl AsFd, report: &SupervisorReport) {
     }
 }
 
-/// The next report; `None` if the supervisor has ended.
-pub(super) fn next_report(socket: impl AsFd) -> io::Result<Option<SupervisorReport>> {
+/// Sends a report with a descriptor, which [`next_report`] returns.
+pub(super) fn report_with(socket: impl AsFd, report: &SupervisorReport, fd: BorrowedFd<'_>) {
+    let Ok(bytes) = postcard::to_stdvec(report) else { return };
+    let fds = [fd];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+    let mut rights = SendAncillaryBuffer::new(&mut space);
+    rights.push(SendAncillaryMessage::ScmRights(&fds));
+    let _ = sendmsg(socket, &[IoSlice::new(&bytes)], &mut rights, SendFlags::NOSIGNAL);
+}
+
+/// The next report, with its descriptor if it has one; `None` if the supervisor has ended.
+pub(super) fn next_report(
+    socket: impl AsFd,
+) -> io::Result<Option<(SupervisorReport, Option<OwnedFd>)>> {
     let mut bytes = [0; 4096];
-    let (length, _) = loop {
-        match recv(&socket, &mut bytes, RecvFlags::empty()) {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+    let mut rights = RecvAncillaryBuffer::new(&mut space);
+    let length = loop {
+        let into = &mut [IoSliceMut::new(&mut bytes)];
+        match recvmsg(&socket, into, &mut rights, RecvFlags::CMSG_CLOEXEC) {
             Err(rustix::io::Errno::INTR) => {}
             Err(rustix::io::Errno::CONNRESET) => return Ok(None),
-            other => break other?,
+            other => break other?.bytes,
         }
     };
     if length == 0 {
         return Ok(None);
     }
-    postcard::from_bytes(&bytes[..length]).map(Some).map_err(io::Error::other)
+    let fd = rights.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut received) => received.next(),
+        _ => None,
+    });
+    let report = postcard::from_bytes(&bytes[..length]).map_err(io::Error::other)?;
+    Ok(Some((report, fd)))
 }
 
 pub(super) fn bytes_of(paths: &[PathBuf]) -> Vec<OsBytes> {

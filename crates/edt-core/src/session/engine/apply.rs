@@ -52,7 +52,8 @@ fn change_set(repo: &Repo, change: Change) -> Result<(ChangeSet, Vec<FileReport>
     }
     // Only recovery reads the bytes of a move: a few names are enough.
     let name = format!("move-{}", branch.new.to_hex_with_len(1));
-    let of_move = (!bytes.is_empty()).then(|| PrivateRecord { session, name, files: bytes });
+    let is_private = !bytes.is_empty();
+    let of_move = is_private.then_some(PrivateRecord { session, name, files: bytes });
     let RefMove { name, from, new, log } = branch;
     let HeadMove { on_branch, from: head_from, to: head_to, point } = head;
     let RefMoves { create, replace, delete } = refs;

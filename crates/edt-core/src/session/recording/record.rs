@@ -238,13 +238,7 @@ pub fn record_changes(
     // The tree of a new session may not be on disk yet.
     outcome.new_files = new_files(repo, before.tree, &changed)?;
     let edits = if new.is_some() { 0 } else { session.last_number(repo)? };
-    let mut changed = ProgramChange::leave_moved_lines(&writer, changed)?;
-    ProgramChange::leave_copies(repo, before, &mut changed)?;
-    let is_proved = |path: &RepoPath| !before.is_unproved && !before.foreign.contains(path);
-    let proved = |one: ProgramChange| {
-        if is_proved(&one.state.path) { Ok(one) } else { one.unproved(&writer) }
-    };
-    let changed = changed.into_iter().map(proved).collect::<Result<Vec<_>>>()?;
+    let changed = apart(&writer, before, changed)?;
     let (changes, moves, private) = write(&mut writer, &changed);
     let (new_tree, touched_trees) = writer.write_tree(tree, &changes)?;
     let (judged, [from, to]) = judged(&writer, tree, &changed, &unseen)?;
@@ -282,6 +276,9 @@ pub fn record_changes(
     let commit = written.commit;
     outcome.commit = Some(commit);
     if action == RecordAction::Restore {
+        let (changed, others): (Vec<_>, Vec<_>) =
+            changed.into_iter().partition(|one| before.proves(&one.state.path));
+        outcome.warnings.extend(others.iter().map(|one| not_put_back(&one.state.path)));
         let name = next_numbered_ref(repo, &session.name, "refused")?;
         let change = put_back::put_back(writer, &session, &name, (tree, commit), changed)?;
         outcome.warnings.extend(workspace.apply(change)?.warnings);
@@ -296,6 +293,26 @@ pub fn record_changes(
     outcome.warnings.extend(update_list(&workspace.repo, before, tree, &changed)?);
     outcome.session = Session { tip: commit, ..session };
     Ok(RecordOutcome { began, ..outcome })
+}
+
+/// Separates what a program changed from what others wrote: moved lines and copies of the user's, and
+/// files that nobody knows to be the program's.
+fn apart(
+    writer: &ObjectWriter<'_>,
+    before: &Snapshot,
+    changed: Vec<ProgramChange>,
+) -> Result<Vec<ProgramChange>> {
+    let mut changed = ProgramChange::leave_moved_lines(writer, changed)?;
+    ProgramChange::leave_copies(writer.repo(), before, &mut changed)?;
+    let proved = |one: ProgramChange| {
+        if before.proves(&one.state.path) { Ok(one) } else { one.unproved(writer) }
+    };
+    changed.into_iter().map(proved).collect()
+}
+
+fn not_put_back(path: &RepoPath) -> Warning {
+    let message = "Somebody else wrote this file while the program ran, too: it stays as it is.";
+    Warning { code: "not_restorable", path: Some(path.text()), message: message.to_owned() }
 }
 
 /// Updates the list of private files after `changed` was recorded. A program that removed a rule

@@ -63,18 +63,12 @@ impl RunStore {
     }
 
     /// The snapshot of what the program touched. `ignored`: what Git ignored before, in order.
-    /// `is_complete`: it was recorded to its end.
     ///
     /// # Errors
     /// `IO_ERROR`.
-    pub fn snapshot(
-        &self,
-        repo: &Repo,
-        ignored: &[RepoPath],
-        is_complete: bool,
-    ) -> Result<(Snapshot, Vec<Warning>)> {
+    pub fn snapshot(&self, repo: &Repo, ignored: &[RepoPath]) -> Result<(Snapshot, Vec<Warning>)> {
         let touched = Touched { repo, place: &self.place, ignored };
-        touched.snapshot(self.tree, is_complete)
+        touched.snapshot(self.tree)
     }
 
     /// Removes the store.
@@ -114,7 +108,7 @@ pub(crate) fn interrupted(repo: &Repo) -> Vec<Warning> {
         let Ok(tree) = Oid::from_hex(&hex) else { continue };
         let touched = Touched { repo, place: &place, ignored: &[] };
         let found = touched
-            .snapshot(tree, false)
+            .snapshot(tree)
             .and_then(|(snapshot, _)| kept::report_interrupted(repo, &snapshot));
         if let Ok(found) = found {
             warnings.extend(found);
@@ -135,7 +129,7 @@ struct Touched<'a> {
 }
 
 impl Touched<'_> {
-    fn snapshot(&self, tree: Oid, is_complete: bool) -> Result<(Snapshot, Vec<Warning>)> {
+    fn snapshot(&self, tree: Oid) -> Result<(Snapshot, Vec<Warning>)> {
         let wrap = |error: std::io::Error| failed("read", self.place, &error);
         let root = self.repo.real_root()?;
         let run = RecordedRun::open(self.place).map_err(wrap)?;
@@ -177,7 +171,7 @@ impl Touched<'_> {
         }
         let mut warnings = Vec::from_iter(aside.keep(self.repo)?);
         let why = run.unproved.first().cloned();
-        let is_proved = is_complete && run.complete && why.is_none();
+        let is_proved = run.complete && why.is_none();
         if !is_proved {
             let why = why.unwrap_or_else(|| "the recording has no end".to_owned());
             let message = format!(

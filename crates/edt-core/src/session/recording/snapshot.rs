@@ -248,6 +248,11 @@ impl Snapshot {
         self.ignored_above(path).is_some()
     }
 
+    /// Whether what changed at `path` since is the program's.
+    pub(crate) fn proves(&self, path: &RepoPath) -> bool {
+        !self.is_unproved && !self.foreign.contains(path)
+    }
+
     /// Whether nobody knows the file at `path` when the snapshot was taken.
     pub(crate) fn is_unknown(&self, path: &RepoPath) -> bool {
         !self.files.contains_key(path)
