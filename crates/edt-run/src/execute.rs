@@ -105,6 +105,7 @@ pub(super) fn execute(
         timed_out,
         limit: ended.limit.map(limit_name),
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        capture: if record.is_some() { "recorded" } else { "compared" },
         sandbox: Sandbox { level, by, withheld: withheld.iter().map(lossy).collect() },
         stdout: shown(&out, OutputStream::Stdout),
         stderr: shown(&err, OutputStream::Stderr),

@@ -494,6 +494,7 @@ mod tests {
             signal,
             timed_out: false,
             limit: None,
+            capture: "recorded",
             duration_ms: 1500,
             sandbox: Sandbox { level: Level::Standard, by: "x", withheld: Vec::new() },
             stdout: output(),

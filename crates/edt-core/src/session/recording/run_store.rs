@@ -1,6 +1,6 @@
 //! What is recorded of a program at the system call, and the snapshot that it gives.
 //!
-//! The store is `runs/<name>/` in edt's state directory. Beside it, `<name>.run` has the tree of the
+//! The store is `recordings/<name>/` in edt's state directory. Beside it, `<name>.run` has the tree of the
 //! session, and is locked while edt lives: a store without a locked file is of an interrupted run.
 
 use std::collections::BTreeSet;
@@ -82,7 +82,7 @@ impl RunStore {
 const OWNER: &str = "run";
 
 fn directory(repo: &Repo) -> PathBuf {
-    fs::real_path(repo.state_path()).join("runs")
+    fs::real_path(repo.state_path()).join("recordings")
 }
 
 /// Whether a recorded program runs, or was interrupted and not handled yet.
