@@ -115,8 +115,10 @@ impl Recorder {
                 }
             };
             let _ = ready.send(Ok(()));
-            // The setup was dropped: no program was started.
-            let Ok(listener) = incoming.recv() else { return server.finish(&store) };
+            let Ok(listener) = incoming.recv() else {
+                server.unproved("nothing was recorded: the filter was not installed")?;
+                return server.finish(&store);
+            };
             kernel::wake_synchronously(&listener);
             server.serve(&listener, &stopped)?;
             server.finish(&store)

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 
 use edt_recorder::event::{Attributes, FileEvent, Inode, Kept};
-use edt_recorder::{Clean, CleanBytes, CopyLimits, restore};
+use edt_recorder::{Clean, CleanBytes, CopyLimits, Recorder, restore};
 
 use crate::scene::{Scene, assert_same, record};
 use crate::snapshot::snapshot;
@@ -110,6 +110,27 @@ fn a_path_that_changes_while_it_is_read_is_recorded() {
     scene.run("../race");
     let restoration = scene.restore();
     assert_same(&was, &scene.root(), &format!("{restoration:?}"));
+}
+
+#[test]
+fn a_run_within_a_run_is_recorded_by_the_outer_one_alone() {
+    let scene = Scene::of("echo a > a");
+    let inner_store = tempfile::tempdir().unwrap();
+    let mut inner = scene.recording();
+    inner.store = inner_store.path().to_owned();
+    let (outer_setup, outer) = Recorder::prepare(scene.recording()).unwrap();
+    let (inner_setup, inner) = Recorder::prepare(inner).unwrap();
+    let mut command = scene.shell("echo new > a");
+    let start = move || {
+        drop(outer_setup.apply().unwrap());
+        let error = inner_setup.apply().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ResourceBusy);
+        assert!(command.status().unwrap().success());
+    };
+    std::thread::spawn(start).join().unwrap();
+    let (outer, inner) = (outer.finish().unwrap(), inner.finish().unwrap());
+    assert_eq!((outer.touched(&scene.root()).unwrap().len(), outer.unproved.len()), (1, 0));
+    assert_eq!((inner.is_empty(), inner.unproved.len()), (true, 1));
 }
 
 #[test]
