@@ -1,5 +1,5 @@
-//! Records what programs change below one directory, at the system call, so that it can be told
-//! from what others changed and be put back.
+//! Records what programs change below one directory, at the system call, so that it can be
+//! distinguished from what others changed and be put back.
 //!
 //! ```text
 //! program ─ call ─ seccomp filter ─ listener ─ recorder: resolves the paths, keeps what the call
