@@ -12,18 +12,20 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::CleanBytes;
 use crate::event::{Attributes, FileEvent, Former, Inode, Kept, NewNode, Node, Place};
 use crate::inode::Sight;
 use crate::locate::{Located, Locator};
 use crate::record::RecordedRun;
-use crate::store::{copy_content, copy_name, name, own_path};
-use crate::{CleanBytes, log};
+use crate::store::{copy_content, copy_name, name, own_path, reopen};
 
 /// What a restoration did.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Restoration {
     /// How many events were reverted.
     pub reverted: usize,
+    /// What was at these places before, under these names in the store.
+    pub saved: Vec<(Place, String)>,
     /// Places that were left as they are, with the reason: others changed them.
     pub left: Vec<(Place, String)>,
     /// Places whose earlier content was not kept.
@@ -31,13 +33,13 @@ pub struct Restoration {
 }
 
 /// Reverts everything that the run of the log in `store` did below `root`. What the run made is
-/// moved into the store. It can be repeated if it was interrupted.
+/// moved into the store, and what is overwritten is copied there first: others may have written it
+/// since. It can be repeated if it was interrupted.
 ///
 /// # Errors
 /// The log cannot be read, or the file system failed; what was reverted stays reverted.
 pub fn restore(store: &Path, root: &Path, clean: &mut dyn CleanBytes) -> io::Result<Restoration> {
     let run = RecordedRun::open(store)?;
-    drop(log::read(store)?);
     let locator = Locator::open(root, store)?;
     let written = run.written_since(&locator);
     let mut replay = Replay {
@@ -143,6 +145,7 @@ impl Replay<'_> {
         }
         let handle = found.open()?;
         let path = own_path(&handle);
+        self.save(place, &handle)?;
         let open = || openat(CWD, &path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
         let file = match open() {
             Err(Errno::ACCESS) => {
@@ -161,6 +164,27 @@ impl Replay<'_> {
         set_attributes(&found, attributes)?;
         self.done.reverted += 1;
         Ok(())
+    }
+
+    /// Copies what is overwritten into the store.
+    fn save(&mut self, place: &Place, file: &OwnedFd) -> io::Result<()> {
+        let name = self.undone_name()?;
+        let from = match reopen(file, OFlags::RDONLY) {
+            Err(Errno::ACCESS) => {
+                chmodat(CWD, own_path(file), Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
+                reopen(file, OFlags::RDONLY)?
+            }
+            opened => opened?,
+        };
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let to = openat(&self.locator.store, &name[..], flags, Mode::RUSR | Mode::WUSR)?;
+        copy_content(&from, &to)?;
+        self.note_saved(place, &name);
+        Ok(())
+    }
+
+    fn note_saved(&mut self, place: &Place, name: &[u8]) {
+        self.done.saved.push((place.clone(), String::from_utf8_lossy(name).into_owned()));
     }
 
     fn fill(&mut self, file: &OwnedFd, kept: &Kept) -> io::Result<()> {
@@ -199,6 +223,9 @@ impl Replay<'_> {
         } else {
             displace()
         };
+        if crate::inode::existing(Sight::at(&self.locator.store, &name))?.is_some() {
+            self.note_saved(place, &name);
+        }
         match done {
             Ok(()) => self.done.reverted += 1,
             Err(error) => self.leave(place, format!("it cannot be removed: {error}")),

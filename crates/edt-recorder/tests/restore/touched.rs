@@ -177,6 +177,21 @@ fn what_the_user_did_later_is_left() {
 }
 
 #[test]
+fn what_the_user_wrote_later_is_saved() {
+    let scene = Scene::of("echo old > f");
+    scene.run("echo p >> f; echo p > n");
+    scene.unrecorded("echo user >> f; echo user >> n");
+    let restoration = scene.restore();
+    assert_eq!(scene.read("f"), "old\n");
+    let saved = |(place, name): &(Place, String)| {
+        (place.to_string(), std::fs::read_to_string(scene.store().join(name)).unwrap())
+    };
+    let saved: Vec<(String, String)> = restoration.saved.iter().map(saved).collect();
+    let expected = [("n", "p\nuser\n"), ("f", "old\np\nuser\n")];
+    assert_eq!(saved, expected.map(|(path, text)| (path.to_owned(), text.to_owned())));
+}
+
+#[test]
 fn a_database_that_a_server_has_open_comes_back() {
     let script = "import sqlite3,sys,time,os
 c=sqlite3.connect('db', timeout=10)
