@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use nix::sys::signal::{SigSet, Signal};
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::hands::{Hands, Rights};
@@ -102,6 +103,10 @@ impl Recorder {
         let (listener, incoming) = sync_channel::<OwnedFd>(1);
         let (ready, is_ready) = sync_channel(1);
         let serve = move || {
+            // A file above a resource limit of this process is not kept; this goes on.
+            let mut too_large = SigSet::empty();
+            too_large.add(Signal::SIGXFSZ);
+            too_large.thread_block()?;
             let Recording { root, store, outer_root, excluded, limits, rights, clean } = recording;
             let prepared = Hands::start(rights).map_err(io::Error::other).and_then(|hands| {
                 let kept = Store::open(&store, outer_root.as_deref(), limits)?;
@@ -194,7 +199,7 @@ impl Listener {
                     let thread = nix::unistd::Pid::from_raw(notice.thread);
                     if kernel::waits(&self.0, &notice) {
                         // The number of a thread also names its process.
-                        let _ = nix::sys::signal::kill(thread, nix::sys::signal::Signal::SIGKILL);
+                        let _ = nix::sys::signal::kill(thread, Signal::SIGKILL);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -155,6 +155,22 @@ fn an_unprivileged_user_records_and_restores() {
     assert_same(&was, &scene.root(), script);
 }
 
+#[test]
+fn a_file_above_the_limit_of_the_process_is_named() {
+    let scene = Scene::of("head -c 3000000 /dev/zero | tr '\\0' x > big; echo a > a");
+    let script = "echo more >> a; echo x | dd of=big conv=notrunc status=none";
+    let limited = "ulimit -f 1000; exec \"$@\"";
+    let recorder = recorder(&scene, &[], script);
+    let mut command = Command::new("bash");
+    command.args(["-c", limited, "bash"]).arg(recorder.get_program()).args(recorder.get_args());
+    command.envs(recorder.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let run = edt_recorder::RecordedRun::open(&scene.store()).unwrap();
+    let lost: Vec<String> = run.lost().iter().map(|(place, _)| place.to_string()).collect();
+    assert_eq!((run.complete, lost), (true, vec!["big".to_owned()]));
+}
+
 const FILES: &str = "echo one > a; mkdir -p d/e; echo deep > d/e/f; echo two > b";
 
 #[test]
