@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::ignored_before;
-use super::run_store;
+use super::kept_directory::{directory, numbers};
+use super::run_store::RunStore;
 use super::snapshot::{self, Snapshot};
 use crate::session::files::file_copy::{self, Copy};
 use crate::session::worktree::workspace::LockedWorkspace;
@@ -51,7 +52,14 @@ pub fn interrupted(repo: &Repo) -> Vec<Warning> {
             snapshot.finish();
         }
     }
-    warnings.extend(run_store::interrupted(repo));
+    for run in RunStore::interrupted(repo) {
+        let reported =
+            run.snapshot(repo, &[]).and_then(|(snapshot, _)| report_interrupted(repo, &snapshot));
+        if let Ok(found) = reported {
+            warnings.extend(found);
+            run.remove();
+        }
+    }
     warnings
 }
 
@@ -88,7 +96,9 @@ pub fn interrupted_if_announced(workspace: &mut LockedWorkspace) -> Vec<Warning>
 /// Stores in the journal whether a program is announced.
 pub fn update_hint(workspace: &mut LockedWorkspace) {
     if workspace.is_locked() {
-        workspace.journal.set_program_announced(Snapshot::any_announced(&workspace.repo));
+        let repo = &workspace.repo;
+        let any = Snapshot::any_announced(repo) || RunStore::any(repo);
+        workspace.journal.set_program_announced(any);
     }
 }
 
@@ -203,49 +213,6 @@ pub(crate) fn remove_older(repo: &Repo, before: i64) {
         let _ = fs::remove_file(&place.with_extension("list"));
     }
 }
-
-fn directory(repo: &Repo) -> PathBuf {
-    // A path that is valid in every directory.
-    fs::real_path(repo.state_path()).join("kept")
-}
-
-fn numbers(repo: &Repo) -> Vec<u64> {
-    let directory = directory(repo);
-    let number = |name: std::ffi::OsString| name.to_str()?.parse::<u64>().ok();
-    let mut all: Vec<u64> = fs::names_in(&directory).into_iter().filter_map(number).collect();
-    all.sort_unstable();
-    all
-}
-
-/// Moves `files` to a new directory, each at its earlier path. The files of the last such call go.
-///
-/// # Errors
-/// `IO_ERROR`.
-pub fn new_directory(repo: &Repo, files: &[(RepoPath, PathBuf)]) -> Result<PathBuf> {
-    use std::os::unix::ffi::OsStrExt as _;
-    let all = directory(repo);
-    for number in numbers(repo) {
-        let place = all.join(number.to_string());
-        if place.with_extension(LARGE).exists() {
-            let _ = fs::remove_dir_all(&place);
-            let _ = fs::remove_file(&place.with_extension(LARGE));
-        }
-    }
-    let next = numbers(repo).last().map_or(1, |last| last + 1);
-    let place = all.join(next.to_string());
-    for (path, stored) in files {
-        let file = place.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
-        let wrap = |error: std::io::Error| failed("write", &file, &error);
-        fs::make_private_dir(file.parent().unwrap_or(&place)).map_err(wrap)?;
-        fs::rename(stored, &file).map_err(wrap)?;
-    }
-    let mark = place.with_extension(LARGE);
-    fs::write_atomic(&mark, b"", 0o600).map_err(|error| failed("write", &mark, &error))?;
-    Ok(place)
-}
-
-/// The extension of the mark beside a directory of large files.
-const LARGE: &str = "large";
 
 /// Copies a file of the snapshot to a new directory `place`, or to the one that it has.
 fn keep(

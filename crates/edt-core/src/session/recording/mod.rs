@@ -8,6 +8,7 @@ pub(crate) mod edit_commit;
 pub mod ignored_before;
 mod judged;
 pub mod kept;
+pub(crate) mod kept_directory;
 pub mod known_states;
 pub(crate) mod program_change;
 pub(crate) mod put_back;

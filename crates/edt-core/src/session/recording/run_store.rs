@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::kept;
+use super::kept_directory;
 use super::snapshot::Snapshot;
 use super::touched::{TouchedBefore, TouchedPath};
+use crate::session::files::file_copy::stat_at;
 use crate::session::private::not_kept::{self, MAX_IGNORED_FILE, MAX_IGNORED_TOTAL};
 use edt_git::{Oid, Repo};
-use edt_io::disk::MAX_FILE;
+use edt_io::disk::{FoundEntry, MAX_FILE, Parent};
 use edt_io::file::{File, OpenMode};
 use edt_io::{failed, fs, lock};
 use edt_recorder::event::{Attributes, Kept, Place};
@@ -71,6 +72,28 @@ impl RunStore {
         touched.snapshot(self.tree)
     }
 
+    /// Whether a recorded program runs, or was interrupted and not handled yet.
+    pub(crate) fn any(repo: &Repo) -> bool {
+        let all = fs::files_in(&directory(repo));
+        all.iter().any(|path| path.extension().is_some_and(|kind| kind == OWNER))
+    }
+
+    /// The stores of programs that were interrupted together with edt. Each is locked, so that no
+    /// other call handles it, too.
+    pub(crate) fn interrupted(repo: &Repo) -> Vec<RunStore> {
+        let all = fs::files_in(&directory(repo)).into_iter();
+        let owners = all.filter(|path| path.extension().is_some_and(|kind| kind == OWNER));
+        let store = |owner: PathBuf| {
+            let locked = File::open(&owner, OpenMode::Existing).ok()?;
+            if !lock::try_exclusive(&locked) || !locked.is_at(&owner) {
+                return None;
+            }
+            let tree = Oid::from_hex(&fs::read_small(&owner, 200)?).ok()?;
+            Some(RunStore { place: owner.with_extension(""), owner, tree, _lock: locked })
+        };
+        owners.filter_map(store).collect()
+    }
+
     /// Removes the store.
     pub fn remove(&self) {
         let _ = fs::remove_dir_all(&self.place);
@@ -83,40 +106,6 @@ const OWNER: &str = "run";
 
 fn directory(repo: &Repo) -> PathBuf {
     fs::real_path(repo.state_path()).join("recordings")
-}
-
-/// Whether a recorded program runs, or was interrupted and not handled yet.
-pub(crate) fn any(repo: &Repo) -> bool {
-    let all = fs::files_in(&directory(repo));
-    all.iter().any(|path| path.extension().is_some_and(|kind| kind == OWNER))
-}
-
-/// Warns of each recorded program that was interrupted together with edt, as
-/// [`kept::interrupted`] does of others.
-pub(crate) fn interrupted(repo: &Repo) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    for owner in fs::files_in(&directory(repo)) {
-        if owner.extension().is_none_or(|kind| kind != OWNER) {
-            continue;
-        }
-        let Ok(locked) = File::open(&owner, OpenMode::Existing) else { continue };
-        if !lock::try_exclusive(&locked) || !locked.is_at(&owner) {
-            continue;
-        }
-        let place = owner.with_extension("");
-        let hex = fs::read_small(&owner, 200).unwrap_or_default();
-        let Ok(tree) = Oid::from_hex(&hex) else { continue };
-        let touched = Touched { repo, place: &place, ignored: &[] };
-        let found = touched
-            .snapshot(tree)
-            .and_then(|(snapshot, _)| kept::report_interrupted(repo, &snapshot));
-        if let Ok(found) = found {
-            warnings.extend(found);
-            let _ = fs::remove_dir_all(&place);
-            let _ = fs::remove_file(&owner);
-        }
-    }
-    warnings
 }
 
 /// What a run touched.
@@ -134,29 +123,28 @@ impl Touched<'_> {
         let root = self.repo.real_root()?;
         let run = RecordedRun::open(self.place).map_err(wrap)?;
         let mut touched = Vec::new();
-        let mut aside = Aside::default();
+        let mut large = LargeFiles::default();
         let mut ignored: BTreeSet<RepoPath> = self.ignored.iter().cloned().collect();
         let mut left = MAX_IGNORED_TOTAL;
         for (path, found) in run.touched(&root).map_err(wrap)? {
-            let Some(before) = self.before(&run, &root, &path, &found.before) else { continue };
+            let Some(before) = self.before(&run, &path, &found.before) else { continue };
             let path = RepoPath::from_tree(&path);
-            let now = root.join(std::ffi::OsStr::from_bytes(path.as_bytes())).symlink_metadata();
+            let now = stat_at(self.repo, &path);
             if matches!(before, TouchedBefore::Missing)
-                && (now.as_ref().is_ok_and(std::fs::Metadata::is_dir)
-                    || self.repo.is_excluded(&path)?)
+                && (now.is_some_and(|now| now.is_directory()) || self.repo.is_excluded(&path)?)
             {
                 // Git has no directories, and a new file that Git ignores is nobody's.
                 continue;
             }
             if let TouchedBefore::Stored { name, .. } = &before {
                 let stored = self.place.join(name);
-                let size = stored.symlink_metadata().map_or(0, |stored| stored.len());
+                let size = fs::size(&stored).unwrap_or(0);
                 let above = self.ignored_above(&path);
                 let most = if above.is_some() { left.min(MAX_IGNORED_FILE) } else { MAX_FILE };
                 if size > most {
-                    if now.is_err() || above.is_none_or(|above| !is_build_output(self.repo, above))
+                    if now.is_none() || above.is_none_or(|above| !is_build_output(self.repo, above))
                     {
-                        aside.files.push((path, stored));
+                        large.files.push((path, stored));
                     }
                     continue;
                 } else if above.is_some() {
@@ -169,7 +157,7 @@ impl Touched<'_> {
             }
             touched.push(TouchedPath { path, before, moved_to, is_foreign: found.foreign });
         }
-        let mut warnings = Vec::from_iter(aside.keep(self.repo)?);
+        let mut warnings = Vec::from_iter(large.keep(self.repo)?);
         let why = run.unproved.first().cloned();
         let is_proved = run.complete && why.is_none();
         if !is_proved {
@@ -186,13 +174,7 @@ impl Touched<'_> {
     }
 
     /// What was at `path`. `None`: nothing of it changed.
-    fn before(
-        &self,
-        run: &RecordedRun,
-        root: &Path,
-        path: &[u8],
-        before: &Before,
-    ) -> Option<TouchedBefore> {
+    fn before(&self, run: &RecordedRun, path: &[u8], before: &Before) -> Option<TouchedBefore> {
         Some(match before {
             Before::Missing | Before::Directory(_) => TouchedBefore::Missing,
             Before::Link(target) => TouchedBefore::Link(target.clone()),
@@ -203,9 +185,49 @@ impl Touched<'_> {
                 None => TouchedBefore::Unknown,
             },
             Before::Same { now, attributes } => {
-                return same(root, self.place, path, now, *attributes);
+                return self.same(path, now, *attributes);
             }
         })
+    }
+
+    /// What was at `path`, if it is at `now`. `None`: nothing of it changed.
+    fn same(
+        &self,
+        path: &[u8],
+        now: &Place,
+        attributes: Option<Attributes>,
+    ) -> Option<TouchedBefore> {
+        let file = match now {
+            Place::Tree(now) if now == path && attributes.is_none() => return None,
+            Place::Tree(now) => return Some(self.in_tree(&RepoPath::from_tree(now), attributes)),
+            Place::Outside(now) => PathBuf::from(std::ffi::OsStr::from_bytes(now)),
+            Place::Stored(number) => self.place.join(number.to_string()),
+        };
+        let permissions = attributes.map_or(0o644, |before| before.mode);
+        let bytes = fs::read_file_limited(&file, MAX_FILE).ok().flatten();
+        let known = |bytes| TouchedBefore::Bytes { bytes, permissions };
+        Some(bytes.map_or(TouchedBefore::Unknown, known))
+    }
+
+    /// What is at `now` below the root.
+    fn in_tree(&self, now: &RepoPath, attributes: Option<Attributes>) -> TouchedBefore {
+        let (directory, name) = now.split();
+        let Ok(Parent::Open(parent)) = self.repo.root().beneath(directory) else {
+            return TouchedBefore::Unknown;
+        };
+        match parent.stat(name) {
+            Ok(Some(stat)) if stat.is_directory() => TouchedBefore::Missing,
+            Ok(Some(stat)) if stat.is_symlink() => {
+                parent.link_target(name).map_or(TouchedBefore::Unknown, TouchedBefore::Link)
+            }
+            _ => match parent.read_at_most(name, MAX_FILE) {
+                Ok(FoundEntry::File(stat, bytes)) => {
+                    let permissions = attributes.map_or(stat.mode & 0o777, |before| before.mode);
+                    TouchedBefore::Bytes { bytes, permissions }
+                }
+                _ => TouchedBefore::Unknown,
+            },
+        }
     }
 
     /// The ignored file or directory that `path` was or was in.
@@ -222,16 +244,16 @@ fn is_build_output(repo: &Repo, ignored: &RepoPath) -> bool {
 
 /// Files that a program removed or replaced, and that are too large for the private store.
 #[derive(Debug, Default)]
-struct Aside {
+struct LargeFiles {
     /// The earlier paths, and where the files are stored.
     files: Vec<(RepoPath, PathBuf)>,
 }
 
-impl Aside {
+impl LargeFiles {
     /// Moves them to a place where the user finds them. Those of an earlier program go.
     fn keep(&self, repo: &Repo) -> Result<Option<Warning>> {
         let Some((first, _)) = self.files.first() else { return Ok(None) };
-        let place = kept::new_directory(repo, &self.files)?;
+        let place = kept_directory::move_to_new(repo, &self.files)?;
         let more = match self.files.len() {
             1 => String::new(),
             many => format!(" and {} more", many - 1),
@@ -243,32 +265,4 @@ impl Aside {
         );
         Ok(Some(Warning { code: "kept_aside", path: Some(first.text()), message }))
     }
-}
-
-/// What was at `path`, if it is at `now`. `None`: nothing of it changed.
-fn same(
-    root: &Path,
-    store: &Path,
-    path: &[u8],
-    now: &Place,
-    attributes: Option<Attributes>,
-) -> Option<TouchedBefore> {
-    let file = match now {
-        Place::Tree(now) if now == path && attributes.is_none() => return None,
-        Place::Tree(now) => root.join(std::ffi::OsStr::from_bytes(now)),
-        Place::Outside(now) => PathBuf::from(std::ffi::OsStr::from_bytes(now)),
-        Place::Stored(number) => store.join(number.to_string()),
-    };
-    let Ok(found) = file.symlink_metadata() else { return Some(TouchedBefore::Unknown) };
-    if found.is_dir() {
-        return Some(TouchedBefore::Missing);
-    }
-    if found.is_symlink() {
-        let target = std::fs::read_link(&file).ok()?;
-        return Some(TouchedBefore::Link(target.as_os_str().as_bytes().to_vec()));
-    }
-    let mode = std::os::unix::fs::PermissionsExt::mode(&found.permissions());
-    let permissions = attributes.map_or(mode, |before| before.mode);
-    let bytes = fs::read_file_limited(&file, MAX_FILE).ok().flatten();
-    Some(bytes.map_or(TouchedBefore::Unknown, |bytes| TouchedBefore::Bytes { bytes, permissions }))
 }

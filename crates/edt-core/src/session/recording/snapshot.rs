@@ -176,7 +176,6 @@ impl Snapshot {
     pub fn any_announced(repo: &Repo) -> bool {
         let all = fs::files_in(&directory(repo));
         all.iter().any(|path| path.extension().is_some_and(|kind| kind == RUN))
-            || super::run_store::any(repo)
     }
 
     /// Writes the manifest of a program's snapshot, and locks it until the snapshot is dropped.

@@ -1,0 +1,50 @@
+//! The directories of files as they were before a program: `<git-dir>/edt/<worktree>/kept/<n>`.
+
+use std::path::PathBuf;
+
+use edt_git::Repo;
+use edt_io::{failed, fs};
+use edt_types::{RepoPath, Result};
+
+pub(crate) fn directory(repo: &Repo) -> PathBuf {
+    // A path that is valid in every directory.
+    fs::real_path(repo.state_path()).join("kept")
+}
+
+pub(crate) fn numbers(repo: &Repo) -> Vec<u64> {
+    let directory = directory(repo);
+    let number = |name: std::ffi::OsString| name.to_str()?.parse::<u64>().ok();
+    let mut all: Vec<u64> = fs::names_in(&directory).into_iter().filter_map(number).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Moves `files` to a new directory, each at its earlier path. The files of the last such call go.
+///
+/// # Errors
+/// `IO_ERROR`.
+pub(crate) fn move_to_new(repo: &Repo, files: &[(RepoPath, PathBuf)]) -> Result<PathBuf> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let all = directory(repo);
+    for number in numbers(repo) {
+        let place = all.join(number.to_string());
+        if place.with_extension(LARGE).exists() {
+            let _ = fs::remove_dir_all(&place);
+            let _ = fs::remove_file(&place.with_extension(LARGE));
+        }
+    }
+    let next = numbers(repo).last().map_or(1, |last| last + 1);
+    let place = all.join(next.to_string());
+    for (path, stored) in files {
+        let file = place.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
+        let wrap = |error: std::io::Error| failed("write", &file, &error);
+        fs::make_private_dir(file.parent().unwrap_or(&place)).map_err(wrap)?;
+        fs::rename(stored, &file).map_err(wrap)?;
+    }
+    let mark = place.with_extension(LARGE);
+    fs::write_atomic(&mark, b"", 0o600).map_err(|error| failed("write", &mark, &error))?;
+    Ok(place)
+}
+
+/// The extension of the mark beside a directory of large files.
+const LARGE: &str = "large";
