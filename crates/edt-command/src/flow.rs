@@ -25,6 +25,8 @@ const RUN_TEXT: [&str; 5] = ["eval", "source", ".", "trap", "exec"];
 const MAX_DIRECTORIES: usize = 64;
 /// The longest value of a variable that is followed.
 const MAX_VALUE_LENGTH: usize = 1_000;
+/// How many parts of a script that is not understood are evaluated.
+const MAX_PARTS: usize = 200;
 /// How many commands of a script are followed.
 const MAX_COMMANDS: usize = 1_000;
 
@@ -46,6 +48,10 @@ struct Function {
 }
 
 impl Flow {
+    fn new(context: &CommandContext) -> Flow {
+        Flow { context: context.clone(), variables: Variables::new(), functions: HashMap::new() }
+    }
+
     fn join_directories(&mut self, dirs: &[PathBuf]) {
         for dir in dirs {
             if !self.context.dirs.contains(dir) {
@@ -118,8 +124,21 @@ pub(super) fn evaluate_script(
     if is_unknown(text) {
         walk.unparsed(&context, "it has an expansion");
     }
-    let mut flow = Flow { context, variables: Variables::new(), functions: HashMap::new() };
+    let mut flow = Flow::new(&context);
     walk.sequence(&script.statements, &mut flow);
+    if !script.unparsed.is_empty() {
+        evaluator.keep_denials(|evaluator| each_part(evaluator, text, &context));
+    }
+}
+
+/// Evaluates each part of a script between signs, for what is denied.
+fn each_part(evaluator: &mut Evaluator<'_>, text: &str, context: &CommandContext) {
+    let signs = |c: char| ";|&(){}\n`".contains(c);
+    for part in text.split(signs).map(str::trim).filter(|part| !part.is_empty()).take(MAX_PARTS) {
+        let script = shell::read(part);
+        let mut walk = Walk { evaluator, text: part, calls: Vec::new(), stopped: false, loops: 0 };
+        walk.sequence(&script.statements, &mut Flow::new(context));
+    }
 }
 
 struct Walk<'a, 'b> {
@@ -240,10 +259,22 @@ impl Walk<'_, '_> {
 
     fn pipeline(&mut self, stages: &[Statement], flow: &mut Flow) {
         let (mut fetched, mut last) = (false, None);
+        let mut piped: Vec<String> = Vec::new();
         for stage in stages {
-            if fetched {
-                self.runs_fetched(stage, flow);
+            if let Some(words) = runner(stage) {
+                if fetched {
+                    self.deny_fetched(&words, &flow.context);
+                }
+                let context = flow.context.clone();
+                self.evaluator.keep_denials(|evaluator| {
+                    piped.iter().for_each(|text| each_part(evaluator, text, &context));
+                });
             }
+            stage.each_command(&mut |command| {
+                let words = command.words.iter().skip(1).map(ShellWord::literal);
+                piped.push(words.collect::<Vec<_>>().join(" "));
+                piped.extend(command.input.as_ref().map(ShellWord::literal));
+            });
             fetched |= shell_words::fetches(std::slice::from_ref(stage));
             let mut inner = flow.clone();
             drop(self.statement(stage, &mut inner));
@@ -252,20 +283,6 @@ impl Walk<'_, '_> {
         // Some shells run the last one themselves.
         if let Some(last) = last {
             flow.join(&last);
-        }
-    }
-
-    /// Denies a command that runs its input, which was fetched.
-    fn runs_fetched(&mut self, stage: &Statement, flow: &Flow) {
-        let mut runs = None;
-        stage.each_command(&mut |command| {
-            let words: Vec<String> = command.words.iter().map(ShellWord::literal).collect();
-            if code_input::runs_its_input(&words) {
-                runs = Some(words);
-            }
-        });
-        if let Some(words) = runs {
-            self.deny_fetched(&words, &flow.context);
         }
     }
 
@@ -467,7 +484,8 @@ impl Walk<'_, '_> {
         };
         let mut dirs: Vec<PathBuf> = context.dirs.iter().flat_map(into).collect();
         // `cd -`, and the directories of a stack.
-        if first == "pushd" || argv.iter().skip(1).any(|arg| arg.starts_with('-')) {
+        let is_unknown = to.iter().any(|to| is_unknown(to));
+        if is_unknown || first == "pushd" || argv.iter().skip(1).any(|arg| arg.starts_with('-')) {
             dirs.extend(context.dirs.iter().cloned());
         }
         if dirs.len() > MAX_DIRECTORIES {
@@ -477,6 +495,18 @@ impl Walk<'_, '_> {
         }
         Some(dirs)
     }
+}
+
+/// The words of a command that runs its input.
+fn runner(stage: &Statement) -> Option<Vec<String>> {
+    let mut runs = None;
+    stage.each_command(&mut |command| {
+        let words: Vec<String> = command.words.iter().map(ShellWord::literal).collect();
+        if code_input::runs_its_input(&words) {
+            runs = Some(words);
+        }
+    });
+    runs
 }
 
 fn set(flow: &mut Flow, name: &str, values: Vec<String>) {

@@ -49,6 +49,11 @@ pub(super) fn evaluate(
     let mut options = match read_options(one, args, begins, is_shell) {
         Ok(options) => options,
         Err(option) if is_shell => {
+            if let Some(input) = &context.input {
+                evaluator.keep_denials(|evaluator| {
+                    evaluate_script(evaluator, input, name, context);
+                });
+            }
             let reason = format!("{option} is a shell option that edt does not know.");
             return vec![RuleMatch::ask(rule, reason)];
         }
