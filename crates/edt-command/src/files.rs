@@ -119,8 +119,19 @@ impl Evaluator<'_> {
         }
     }
 
+    /// The location of a file that is removed: the worktree is worse than a file elsewhere.
+    fn locate_removed(&self, file: &str, context: &CommandContext) -> PathLocation {
+        let one = |dir: &std::path::PathBuf| {
+            self.locate(file, &CommandContext { dirs: vec![dir.clone()], ..context.clone() })
+        };
+        let worst = self.locate(file, context);
+        let is_root = worst == PathLocation::Outside
+            && context.dirs.iter().any(|dir| one(dir) == PathLocation::Root);
+        if is_root { PathLocation::Root } else { worst }
+    }
+
     pub(super) fn removal(&self, files: &[String], context: &CommandContext) -> Vec<RuleMatch> {
-        let rule_match = |file: &String| match self.locate(file, context) {
+        let rule_match = |file: &String| match self.locate_removed(file, context) {
             PathLocation::Inside => {
                 let restorable = self.restorable(file, context);
                 (restorable, inside_removal(file, restorable))
