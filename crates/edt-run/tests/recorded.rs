@@ -30,6 +30,7 @@ fn main() -> ExitCode {
     }
     let directory = tempfile::tempdir().unwrap();
     every_level(directory.path());
+    after_the_supervisor_was_killed(&directory.path().join("killed"));
     if is_root() {
         let other = tempfile::tempdir().unwrap();
         std::os::unix::fs::chown(other.path(), Some(OTHER_USER), Some(OTHER_USER)).unwrap();
@@ -64,6 +65,31 @@ const BEFORE: &str = "mkdir -p .git/edt/recorded dir; echo one > a; ln a b; echo
 const PROGRAM: &str = "echo new > a; rm c; mv dir moved; rm moved/large; mkdir -p x/y; \
     echo deep > x/y/z; ln -sf x link; (echo x > .git/config) 2>/dev/null; chmod 600 b; \
     (sleep 0.2; echo late > late) & ls -lR > list; true";
+
+/// Kills its supervisor, and goes on if it can.
+const KILLS: &str = "echo new > a; rm -r dir; kill -9 $PPID; \
+    while true; do echo more >> a; rm -f c; echo new > c; mkdir -p x; mv x y; rmdir y; done";
+
+fn after_the_supervisor_was_killed(place: &Path) {
+    let root = place.join("tree");
+    std::fs::create_dir_all(&root).unwrap();
+    let made = Command::new("bash").args(["-ec", BEFORE]).current_dir(&root).status();
+    assert!(made.unwrap().success());
+    let store = root.join(".git/edt/recorded");
+    let was = listing(&root);
+    let mut plan = SandboxPlan::new(Level::Permissive, Path::new("/bin/bash"), &root);
+    plan.args = ["-c", KILLS].map(Into::into).to_vec();
+    plan.env = vec![("PATH".into(), "/usr/bin:/bin".into())];
+    plan.git = vec![root.join(".git")];
+    plan.recorded = Some(store.clone());
+    let null = || File::options().read(true).write(true).open("/dev/null").unwrap();
+    let outcome = sandbox::start(&plan, null(), null(), null()).unwrap().wait().unwrap();
+    assert_eq!((outcome.how, outcome.left), (Termination::Lost, 0));
+    assert!(!RecordedRun::open(&store).unwrap().complete);
+    let restoration = restore(&store, &root, &mut NothingClean).unwrap();
+    assert_eq!((restoration.left, restoration.lost), (vec![], vec![]));
+    assert_eq!(was, listing(&root));
+}
 
 fn at_level(place: &Path, level: Level, backend: NamespaceBackend) {
     let what = format!("{level:?} {backend:?}");
