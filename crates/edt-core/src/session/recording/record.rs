@@ -276,8 +276,7 @@ pub fn record_changes(
     let commit = written.commit;
     outcome.commit = Some(commit);
     if action == RecordAction::Restore {
-        let (changed, others): (Vec<_>, Vec<_>) =
-            changed.into_iter().partition(|one| before.proves(&one.state.path));
+        let (changed, others) = provable(before, changed);
         outcome.warnings.extend(others.iter().map(|one| not_put_back(&one.state.path)));
         let name = next_numbered_ref(repo, &session.name, "refused")?;
         let change = put_back::put_back(writer, &session, &name, (tree, commit), changed)?;
@@ -308,6 +307,14 @@ fn apart(
         if before.proves(&one.state.path) { Ok(one) } else { one.unproved(writer) }
     };
     changed.into_iter().map(proved).collect()
+}
+
+/// What the program changed for certain, and the rest.
+fn provable(
+    before: &Snapshot,
+    changed: Vec<ProgramChange>,
+) -> (Vec<ProgramChange>, Vec<ProgramChange>) {
+    changed.into_iter().partition(|one| before.proves(&one.state.path))
 }
 
 fn not_put_back(path: &RepoPath) -> Warning {
