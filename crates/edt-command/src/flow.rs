@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::evaluator::{CommandContext, Evaluator, RuleMatch};
 use super::shell_ast::{ShellWord, SimpleCommand, Statement, is_unknown};
+use super::shell_state::{Flow, Function};
 use super::shell_values::{MAX_VALUES, Variables, choices};
 use super::{Decision, code_input, environment, resolve, shell, shell_words};
 
@@ -23,90 +24,10 @@ const REMOVES: [&str; 6] = ["unset", "mapfile", "readarray", "getopts", "let", "
 const RUN_TEXT: [&str; 5] = ["eval", "source", ".", "trap", "exec"];
 /// How many possible working directories of a script are followed.
 const MAX_DIRECTORIES: usize = 64;
-/// The longest value of a variable that is followed.
-const MAX_VALUE_LENGTH: usize = 1_000;
 /// How many parts of a script that is not understood are evaluated.
 const MAX_PARTS: usize = 200;
 /// How many commands of a script are followed.
 const MAX_COMMANDS: usize = 1_000;
-
-/// What is known where a statement begins.
-#[derive(Clone)]
-struct Flow {
-    context: CommandContext,
-    /// The possible values of the script's variables; the others are unknown.
-    variables: Variables,
-    functions: HashMap<String, Function>,
-}
-
-#[derive(Clone)]
-struct Function {
-    /// What it may be.
-    bodies: Vec<Rc<Vec<Statement>>>,
-    /// It is defined whatever the conditions before it.
-    certain: bool,
-}
-
-impl Flow {
-    fn new(context: &CommandContext) -> Flow {
-        Flow { context: context.clone(), variables: Variables::new(), functions: HashMap::new() }
-    }
-
-    fn join_directories(&mut self, dirs: &[PathBuf]) {
-        for dir in dirs {
-            if !self.context.dirs.contains(dir) {
-                self.context.dirs.push(dir.clone());
-            }
-        }
-    }
-
-    /// What is known after either of two ways.
-    fn join(&mut self, other: &Flow) {
-        self.join_directories(&other.context.dirs);
-        self.variables.retain(|name, values| match other.variables.get(name) {
-            Some(others) => {
-                values.extend(others.iter().cloned());
-                values.sort();
-                values.dedup();
-                values.len() <= MAX_VALUES
-            }
-            None => false,
-        });
-        for (name, other) in &other.functions {
-            let Some(function) = self.functions.get_mut(name) else {
-                self.functions.insert(name.clone(), Function { certain: false, ..other.clone() });
-                continue;
-            };
-            function.certain &= other.certain;
-            for body in &other.bodies {
-                if !function.bodies.iter().any(|one| Rc::ptr_eq(one, body)) {
-                    function.bodies.push(Rc::clone(body));
-                }
-            }
-        }
-        for (name, function) in &mut self.functions {
-            function.certain &= other.functions.contains_key(name);
-        }
-    }
-
-    /// Forgets the variables that statements may set, also in functions that they call.
-    fn forget(&mut self, statements: &[Statement]) {
-        let mut names: Vec<String> = Vec::new();
-        let mut visit = |command: &SimpleCommand| {
-            let words = command.words.iter().map(ShellWord::literal);
-            names.extend(words.filter_map(|word| Some(word.split(['=', '[']).next()?.to_owned())));
-            names.extend(command.assignments.iter().map(|(name, _)| name.clone()));
-        };
-        statements.iter().for_each(|one| one.each_command(&mut visit));
-        for name in names {
-            self.variables.remove(&name);
-            if let Some(function) = self.functions.remove(&name) {
-                function.bodies.iter().for_each(|body| self.forget(body));
-                self.functions.insert(name, function);
-            }
-        }
-    }
-}
 
 /// Evaluates text that a program passes to a shell.
 pub(super) fn evaluate_script(
@@ -310,7 +231,7 @@ impl Walk<'_, '_> {
             let values = self.evaluator.values(value, &flow.variables, &flow.context);
             variables.extend(values.iter().map(|value| (name.clone(), value.clone())));
             if command.words.is_empty() {
-                set(flow, name, values);
+                flow.set(name, values);
             }
         }
         let literal: Vec<String> = command.words.iter().map(ShellWord::literal).collect();
@@ -325,7 +246,7 @@ impl Walk<'_, '_> {
                     if first == "read" || value.is_empty() {
                         flow.variables.remove(&name);
                     } else {
-                        set(flow, &name, vec![value.clone()]);
+                        flow.set(&name, vec![value.clone()]);
                     }
                     if !name.starts_with('-') {
                         variables.push((name, value));
@@ -507,16 +428,6 @@ fn runner(stage: &Statement) -> Option<Vec<String>> {
         }
     });
     runs
-}
-
-fn set(flow: &mut Flow, name: &str, values: Vec<String>) {
-    let is_short = |value: &String| value.len() <= MAX_VALUE_LENGTH && !is_unknown(value);
-    let known = values.len() <= MAX_VALUES && values.iter().all(is_short);
-    if known && name != "IFS" {
-        flow.variables.insert(name.to_owned(), values);
-    } else {
-        flow.variables.remove(name);
-    }
 }
 
 /// `NAME=value`, `NAME+=value`, `NAME[i]=value`.

@@ -32,6 +32,7 @@ mod script;
 mod sed;
 mod shell;
 mod shell_ast;
+mod shell_state;
 mod shell_values;
 mod shell_word;
 mod shell_words;
