@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Reply, ToolEdit};
+use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Reply, ShellCommand, ToolEdit};
 use super::setup::target::path_from_env;
 use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring, json};
 use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
@@ -146,7 +146,9 @@ pub(super) fn parse_event(
     if matches!(phase, HookPhase::Before | HookPhase::After) {
         let (tool, mut buffer) = (fields.tool_name("tool_name")?, Value::Null);
         if shells.contains(&tool) {
-            event.command = Some(fields.object("tool_input", &mut buffer, tool)?.command()?);
+            let call = fields.lenient_text(&["tool_use_id", "tool_call_id", "call_id"]);
+            let command = fields.object("tool_input", &mut buffer, tool)?.command()?;
+            event.command = Some(ShellCommand { call: call.map(str::to_owned), ..command });
             return Ok(event);
         }
         // A tool that edt does not know may have any input.
@@ -193,7 +195,7 @@ fn hook_output(output: &Value) -> Reply {
 mod tests {
     #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
 
-    use super::super::event::{Replacement, ShellCommand};
+    use super::super::event::Replacement;
     use super::*;
 
     fn before(tool: &str, input: Value) -> Value {
@@ -244,7 +246,7 @@ mod tests {
         let read = event(&before("Bash", json!({"command": "ls | wc", "timeout": 5}))).unwrap();
         assert_eq!(
             (read.command, read.edits),
-            (Some(ShellCommand { script: "ls | wc".into(), dir: None }), vec![])
+            (Some(ShellCommand { script: "ls | wc".into(), dir: None, call: None }), vec![])
         );
         assert!(event(&before("Bash", json!("ls"))).is_err());
     }

@@ -87,6 +87,8 @@ pub struct ShellCommand {
     pub script: String,
     /// The directory that it runs in, if it is not that of the call.
     pub dir: Option<PathBuf>,
+    /// The agent's name for the call, if it has one: several may run at once.
+    pub call: Option<String>,
 }
 
 /// One thing that a tool does to one file, or a patch of several. Paths are as the agent wrote

@@ -172,7 +172,7 @@ impl<'a> Fields<'a> {
             }
             None => self.text(&["command", "command_line", "commands", "cmd"])?.to_owned(),
         };
-        Ok(ShellCommand { script, dir })
+        Ok(ShellCommand { script, dir, call: None })
     }
 
     /// The list of texts at the first of `keys` that has one, or that has the JSON text of one.

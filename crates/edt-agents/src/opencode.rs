@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Question, Reply, ToolEdit};
+use super::event::{
+    HookEvent, HookMessage, HookPhase, HookPoint, Question, Reply, ShellCommand, ToolEdit,
+};
 use super::setup::target::path_from_env;
 use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
 use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
@@ -42,7 +44,9 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         "write" => vec![fields.object("args", &mut buffer, tool)?.write()?],
         "patch" | "apply_patch" => vec![fields.object("args", &mut buffer, tool)?.patch()?],
         "bash" => {
-            command = Some(fields.object("args", &mut buffer, tool)?.command()?);
+            let call = fields.lenient_text(&["callID"]).map(str::to_owned);
+            let read = fields.object("args", &mut buffer, tool)?.command()?;
+            command = Some(ShellCommand { call, ..read });
             Vec::new()
         }
         _ => Vec::new(),

@@ -4,7 +4,7 @@
 //! ran is left over: on disk alone, in the list of `edt status`, and undone by `edt undo`.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::event::{HookMessage, Question, ShellCommand};
 use super::locate;
@@ -28,6 +28,8 @@ use edt_types::{Code, Effect, Finding, Result, stage};
 
 /// The most characters of a command in a subject line.
 const MAX_SUBJECT: usize = 64;
+/// After this time a command whose end was not reported counts as ended: agents end theirs earlier.
+const STALE_MINUTES: u64 = 15;
 /// The most paths that a message names.
 const MAX_NAMED: usize = 10;
 
@@ -49,19 +51,25 @@ impl Call<'_> {
     /// # Errors
     /// `BAD_REQUEST` for a policy that cannot be read; `LOCKED`, `IO_ERROR`, `OBJECT_MISSING`.
     pub(super) fn before(&self) -> Result<HookMessage> {
-        let Some(located) = locate::locate(self.dir, "-")? else { return Ok(HookMessage::Silent) };
-        let (evaluation, named) = self.evaluate(&located.root)?;
+        let Some(root) = self.root()? else { return Ok(HookMessage::Silent) };
+        let (evaluation, named) = self.evaluate(&root)?;
         if evaluation.decision == Decision::Deny {
             return Ok(HookMessage::Refusal(self.denied(&evaluation)));
         }
-        let (mut workspace, infos) = self.open(&located.root)?;
-        let mut infos = infos;
+        let (mut workspace, mut infos) = self.open(&root)?;
         // The end of the last command was not reported.
         infos.extend(self.close(&mut workspace)?);
+        let stale = Snapshot::stale_of_shell(&workspace.repo, &self.conversation()?, STALE_MINUTES);
+        for snapshot in stale {
+            infos.extend(self.keep(&mut workspace, &snapshot)?);
+        }
         let repo = &workspace.repo;
         let session = Session::current(repo, &repo.head()?)?;
         let tree = current::tree_now(repo, session.as_ref())?;
-        stage!(SNAPSHOT, Snapshot::take_of_shell(repo, tree, &named, &self.name()?))?;
+        stage!(
+            SNAPSHOT,
+            Snapshot::take_of_shell(repo, tree, &named, (&self.name()?, &self.command.script))
+        )?;
         Ok(match evaluation.decision {
             Decision::Ask => HookMessage::Ask(self.question(&evaluation)),
             _ if infos.is_empty() => HookMessage::Silent,
@@ -74,18 +82,32 @@ impl Call<'_> {
     /// # Errors
     /// `LOCKED`, `REPOSITORY_BUSY`, `IO_ERROR`, `OBJECT_MISSING`; errors of publishing.
     pub(super) fn after(&self) -> Result<HookMessage> {
-        let Some(located) = locate::locate(self.dir, "-")? else { return Ok(HookMessage::Silent) };
-        let repo = Repo::open_worktree(Environment::Process, &located.root)?;
+        let Some(root) = self.root()? else { return Ok(HookMessage::Silent) };
+        let repo = Repo::open_worktree(Environment::Process, &root)?;
         if Snapshot::of_shell(&repo, &self.name()?).is_none() {
             return Ok(HookMessage::Silent);
         }
-        let (mut workspace, mut infos) = self.open(&located.root)?;
+        let (mut workspace, mut infos) = self.open(&root)?;
         infos.extend(self.close(&mut workspace)?);
         Ok(if infos.is_empty() {
             HookMessage::Silent
         } else {
             HookMessage::Info(infos.join("\n\n"))
         })
+    }
+
+    /// The root of the worktree; `None` outside of every one, as in a bare repository or beside the
+    /// worktrees of one.
+    fn root(&self) -> Result<Option<PathBuf>> {
+        let located = match locate::locate(self.dir, "-") {
+            Err(found) if found.any(|one| one.code == Code::PathInGitDir) => return Ok(None),
+            located => located?,
+        };
+        let Some(located) = located else { return Ok(None) };
+        match Repo::open_worktree(Environment::Process, &located.root) {
+            Err(found) if found.any(|one| one.code == Code::UnsupportedRepository) => Ok(None),
+            opened => opened.map(|_| Some(located.root)),
+        }
     }
 
     /// The decision of the policy, as on a program that runs the script, and the paths that it names.
@@ -116,10 +138,14 @@ impl Call<'_> {
 
     /// Keeps what changed since the snapshot of this conversation, if there is one.
     fn close(&self, workspace: &mut LockedWorkspace) -> Result<Option<String>> {
-        let Some(before) = Snapshot::of_shell(&workspace.repo, &self.name()?) else {
-            return Ok(None);
-        };
-        let line = escape_controls(self.command.script.trim()).0;
+        match Snapshot::of_shell(&workspace.repo, &self.name()?) {
+            Some(before) => self.keep(workspace, &before),
+            None => Ok(None),
+        }
+    }
+
+    fn keep(&self, workspace: &mut LockedWorkspace, before: &Snapshot) -> Result<Option<String>> {
+        let line = escape_controls(before.command().trim()).0;
         let info = CommitInfo {
             message: format!("shell: {}\n\nCommand: {line}", cut(&line)),
             agent: Some(self.agent.to_owned()),
@@ -132,9 +158,17 @@ impl Call<'_> {
             // Some of it may be the user's, so that nothing is put back.
             Ok(RecordAction::Record)
         };
-        let recorded = stage!(RECORD, record_changes(workspace, &before, &info, None, &mut judge));
+        let lost = before.lost(&workspace.repo);
+        let recorded = stage!(RECORD, record_changes(workspace, before, &info, None, &mut judge));
         before.finish();
-        let recorded = recorded?;
+        let mut recorded = match recorded {
+            // During a merge nothing can be recorded, and nothing needs to be.
+            Err(found) if found.any(|finding| finding.code == Code::RepositoryBusy) => {
+                return Ok(None);
+            }
+            recorded => recorded?,
+        };
+        recorded.warnings.extend(lost);
         if recorded.commit.is_none() && recorded.warnings.is_empty() {
             return Ok(None);
         }
@@ -148,8 +182,8 @@ impl Call<'_> {
             let _ = writeln!(
                 out,
                 "Changed while the command ran: {}. It is edit {edit} of edt/{}, on disk alone: edt \
-                 did not watch the command, so a landing waits for the user. `edt undo` takes it \
-                 back. `edt run` and `edt apply` put changes on the branch.",
+                 did not watch the command, so a landing waits for the user. `edt undo --save` takes \
+                 it back. `edt run` and `edt apply` put changes on the branch.",
                 names.join(", "),
                 recorded.session.name
             );
@@ -163,11 +197,15 @@ impl Call<'_> {
         Ok(Some(out.trim_end().to_owned()))
     }
 
-    /// The name of the snapshot of this conversation.
+    /// The name of the snapshot of this call.
     fn name(&self) -> Result<String> {
-        let conversation = self.conversation.unwrap_or_default();
-        let id = sha256(format!("{}\0{conversation}", self.agent).as_bytes())?;
-        Ok(id.chars().take(16).collect())
+        let call = self.command.call.as_deref().unwrap_or_default();
+        Ok(format!("{}-{}", self.conversation()?, short_id(call)?))
+    }
+
+    /// The start of the names of this conversation.
+    fn conversation(&self) -> Result<String> {
+        short_id(&format!("{}\0{}", self.agent, self.conversation.unwrap_or_default()))
     }
 
     fn denied(&self, evaluation: &CommandEvaluation) -> String {
@@ -190,6 +228,10 @@ impl Call<'_> {
         );
         Question { reason, refusal: command_refusal(&finding, &next) }
     }
+}
+
+fn short_id(text: &str) -> Result<String> {
+    Ok(sha256(text.as_bytes())?.chars().take(16).collect())
 }
 
 fn command_refusal(finding: &Finding, next: &str) -> String {

@@ -42,6 +42,8 @@ pub struct PrivateFile {
     pub after: Option<PrivateBytes>,
     /// Whether the commit lacks a part of the edit, although Git does not ignore the file.
     pub is_left_over: bool,
+    /// Whether a part of the change may be somebody else's.
+    pub is_unproved: bool,
 }
 
 /// The bytes of a file on disk.
@@ -61,13 +63,19 @@ impl PrivateFile {
         after: Option<PrivateBytes>,
     ) -> PrivateFile {
         let path = path.as_bytes().to_vec();
-        PrivateFile { path, before, after, is_left_over: false }
+        PrivateFile { path, before, after, is_left_over: false, is_unproved: false }
     }
 
     /// The same, if the commit lacks a part of the edit.
     #[must_use]
     pub fn with_left_over(self, is_left_over: bool) -> PrivateFile {
         PrivateFile { is_left_over, ..self }
+    }
+
+    /// The same, if a part of the change may be somebody else's.
+    #[must_use]
+    pub fn with_unproved(self, is_unproved: bool) -> PrivateFile {
+        PrivateFile { is_unproved, ..self }
     }
 
     #[must_use]

@@ -1,6 +1,6 @@
 //! What a log says is at each touched path at the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{FileEvent, Inode, Place};
 use crate::tree::strip;
@@ -8,31 +8,70 @@ use crate::tree::strip;
 /// The inode at a path below the root; `None`: nothing is there.
 pub(crate) type Expected = BTreeMap<Vec<u8>, Option<Inode>>;
 
-/// Replays events forwards. Paths of which the log does not know what is there are left out.
-pub(crate) fn expected<'a>(events: impl Iterator<Item = &'a FileEvent>) -> Expected {
-    let mut all = Expected::new();
-    let set = |all: &mut Expected, place: &Place, inode: Option<Inode>| {
-        if let Place::Tree(path) = place {
-            all.insert(path.clone(), inode);
+/// What a log says of the touched paths below the root.
+#[derive(Debug, Default)]
+pub(crate) struct Replay {
+    /// What is there at the end. Paths of which the log does not know that are left out.
+    pub(crate) end: Expected,
+    /// The paths at which an event found something else than the events before it had left.
+    pub(crate) foreign: BTreeSet<Vec<u8>>,
+    /// Every inode that was at a path.
+    pub(crate) inodes: BTreeMap<Vec<u8>, Vec<Inode>>,
+}
+
+impl Replay {
+    fn found(&mut self, place: &Place, inode: Option<Inode>) {
+        let Place::Tree(path) = place else { return };
+        if self.end.get(path).is_some_and(|left| *left != inode) {
+            self.foreign.insert(path.clone());
         }
-    };
+    }
+
+    fn leave(&mut self, place: &Place, inode: Option<Inode>) {
+        let Place::Tree(path) = place else { return };
+        self.end.insert(path.clone(), inode);
+        self.inodes.entry(path.clone()).or_default().extend(inode);
+    }
+
+    fn moved(&mut self, from: &Place, to: &Place) {
+        if let (Place::Tree(from), Place::Tree(to)) = (from, to)
+            && self.foreign.contains(from)
+        {
+            self.foreign.insert(to.clone());
+        }
+    }
+}
+
+/// Replays events forwards.
+pub(crate) fn replay<'a>(events: impl Iterator<Item = &'a FileEvent>) -> Replay {
+    let mut all = Replay::default();
     for event in events {
         match event {
             FileEvent::Content { place, inode, .. }
-            | FileEvent::Attributes { place, inode, .. }
-            | FileEvent::Made { place, inode: Some(inode), .. } => {
-                set(&mut all, place, Some(*inode));
+            | FileEvent::Attributes { place, inode, .. } => {
+                all.found(place, Some(*inode));
+                all.leave(place, Some(*inode));
+            }
+            FileEvent::Made { place, inode: Some(inode), .. } => {
+                all.found(place, None);
+                all.leave(place, Some(*inode));
             }
             FileEvent::Made { place: Place::Tree(path), inode: None, .. } => {
-                all.remove(path);
+                all.end.remove(path);
             }
-            FileEvent::Removed { place, .. } => set(&mut all, place, None),
-            FileEvent::Renamed { from, to, inode, directory, exchanged, .. } => {
+            FileEvent::Removed { place, former } => {
+                all.found(place, Some(former.inode));
+                all.leave(place, None);
+            }
+            FileEvent::Renamed { from, to, inode, directory, replaced, exchanged } => {
+                all.found(from, Some(*inode));
+                all.found(to, replaced.as_ref().map(|former| former.inode).or(*exchanged));
+                all.moved(from, to);
                 if *directory {
-                    move_below(&mut all, from, to, exchanged.is_some());
+                    move_below(&mut all.end, from, to, exchanged.is_some());
                 }
-                set(&mut all, from, *exchanged);
-                set(&mut all, to, Some(*inode));
+                all.leave(from, *exchanged);
+                all.leave(to, Some(*inode));
             }
             _ => {}
         }
@@ -90,7 +129,7 @@ mod tests {
 
     fn lines(events: &[FileEvent]) -> Vec<(String, Option<u64>)> {
         let name = |path: Vec<u8>| String::from_utf8(path).unwrap();
-        let all = expected(events.iter()).into_iter();
+        let all = replay(events.iter()).end.into_iter();
         all.map(|(path, inode)| (name(path), inode.map(|inode| inode.number))).collect()
     }
 
@@ -99,6 +138,27 @@ mod tests {
         let found = lines(&[made("a/x", 1), made("ab", 2), renamed("a", "b", 3, None)]);
         let found: Vec<_> = found.iter().map(|(path, inode)| (path.as_str(), *inode)).collect();
         assert_eq!(found, [("a", None), ("ab", Some(2)), ("b", Some(3)), ("b/x", Some(1))]);
+    }
+
+    #[test]
+    fn an_inode_that_no_event_left_is_somebody_elses() {
+        let content = |number| FileEvent::Content {
+            place: place("a"),
+            inode: inode(number),
+            attributes: crate::event::Attributes {
+                mode: 0,
+                user: 0,
+                group: 0,
+                size: 0,
+                accessed: (0, 0),
+                modified: (0, 0),
+            },
+            kept: crate::event::Kept::Made,
+        };
+        let foreign = |events: &[FileEvent]| replay(events.iter()).foreign.len();
+        assert_eq!(foreign(&[made("a", 1), content(1)]), 0);
+        assert_eq!(foreign(&[made("a", 1), content(2)]), 1);
+        assert_eq!(foreign(&[content(1), made("a", 2)]), 1);
     }
 
     #[test]

@@ -6,12 +6,13 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use crate::Clean;
 use crate::call::Call;
 use crate::event::{FileEvent, Inode, VERSION};
-use crate::expect::expected;
+use crate::expect::{Replay, replay};
 use crate::hands::{Deed, Hands, Umask};
 use crate::inode::{Sight, existing};
 use crate::kernel::{self, Notice, Reply};
@@ -277,15 +278,23 @@ impl Server {
     fn foreign(&mut self, store: &Path) -> io::Result<Vec<Vec<u8>>> {
         self.watch.read(self.tree.root());
         let run = RecordedRun::open(store)?;
-        let mut paths = Vec::new();
-        for (path, inode) in expected(run.events()) {
+        let Replay { end, mut foreign, inodes } = replay(run.events());
+        for (path, inode) in end {
             let found = existing(Sight::at(self.tree.root(), &path))?;
-            let written = || inode.is_some_and(|inode| self.watch.is_foreign(inode));
-            if found.map(|found| found.inode) != inode || written() {
-                paths.push(path);
+            let of_path = inodes.get(&path).map(Vec::as_slice).unwrap_or_default();
+            let written = || of_path.iter().any(|inode| self.watch.is_foreign(*inode));
+            let open = || found.as_ref().is_some_and(Sight::is_file) && self.has_writer(&path);
+            if found.map(|found| found.inode) != inode || written() || open() {
+                foreign.insert(path);
             }
         }
-        Ok(paths)
+        Ok(foreign.into_iter().collect())
+    }
+
+    /// Whether somebody has the file at `path` open for writing: the programs have ended.
+    fn has_writer(&self, path: &[u8]) -> bool {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        openat(self.tree.root(), path, flags, Mode::empty()).is_ok_and(kernel::has_writer)
     }
 }
 

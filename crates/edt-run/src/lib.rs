@@ -164,7 +164,7 @@ enum Capture {
     /// They are recorded at the system call. With what Git ignores, in order.
     Recorded(RunStore, Vec<RepoPath>),
     /// The worktree is compared with its state before.
-    Compared(Snapshot),
+    Compared(Box<Snapshot>),
 }
 
 impl StateBefore {
@@ -182,7 +182,7 @@ impl StateBefore {
             }
             other => {
                 other.iter().for_each(RunStore::remove);
-                Capture::Compared(Snapshot::take(repo, tree, named)?)
+                Capture::Compared(Box::new(Snapshot::take(repo, tree, named)?))
             }
         };
         Ok(StateBefore { session, capture })

@@ -49,8 +49,12 @@ impl<'a> IgnoredBefore<'a> {
         let mut copies: BTreeMap<u64, Vec<(&RepoPath, &Copy)>> = BTreeMap::new();
         for (path, copy) in &snapshot.files {
             let Some(copy) = copy else { continue };
-            let size = copy.key.split('-').nth(2);
-            let size = size.and_then(|size| u64::from_str_radix(size, 16).ok());
+            let size = if snapshot.is_recorded {
+                fs::size(&snapshot.directory.join(&copy.key))
+            } else {
+                let size = copy.key.split('-').nth(2);
+                size.and_then(|size| u64::from_str_radix(size, 16).ok())
+            };
             if let Some(size) = size.filter(|size| *size > 0) {
                 copies.entry(size).or_default().push((path, copy));
             }

@@ -19,18 +19,23 @@ pub(crate) fn numbers(repo: &Repo) -> Vec<u64> {
     all
 }
 
-/// Moves `files` to a new directory, each at its earlier path. The files of the last such call go.
+/// Moves `files` to a new directory, each at its earlier path. `is_output`: they are build output, and
+/// that of earlier calls goes.
 ///
 /// # Errors
 /// `IO_ERROR`.
-pub(crate) fn move_to_new(repo: &Repo, files: &[(RepoPath, PathBuf)]) -> Result<PathBuf> {
+pub(crate) fn move_to_new(
+    repo: &Repo,
+    files: &[(RepoPath, PathBuf)],
+    is_output: bool,
+) -> Result<PathBuf> {
     use std::os::unix::ffi::OsStrExt as _;
     let all = directory(repo);
-    for number in numbers(repo) {
+    for number in numbers(repo).into_iter().filter(|_| is_output) {
         let place = all.join(number.to_string());
-        if place.with_extension(LARGE).exists() {
+        if place.with_extension(OUTPUT).exists() {
             let _ = fs::remove_dir_all(&place);
-            let _ = fs::remove_file(&place.with_extension(LARGE));
+            let _ = fs::remove_file(&place.with_extension(OUTPUT));
         }
     }
     let next = numbers(repo).last().map_or(1, |last| last + 1);
@@ -39,12 +44,15 @@ pub(crate) fn move_to_new(repo: &Repo, files: &[(RepoPath, PathBuf)]) -> Result<
         let file = place.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
         let wrap = |error: std::io::Error| failed("write", &file, &error);
         fs::make_private_dir(file.parent().unwrap_or(&place)).map_err(wrap)?;
-        fs::rename(stored, &file).map_err(wrap)?;
+        // A version that is needed to undo the run stays in its place.
+        fs::link(stored, &file).or_else(|_| fs::rename(stored, &file)).map_err(wrap)?;
     }
-    let mark = place.with_extension(LARGE);
-    fs::write_atomic(&mark, b"", 0o600).map_err(|error| failed("write", &mark, &error))?;
+    if is_output {
+        let mark = place.with_extension(OUTPUT);
+        fs::write_atomic(&mark, b"", 0o600).map_err(|error| failed("write", &mark, &error))?;
+    }
     Ok(place)
 }
 
-/// The extension of the mark beside a directory of large files.
-const LARGE: &str = "large";
+/// The extension of the mark beside a directory of build output.
+const OUTPUT: &str = "output";

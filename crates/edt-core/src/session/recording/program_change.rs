@@ -27,6 +27,8 @@ pub(crate) struct ProgramChange {
     pub(crate) separated: SeparatedEdit,
     /// Whether more changed than an agent's tool says.
     has_more: bool,
+    /// Whether a part of the change may be somebody else's.
+    is_unproved: bool,
 }
 
 impl ProgramChange {
@@ -166,15 +168,16 @@ impl ProgramChange {
     /// # Errors
     /// Errors of a filter; `OBJECT_MISSING`.
     pub(crate) fn unproved(self, writer: &ObjectWriter<'_>) -> Result<ProgramChange> {
-        if self.state.ignored {
-            return Ok(self);
+        let one = ProgramChange { is_unproved: true, ..self };
+        if one.state.ignored {
+            return Ok(one);
         }
-        let before = match (self.before, &self.version) {
-            (None, Some(version)) => Some(checked_out(writer, &self.state, version)?),
+        let before = match (one.before, &one.version) {
+            (None, Some(version)) => Some(checked_out(writer, &one.state, version)?),
             (before, _) => before,
         };
-        let separated = SeparatedEdit::left_over(self.state.tip, UserChanges::Separate);
-        Ok(ProgramChange { before, separated, ..self })
+        let separated = SeparatedEdit::left_over(one.state.tip, UserChanges::Separate);
+        Ok(ProgramChange { before, separated, ..one })
     }
 
     fn separate(
@@ -206,8 +209,17 @@ impl ProgramChange {
             }
             (before, _) => before,
         };
-        let has_more = false;
-        Ok(ProgramChange { state, before, exact_after, version, after, separated, has_more })
+        let (has_more, is_unproved) = (false, false);
+        Ok(ProgramChange {
+            state,
+            before,
+            exact_after,
+            version,
+            after,
+            separated,
+            has_more,
+            is_unproved,
+        })
     }
 
     /// The replacement or removal of the ignored file of `state`, which had these bytes.
@@ -229,6 +241,7 @@ impl ProgramChange {
             state,
             separated: SeparatedEdit::left_over(None, UserChanges::None),
             has_more: false,
+            is_unproved: false,
         })
     }
 
@@ -258,7 +271,8 @@ impl ProgramChange {
     pub(crate) fn private_file(&self) -> PrivateFile {
         let is_left_over = !self.state.ignored && self.separated.left_over != LeftOver::Nothing;
         let (before, after) = (self.before.clone(), self.exact_after.clone());
-        PrivateFile::new(&self.state.path, before, after).with_left_over(is_left_over)
+        let file = PrivateFile::new(&self.state.path, before, after).with_left_over(is_left_over);
+        file.with_unproved(self.is_unproved)
     }
 }
 

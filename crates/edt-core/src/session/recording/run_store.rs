@@ -16,7 +16,7 @@ use edt_git::{Oid, Repo};
 use edt_io::disk::{FoundEntry, MAX_FILE, Parent};
 use edt_io::file::{File, OpenMode};
 use edt_io::{failed, fs, lock};
-use edt_recorder::event::{Attributes, Kept, Place};
+use edt_recorder::event::{Attributes, FileEvent, Kept, Node, Place};
 use edt_recorder::{Before, RecordedRun};
 use edt_types::text::Shown as _;
 use edt_types::{RepoPath, Result, Warning};
@@ -123,7 +123,8 @@ impl Touched<'_> {
         let root = self.repo.real_root()?;
         let run = RecordedRun::open(self.place).map_err(wrap)?;
         let mut touched = Vec::new();
-        let mut large = LargeFiles::default();
+        let mut warnings = Vec::new();
+        let (mut large, mut output) = (KeptFiles::default(), KeptFiles::default());
         let mut ignored: BTreeSet<RepoPath> = self.ignored.iter().cloned().collect();
         let mut left = MAX_IGNORED_TOTAL;
         for (path, found) in run.touched(&root).map_err(wrap)? {
@@ -142,14 +143,24 @@ impl Touched<'_> {
                 let above = self.ignored_above(&path);
                 let most = if above.is_some() { left.min(MAX_IGNORED_FILE) } else { MAX_FILE };
                 if size > most {
-                    if now.is_none() || above.is_none_or(|above| !is_build_output(self.repo, above))
-                    {
+                    let is_output = above.is_some_and(|above| is_build_output(self.repo, above));
+                    if !is_output {
                         large.files.push((path, stored));
+                    } else if now.is_none() {
+                        output.files.push((path, stored));
                     }
                     continue;
                 } else if above.is_some() {
                     left -= size;
                 }
+            }
+            if matches!(before, TouchedBefore::Unknown) {
+                warnings.push(not_kept_of(&path));
+                continue;
+            }
+            if found.foreign {
+                // Versions of others may be among what the program removed or replaced.
+                large.files.extend(self.versions(&run, &path));
             }
             let moved_to = run.moved_to(path.as_bytes()).map(|now| RepoPath::from_tree(&now));
             if !matches!(before, TouchedBefore::Missing) && self.repo.is_excluded(&path)? {
@@ -157,7 +168,8 @@ impl Touched<'_> {
             }
             touched.push(TouchedPath { path, before, moved_to, is_foreign: found.foreign });
         }
-        let mut warnings = Vec::from_iter(large.keep(self.repo)?);
+        warnings.extend(large.keep(self.repo, false)?);
+        warnings.extend(output.keep(self.repo, true)?);
         let why = run.unproved.first().cloned();
         let is_proved = run.complete && why.is_none();
         if !is_proved {
@@ -230,6 +242,25 @@ impl Touched<'_> {
         }
     }
 
+    /// What was at `path` whenever the program removed or replaced it, with numbered names.
+    fn versions(&self, run: &RecordedRun, path: &RepoPath) -> Vec<(RepoPath, PathBuf)> {
+        let at = |place: &Place| *place == Place::Tree(path.as_bytes().to_vec());
+        let former = |event: &FileEvent| match event {
+            FileEvent::Removed { place, former } if at(place) => Some(former.clone()),
+            FileEvent::Renamed { to, replaced, .. } if at(to) => replaced.clone(),
+            _ => None,
+        };
+        let stored = run.events().filter_map(former).filter_map(|former| match former.node {
+            Node::File(kept) => run.kept_name(&kept),
+            _ => None,
+        });
+        let numbered = |(number, name): (usize, String)| {
+            let path = [path.as_bytes(), format!(".{}", number + 1).as_bytes()].concat();
+            (RepoPath::from_tree(&path), self.place.join(name))
+        };
+        stored.enumerate().map(numbered).collect()
+    }
+
     /// The ignored file or directory that `path` was or was in.
     fn ignored_above(&self, path: &RepoPath) -> Option<&RepoPath> {
         let after = self.ignored.partition_point(|ignored| ignored <= path);
@@ -237,30 +268,38 @@ impl Touched<'_> {
     }
 }
 
+fn not_kept_of(path: &RepoPath) -> Warning {
+    let message = "The program changed or removed this, and edt could keep no copy: it is too large, \
+                   the copies of one run are, or it is not a file. `edt undo` cannot restore it.";
+    Warning { code: "not_restorable", path: Some(path.text()), message: message.to_owned() }
+}
+
 /// Whether `ignored` is a directory with so many files that it is taken for build output.
 fn is_build_output(repo: &Repo, ignored: &RepoPath) -> bool {
     not_kept::files_of(repo, ignored).is_none()
 }
 
-/// Files that a program removed or replaced, and that are too large for the private store.
+/// Files that a program removed or replaced, and that `edt undo` does not bring back.
 #[derive(Debug, Default)]
-struct LargeFiles {
+struct KeptFiles {
     /// The earlier paths, and where the files are stored.
     files: Vec<(RepoPath, PathBuf)>,
 }
 
-impl LargeFiles {
-    /// Moves them to a place where the user finds them. Those of an earlier program go.
-    fn keep(&self, repo: &Repo) -> Result<Option<Warning>> {
+impl KeptFiles {
+    /// Moves them to a place where the user finds them. `is_output`: they are build output, and go
+    /// when a later program removes such files; others go after 30 days.
+    fn keep(&self, repo: &Repo, is_output: bool) -> Result<Option<Warning>> {
         let Some((first, _)) = self.files.first() else { return Ok(None) };
-        let place = kept_directory::move_to_new(repo, &self.files)?;
+        let place = kept_directory::move_to_new(repo, &self.files, is_output)?;
         let more = match self.files.len() {
             1 => String::new(),
             many => format!(" and {} more", many - 1),
         };
+        let until = if is_output { " until a later program removes such files" } else { "" };
         let message = format!(
-            "The program removed or replaced {first}{more}. `edt undo` does not bring that back: it is \
-             too large. The earlier files are in {}, until a later run moves others there.",
+            "`edt undo` does not bring back {first}{more}, which the program removed or replaced: it \
+             is too large, or somebody else wrote it, too. It is in {}{until}.",
             place.shown()
         );
         Ok(Some(Warning { code: "kept_aside", path: Some(first.text()), message }))

@@ -49,6 +49,8 @@ pub struct Snapshot {
     pub(crate) tool: Option<ToolCall>,
     /// HEAD's commit, if a merge or a rebase was in progress when the snapshot was taken.
     pub during_operation: Option<Oid>,
+    /// The command of an agent's shell.
+    pub(super) command: String,
     /// Whether others may have changed files meanwhile, too, so that nothing shows who did.
     pub(crate) is_unproved: bool,
     /// The paths of which that is so.
@@ -71,28 +73,7 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// As [`Snapshot::take`], before a command of an agent's own shell, which another process will
-    /// look at afterwards. `name` identifies the agent's conversation.
-    ///
-    /// # Errors
-    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn take_of_shell(repo: &Repo, tree: Oid, named: &NamedPaths, name: &str) -> Result<()> {
-        let snapshot = Snapshot::copied(repo, tree, named)?;
-        let place = snapshot.directory.join(format!("{name}.{SHELL}"));
-        fs::write_atomic(&place, &snapshot.manifest(), 0o600)
-            .map_err(|error| failed("write", &place, &error).into())
-    }
-
-    /// The snapshot that [`Snapshot::take_of_shell`] took; `None` if there is none.
-    #[must_use]
-    pub fn of_shell(repo: &Repo, name: &str) -> Option<Snapshot> {
-        let directory = directory(repo);
-        let place = directory.join(format!("{name}.{SHELL}"));
-        let manifest = RunManifest::read(&place)?;
-        Some(Snapshot { is_unproved: true, ..Snapshot::read(manifest, directory, place, None) })
-    }
-
-    fn copied(repo: &Repo, tree: Oid, named: &NamedPaths) -> Result<Snapshot> {
+    pub(super) fn copied(repo: &Repo, tree: Oid, named: &NamedPaths) -> Result<Snapshot> {
         let during_operation =
             repo.operation().map_or(Ok(None), |_| repo.head().map(|head| head.commit))?;
         let mut snapshot =
@@ -147,13 +128,13 @@ impl Snapshot {
     }
 
     /// The snapshot of a manifest at `place`.
-    fn read(
+    pub(super) fn read(
         manifest: RunManifest,
         directory: PathBuf,
         place: PathBuf,
         running: Option<File>,
     ) -> Snapshot {
-        let RunManifest { tree, files, not_kept, ignored, during_operation } = manifest;
+        let RunManifest { tree, files, not_kept, ignored, during_operation, command } = manifest;
         let path = |bytes: Vec<u8>| RepoPath::from_tree(&bytes);
         let oid = |hex: Option<String>| hex.and_then(|hex| Oid::from_hex(hex.as_bytes()).ok());
         let kept = |(bytes, key)| NotKept { path: path(bytes), key };
@@ -167,6 +148,7 @@ impl Snapshot {
             running,
             ignored: ignored.into_iter().map(path).collect(),
             during_operation: oid(during_operation),
+            command,
             ..Snapshot::default()
         }
     }
@@ -203,7 +185,7 @@ impl Snapshot {
     }
 
     /// The bytes of its manifest.
-    fn manifest(&self) -> Vec<u8> {
+    pub(super) fn manifest(&self) -> Vec<u8> {
         let bytes = |path: &RepoPath| path.as_bytes().to_vec();
         let manifest = RunManifest {
             tree: self.tree.map(|tree| tree.to_string()),
@@ -211,6 +193,7 @@ impl Snapshot {
             not_kept: self.not_kept.iter().map(|one| (bytes(&one.path), one.key.clone())).collect(),
             ignored: self.ignored.iter().map(bytes).collect(),
             during_operation: self.during_operation.map(|commit| commit.to_string()),
+            command: self.command.clone(),
         };
         serde_json::to_vec(&manifest).unwrap_or_default()
     }
@@ -420,12 +403,9 @@ impl Snapshot {
 /// The extension of the manifests of programs.
 const RUN: &str = "run";
 
-/// The extension of the manifests of commands of agents' shells.
-const SHELL: &str = "shell";
-
 /// The manifest of a program's snapshot.
 #[derive(Debug, Serialize, Deserialize)]
-struct RunManifest {
+pub(super) struct RunManifest {
     tree: Option<String>,
     files: Vec<(Vec<u8>, Option<Copy>)>,
     not_kept: Vec<(Vec<u8>, String)>,
@@ -433,6 +413,8 @@ struct RunManifest {
     ignored: Vec<Vec<u8>>,
     #[serde(default)]
     during_operation: Option<String>,
+    #[serde(default)]
+    command: String,
 }
 
 impl FilesBefore for Snapshot {
@@ -444,7 +426,7 @@ impl FilesBefore for Snapshot {
 }
 
 impl RunManifest {
-    fn read(place: &std::path::Path) -> Option<RunManifest> {
+    pub(super) fn read(place: &std::path::Path) -> Option<RunManifest> {
         serde_json::from_slice(&fs::read_small(place, u64::MAX)?).ok()
     }
 }
@@ -471,7 +453,7 @@ fn is_racy(stat: &Stat) -> bool {
     stat.mtime.0 >= seconds - 2 || stat.ctime.0 >= seconds - 2
 }
 
-fn directory(repo: &Repo) -> PathBuf {
+pub(super) fn directory(repo: &Repo) -> PathBuf {
     repo.state_path().join("snapshot")
 }
 

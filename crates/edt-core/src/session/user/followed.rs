@@ -139,6 +139,15 @@ impl FollowedFile {
 }
 
 impl FollowedFiles {
+    /// Notes that the steps overwrite the file at `path` as a whole, if they change it.
+    pub(super) fn overlap_if_changed(&mut self, path: &RepoPath) {
+        let id = |version: &Option<Version>| version.as_ref().map(|version| version.file);
+        let changed = self.files.get(path).is_some_and(|file| id(&file.start) != id(&file.now));
+        if changed {
+            self.overlaps.entry(path.clone()).or_default();
+        }
+    }
+
     /// Whether the file at `path` has something else than `left` on disk, or something staged.
     pub(super) fn has_changes(&self, path: &RepoPath, left: Option<&Version>) -> bool {
         let id = |version: Option<&Version>| version.map(|version| version.file);

@@ -37,6 +37,8 @@ pub struct FileSteps {
     pub private: BTreeSet<RepoPath>,
     /// The edits whose exact bytes are unknown.
     pub warnings: Vec<Warning>,
+    /// The files whose change may be somebody else's in part: taking it off needs the user's word.
+    pub unproved: BTreeSet<RepoPath>,
 }
 
 /// What one edit changed, in the direction in which it is followed.
@@ -85,7 +87,11 @@ impl FileSteps {
         direction: Direction,
         chosen: impl Fn(&RepoPath) -> bool,
     ) -> Result<()> {
-        let EditChanges { files, recorded, left_over, private, warning } = changes(repo, commit)?;
+        let EditChanges { files, recorded, left_over, unproved, private, warning } =
+            changes(repo, commit)?;
+        if direction == Direction::Back {
+            self.unproved.extend(unproved);
+        }
         let directed = |before, after| match direction {
             Direction::Back => (after, before),
             Direction::Forward => (before, after),
@@ -134,7 +140,11 @@ impl FileSteps {
     /// `OBJECT_MISSING`, `INTERNAL`.
     pub fn follow(&self, writer: &ObjectWriter<'_>, states: &[PathState]) -> Result<FollowedFiles> {
         let file = |state: &PathState| (state.path.clone(), FollowedFile::of_state(state));
-        self.follow_files(writer, states.iter().map(file).collect())
+        let mut followed = self.follow_files(writer, states.iter().map(file).collect())?;
+        for path in &self.unproved {
+            followed.overlap_if_changed(path);
+        }
+        Ok(followed)
     }
 
     /// As [`FileSteps::follow`], for one file that is not on disk.
@@ -235,6 +245,8 @@ pub struct EditChanges {
     pub recorded: Vec<FileStep>,
     /// The files of which the commit lacks a part, although Git does not ignore them.
     pub left_over: Vec<RepoPath>,
+    /// The files whose change may be somebody else's in part.
+    pub unproved: Vec<RepoPath>,
     /// The files of which neither the edit's commit nor its parent has a version.
     pub private: Vec<RepoPath>,
     /// Set if the edit's private record is missing.
@@ -251,9 +263,12 @@ pub fn changes(repo: &Repo, commit: &Commit) -> Result<EditChanges> {
         recorded.iter().cloned().map(|(path, before, after)| (path, (before, after))).collect();
     let private = private_files(repo, commit);
     let warning = private.is_none().then(|| missing_record(commit));
-    let (mut unrecorded, mut left_over) = (Vec::new(), Vec::new());
+    let (mut unrecorded, mut left_over, mut unproved) = (Vec::new(), Vec::new(), Vec::new());
     for file in private.into_iter().flatten() {
         let path = file.path();
+        if file.is_unproved {
+            unproved.push(path.clone());
+        }
         if file.is_left_over {
             left_over.push(path.clone());
         } else if !all.contains_key(&path) && repo.tracked(commit.tree, &path)? == Tracked::Nothing
@@ -267,7 +282,7 @@ pub fn changes(repo: &Repo, commit: &Commit) -> Result<EditChanges> {
         all.insert(path, sides);
     }
     let files = all.into_iter().map(|(path, (before, after))| (path, before, after)).collect();
-    Ok(EditChanges { files, recorded, left_over, private: unrecorded, warning })
+    Ok(EditChanges { files, recorded, left_over, unproved, private: unrecorded, warning })
 }
 
 /// What an edit changed that no commit has; `None` if its record is missing.
