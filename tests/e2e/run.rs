@@ -1473,3 +1473,19 @@ fn what_a_program_removes_comes_back() {
     assert_eq!(names(&after), names(&before));
     assert_eq!(workspace.text("build/6/6"), "6\n");
 }
+
+/// A program that only reads a private file does not touch it. Its copy is private, too.
+#[test]
+fn a_copy_of_a_private_file_is_in_no_checkpoint() {
+    let workspace = free();
+    workspace.write(".git/info/exclude", "/echo\n/job-*\n/.env\nkeys/\n");
+    workspace.write(".env", format!("{}\n", "secret ".repeat(9)));
+    workspace.write("keys/one", format!("{}\n", "key ".repeat(16)));
+    for (from, to) in [(".env", "copy.txt"), ("keys/one", "other.txt")] {
+        let done = sh(&workspace, &["--timeout", "60"], &format!("cp {from} {to}"));
+        assert_eq!(done.json["warnings"][0]["code"], "stays_private", "{:#}", done.json);
+    }
+    workspace.edt(&["checkpoint"]);
+    let objects = workspace.git(&["log", "--all", "--patch"]);
+    assert!(!objects.contains("secret") && !objects.contains("key key"), "{objects}");
+}

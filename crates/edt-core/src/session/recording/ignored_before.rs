@@ -1,15 +1,17 @@
 //! The private files before a program, to find them again after it.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::snapshot::{self, Snapshot};
 use crate::session::files::file_copy::{Copy, key_of, stat_at};
 use crate::session::files::path_state::PathState;
 use crate::session::private::hidden::{Hidden, is_new};
+use crate::session::private::not_kept;
 use crate::session::private::private_list;
 use crate::session::refs::current::{self, Session};
 use edt_git::{Repo, Tracked};
+use edt_io::disk::{FoundEntry, MAX_FILE, Parent};
 use edt_io::fs;
 use edt_journal::IndexView;
 use edt_types::{Code, Finding, RepoPath, Result, Warning};
@@ -17,6 +19,9 @@ use edt_types::{Code, Finding, RepoPath, Result, Warning};
 /// The least bytes of a file that is recognised as a copy while its source is still there. Less
 /// may be equal without a copy: `{}`, or one usual line.
 const MIN_COPY: u64 = 32;
+/// The most files of an ignored directory among which the source of a copy is searched. A larger
+/// one is build output or dependencies.
+const MAX_SEARCHED: usize = 5_000;
 /// The evidence of a refusal that names the earlier path of a moved private file.
 pub const MOVED_FROM: &str = "moved_from";
 /// A private file that a program moved onto a file of another kind.
@@ -34,6 +39,8 @@ pub struct IgnoredBefore<'a> {
     copies: BTreeMap<u64, Vec<(&'a RepoPath, &'a Copy)>>,
     /// The keys and paths of all files, by device and inode.
     inodes: BTreeMap<&'a str, Vec<(&'a str, &'a RepoPath)>>,
+    /// The private files that a recorded program did not touch, by their size.
+    untouched: OnceCell<BTreeMap<u64, Vec<RepoPath>>>,
     /// What was found.
     found: RefCell<BTreeSet<RepoPath>>,
     overwritten: RefCell<Vec<Overwritten<'a>>>,
@@ -70,7 +77,8 @@ impl<'a> IgnoredBefore<'a> {
         }
         let hidden = Hidden::of(repo, session);
         let (found, overwritten) = (RefCell::default(), RefCell::default());
-        IgnoredBefore { snapshot, hidden, copies, inodes, found, overwritten }
+        let untouched = OnceCell::new();
+        IgnoredBefore { snapshot, hidden, copies, inodes, untouched, found, overwritten }
     }
 
     /// Marks the file of `state` as ignored if it was, or if it is a copy of a file that was.
@@ -163,7 +171,7 @@ impl<'a> IgnoredBefore<'a> {
     }
 
     /// The private file that was moved or copied to the path of `state`.
-    fn source_of(&self, state: &PathState) -> Result<Option<&'a RepoPath>> {
+    fn source_of(&self, state: &PathState) -> Result<Option<&RepoPath>> {
         let Some(disk) = &state.disk else { return Ok(None) };
         if let Some((_, source)) = self.same_file(state)? {
             return Ok(Some(source));
@@ -179,7 +187,41 @@ impl<'a> IgnoredBefore<'a> {
                 return Ok(Some(source));
             }
         }
+        if self.snapshot.is_recorded && size >= MIN_COPY {
+            let same = self.untouched()?.get(&size).into_iter().flatten();
+            return Ok(same.filter(|source| **source != state.path).find(|source| {
+                file_bytes(self.hidden.repo, source) == Some(disk.exact().to_vec())
+            }));
+        }
         Ok(None)
+    }
+
+    /// The private files that a recorded program did not touch, by their size, up to
+    /// [`MAX_SEARCHED`] of each ignored directory.
+    fn untouched(&self) -> Result<&BTreeMap<u64, Vec<RepoPath>>> {
+        if let Some(known) = self.untouched.get() {
+            return Ok(known);
+        }
+        let repo = self.hidden.repo;
+        let mut paths = Vec::new();
+        for ignored in repo.ignored()? {
+            let files = not_kept::files_up_to(repo, &ignored, MAX_SEARCHED).unwrap_or_default();
+            paths.extend(files.into_iter().map(|(path, _)| path));
+        }
+        let tree = self.snapshot.tree.unwrap_or_else(|| repo.empty_tree());
+        for path in snapshot::differing(repo, tree)? {
+            if self.is_private(&path)? {
+                paths.push(path);
+            }
+        }
+        let mut untouched: BTreeMap<u64, Vec<RepoPath>> = BTreeMap::new();
+        for path in paths {
+            let stat = stat_at(repo, &path).filter(|stat| !stat.is_symlink());
+            if let Some(stat) = stat.filter(|_| !self.snapshot.files.contains_key(&path)) {
+                untouched.entry(stat.size).or_default().push(path);
+            }
+        }
+        Ok(self.untouched.get_or_init(|| untouched))
     }
 
     /// The private file that a program moved onto the file of `state`, which Git tracks or of which
@@ -284,7 +326,20 @@ pub(crate) fn list_interrupted(repo: &Repo, before: &Snapshot) -> Result<()> {
             all.mark(&mut state)?;
         }
     }
+    // Nothing is put back, so that a file that was moved onto another stays where it is.
+    let overwritten = all.overwritten.borrow();
+    all.found.borrow_mut().extend(overwritten.iter().map(|one| one.path.clone()));
     all.list()
+}
+
+/// The bytes of the file at `path`.
+fn file_bytes(repo: &Repo, path: &RepoPath) -> Option<Vec<u8>> {
+    let (directory, name) = path.split();
+    let Ok(Parent::Open(parent)) = repo.root().beneath(directory) else { return None };
+    match parent.read_at_most(name, MAX_FILE) {
+        Ok(FoundEntry::File(_, bytes)) => Some(bytes),
+        _ => None,
+    }
 }
 
 /// The device and inode in the name of a copy.
