@@ -104,23 +104,31 @@ pub(super) fn sync_end(repo: &Repo, change: &ChangeSet, has_index: bool) -> Resu
     synced.map_err(|error| failed("sync", repo.git_dir(), &error).into())
 }
 
-/// Syncs the refs that follow the branch.
+/// Syncs the refs that follow the branch. `pointer`: see [`Journal::pointer`](super::Journal::pointer).
 ///
 /// # Errors
 /// `IO_ERROR`.
-pub(super) fn sync_followers(repo: &Repo, change: &ChangeSet) -> Result<()> {
+pub(super) fn sync_followers(repo: &Repo, change: &ChangeSet, pointer: &str) -> Result<()> {
     let branch = &change.branch;
     let head = branch.head_from.as_ref().filter(|_| !branch.stays()).map(|_| "HEAD");
     sync_moved(repo, head.into_iter().chain(change.replace.iter().map(|(name, ..)| &**name)))?;
     sync_created(repo, branch.point.as_deref().into_iter())?;
-    sync_deleted(repo, change.drop.iter().map(|(name, _)| &**name))
+    sync_deleted(repo, dropped(&change.drop, pointer))
 }
 
-/// Syncs everything that recovery may have changed for `record`, besides its files.
+/// The deleted refs, and the symbolic ref that may have named one: without its branch, Git reports
+/// it as damaged.
+fn dropped<'n, T>(drop: &'n [(String, T)], pointer: &'n str) -> impl Iterator<Item = &'n str> {
+    let pointer = drop.first().map(|_| pointer);
+    drop.iter().map(|(name, _)| &**name).chain(pointer)
+}
+
+/// Syncs everything that recovery may have changed for `record`, besides its files. `pointer`: see
+/// [`Journal::pointer`](super::Journal::pointer).
 ///
 /// # Errors
 /// `IO_ERROR`.
-pub(super) fn sync_record(repo: &Repo, record: &ChangeRecord) -> Result<()> {
+pub(super) fn sync_record(repo: &Repo, record: &ChangeRecord, pointer: &str) -> Result<()> {
     let created = record.create.iter().map(|(name, _)| &**name);
     let names = [&*record.branch.name, "HEAD"].into_iter().chain(record.branch.point.as_deref());
     let moved = record.replace.iter().map(|(name, ..)| &**name);
@@ -129,8 +137,7 @@ pub(super) fn sync_record(repo: &Repo, record: &ChangeRecord) -> Result<()> {
     let (existing, gone): (Vec<&str>, Vec<&str>) =
         all.into_iter().partition(|name| repo.has_tables() || repo.ref_path(name).exists());
     sync_created(repo, existing.into_iter())?;
-    let dropped = record.drop.iter().map(|(name, _)| &**name);
-    sync_deleted(repo, gone.into_iter().chain(dropped))?;
+    sync_deleted(repo, gone.into_iter().chain(dropped(&record.drop, pointer)))?;
     if repo.is_durable() && !record.entries.is_empty() { index::sync(repo) } else { Ok(()) }
 }
 

@@ -186,7 +186,7 @@ impl Install<'_> {
             repo.delete_symbolic_ref(pointer, name)?;
             repo.delete_ref(name, *from)?;
         }
-        durable::sync_followers(repo, change)?;
+        durable::sync_followers(repo, change, pointer)?;
         durable::sync_end(repo, change, prepared.is_some())
     }
 }
