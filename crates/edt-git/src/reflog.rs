@@ -193,12 +193,14 @@ impl Repo {
     #[must_use]
     pub fn last_move(&self, name: &str) -> Option<LoggedMove> {
         let bytes = self.log_text(name)?;
-        let complete = &bytes[..complete_len(&bytes, self.null().as_slice().len() * 2)];
-        LoggedMove::parse(complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?)
+        LoggedMove::parse(
+            self.complete_lines(&bytes).strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?,
+        )
     }
 
-    /// The lines of the log of `name` that followed `last`, the newest first, each with its message. If
-    /// the log has lost that line, those that were written at `time` (in seconds since 1970) or later.
+    /// The complete lines of the log of `name` that followed `last`, the newest first, each with its
+    /// message. If the log has lost that line, those that were written at `time` (in seconds since
+    /// 1970) or later.
     #[must_use]
     pub fn moves_since(
         &self,
@@ -208,7 +210,7 @@ impl Repo {
     ) -> Vec<(LoggedMove, String)> {
         let text = self.log_text(name).unwrap_or_default();
         let mut lines = Vec::new();
-        for line in text.rsplit(|b| *b == b'\n') {
+        for line in self.complete_lines(&text).rsplit(|b| *b == b'\n') {
             let Some(logged) = LoggedMove::parse(line) else { continue };
             if Some(logged.id()) == last {
                 return lines;
@@ -218,6 +220,10 @@ impl Repo {
         }
         lines.retain(|(line, _)| line.time >= time);
         lines
+    }
+
+    fn complete_lines<'l>(&self, log: &'l [u8]) -> &'l [u8] {
+        &log[..complete_len(log, self.null().as_slice().len() * 2)]
     }
 
     /// The log of `name`; `None` if it has none that can be read.
@@ -420,6 +426,21 @@ mod tests {
 
     fn opened(scratch: &ScratchRepo) -> Repo {
         Repo::open(scratch.path()).unwrap()
+    }
+
+    #[test]
+    fn a_torn_line_is_no_move() {
+        let scratch = ScratchRepo::with(&[("a", "1")]);
+        let repo = opened(&scratch);
+        let (from, to) = (oid(1), oid(2));
+        let line = format!("{from} {to} A <a@b> 1700000055 +0000\tcheckout: moving from a to b\n");
+        let moves = |log: &str| {
+            std::fs::create_dir_all(repo.git_dir().join("logs")).unwrap();
+            std::fs::write(repo.log_path("HEAD"), log).unwrap();
+            repo.moves_since("HEAD", None, 0).len()
+        };
+        assert_eq!(moves(&line), 1);
+        assert_eq!(moves(&format!("{line}{}", &line[..line.len() - 3])), 1);
     }
 
     fn log_of(repo: &Repo) -> String {

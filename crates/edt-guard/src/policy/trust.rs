@@ -12,7 +12,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode};
+use edt_io::disk::{Dir, FoundEntry};
 use edt_io::{clock, failed, lock};
 use edt_types::Result;
 
@@ -102,13 +102,8 @@ impl TrustStore {
         let mut entries = self.entries()?;
         what(&mut entries);
         let text: Vec<u8> = entries.iter().flat_map(TrustEntry::line).collect();
-        let write = || {
-            let dir = Dir::open(&self.dir)?;
-            dir.unlink(b"trust.new")?;
-            dir.write_new(b"trust.new", &text, Perms::Exactly(0o600))?;
-            dir.rename(b"trust.new", &dir, NAME, RenameMode::Replace)
-        };
-        write().map_err(|error| not_written(error).into())
+        edt_io::fs::write_atomic_unique(&self.file(), &text, 0o600)
+            .map_err(|error| not_written(error).into())
     }
 }
 
