@@ -177,7 +177,7 @@ impl Responder {
             // An answer that could not be written must not count as approval: some agents allow the
             // action when the output is empty.
             let why = match message {
-                HookMessage::Silent => "edt does not object.",
+                HookMessage::Silent | HookMessage::Instead { .. } => "edt does not object.",
                 HookMessage::Refusal(why)
                 | HookMessage::Ask(Question { refusal: why, .. })
                 | HookMessage::Info(why)

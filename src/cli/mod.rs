@@ -1,6 +1,7 @@
 //! The command line. Each command has one file: a struct of arguments and a function.
 
 mod agent_hook;
+mod agent_shell;
 mod apply;
 mod begin;
 mod checkpoint;
@@ -114,6 +115,7 @@ enum Command {
     #[cfg(feature = "mcp")]
     Mcp(mcp::Args),
     AgentHook(agent_hook::Args),
+    AgentShell(agent_shell::Args),
     Setup(setup::Args),
     Doctor(doctor::Args),
     Telemetry(telemetry::Args),
@@ -202,6 +204,7 @@ impl Command {
             #[cfg(feature = "mcp")]
             Command::Mcp(args) => args.run(context),
             Command::AgentHook(args) => args.run(context),
+            Command::AgentShell(args) => args.run(context),
             Command::Setup(args) => args.run(context),
             Command::Doctor(args) => args.run(context),
             Command::Telemetry(args) => args.run(context),

@@ -513,6 +513,122 @@ fn what_the_agent_records_while_its_command_runs_stays_its_own() {
     assert_eq!(workspace.text("a.txt"), "one\ntwo\nthree\n");
 }
 
+/// A call of Gemini's shell.
+fn gemini_call(workspace: &TestRepo, point: &str, command: &str) -> HookOutput {
+    let payload = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": point,
+        "tool_name": "run_shell_command", "tool_input": {"command": command}});
+    hook(workspace, "gemini", &payload)
+}
+
+/// The command that edt puts in the place of `command`.
+#[track_caller]
+fn wrapped(workspace: &TestRepo, command: &str) -> String {
+    let said = gemini_call(workspace, "BeforeTool", command);
+    let answer: Value = serde_json::from_str(&said.stdout).unwrap();
+    let command = &answer["hookSpecificOutput"]["tool_input"]["command"];
+    command.as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+}
+
+fn in_shell(workspace: &TestRepo, command: &str, input: &[u8]) -> HookOutput {
+    let mut shell = workspace.command("bash");
+    shell.args(["-c", command]);
+    run(shell, input)
+}
+
+#[test]
+fn a_command_that_edt_wraps_is_recorded_as_the_agents() {
+    let workspace = workspace();
+    workspace.write("notes.txt", "mine\n");
+    let script =
+        "sed -i s/two/2/ a.txt; cat > 'n w.txt'; rm notes.txt; echo out; echo err >&2; exit 7";
+    let command = wrapped(&workspace, script);
+    // The user writes meanwhile.
+    workspace.write("calculate.c", &(workspace.text("calculate.c") + "/* mine */\n"));
+    let done = in_shell(&workspace, &command, b"new\n");
+    assert_eq!((done.exit, &*done.stdout, &*done.stderr), (7, "out\n", "err\n"));
+    assert_eq!(gemini_call(&workspace, "AfterTool", script).stdout, "");
+    let changed = workspace.git(&["diff", "--name-only", "main", "HEAD"]);
+    assert_eq!(changed, "a.txt\nn w.txt\n");
+    let log = workspace.git(&["log", "-1", "--format=%s%n%(trailers:key=Edt-Agent,valueonly)"]);
+    assert!(log.starts_with("shell: sed -i s/two/2/ a.txt; cat > 'n w.txt'"), "{log}");
+    assert!(log.contains("gemini"), "{log}");
+    let status = workspace.edt(&["status"]).json;
+    assert!(!status["left_over"].to_string().contains("a.txt"), "{status}");
+    workspace.edt(&["undo"]);
+    assert_eq!(workspace.text("a.txt"), "one\ntwo\n");
+    assert_eq!(workspace.text("notes.txt"), "mine\n");
+    assert!(workspace.text("calculate.c").ends_with("/* mine */\n"));
+    assert!(!workspace.root.join("n w.txt").exists());
+    workspace.is_sound();
+}
+
+#[test]
+fn what_a_wrapped_command_ruins_is_put_back() {
+    let workspace = workspace();
+    let before = workspace.text("big.c");
+    let command = wrapped(&workspace, "echo '}' > big.c");
+    let done = in_shell(&workspace, &command, b"");
+    assert!(done.exit != 0 && done.stderr.contains("SIZE_REDUCTION"), "{done:?}");
+    assert_eq!(workspace.text("big.c"), before);
+}
+
+/// Some versions of agents run the command that the model gave.
+#[test]
+fn an_agent_that_runs_its_own_command_is_not_asked_again() {
+    let workspace = workspace();
+    let script = "sed -i s/two/2/ a.txt";
+    wrapped(&workspace, script);
+    workspace.write("a.txt", "one\n2\n");
+    let said = gemini_call(&workspace, "AfterTool", script).stdout;
+    assert!(said.contains("gemini ran the command itself"), "{said}");
+    assert!(said.contains("Changed while the command ran: a.txt."), "{said}");
+    assert_eq!(gemini_call(&workspace, "BeforeTool", script).stdout, "");
+    workspace.write("a.txt", "one\n3\n");
+    let said = gemini_call(&workspace, "AfterTool", script).stdout;
+    assert!(!said.contains("itself") && said.contains("a.txt"), "{said}");
+}
+
+#[test]
+fn only_a_command_that_a_hook_judged_is_run_and_only_once() {
+    let workspace = workspace();
+    let done = workspace.edt(&["agent-shell", "gemini", "x", "touch new"]);
+    assert_eq!(done.codes(), ["BAD_REQUEST"]);
+    assert!(!workspace.root.join("new").exists());
+    let command = wrapped(&workspace, "echo x >> a.txt");
+    let other = command.replace("a.txt", "b.txt");
+    assert_eq!(in_shell(&workspace, &other, b"").exit, 2);
+    assert_eq!(in_shell(&workspace, &command, b"").exit, 0);
+    assert_eq!(in_shell(&workspace, &command, b"").exit, 2);
+    assert_eq!(workspace.text("a.txt"), "one\ntwo\nx\n");
+}
+
+#[test]
+fn what_cannot_be_recorded_in_the_shells_place_is_compared() {
+    let workspace = workspace();
+    for script in ["make & wait", "nohup make", "edt undo > log"] {
+        let said = gemini_call(&workspace, "BeforeTool", script);
+        assert!(!said.stdout.contains("agent-shell"), "{script}: {said:?}");
+    }
+}
+
+#[test]
+fn before_a_command_that_only_reads_nothing_is_copied() {
+    let workspace = workspace();
+    let snapshots = workspace.git_dir("--git-dir").join("edt/main/snapshot");
+    let pending = || std::fs::read_dir(&snapshots).map_or(0, Iterator::count);
+    for script in
+        ["grep -rn one . | head -3", "cd . && git log -1", "find . -name a.txt", "edt undo"]
+    {
+        assert_eq!(gemini_call(&workspace, "BeforeTool", script).stdout, "", "{script}");
+        assert_eq!(pending(), 0, "{script}");
+    }
+    for script in ["ls > a.txt", "find . -name x -fprint y", "make"] {
+        gemini_call(&workspace, "BeforeTool", script);
+        assert_eq!(pending(), 1, "{script}");
+        gemini_call(&workspace, "AfterTool", script);
+    }
+}
+
 /// Another edt that holds the worktree keeps an edit from being judged; then it does not land.
 #[test]
 fn a_locked_worktree_blocks_and_the_answer_names_the_holder() {

@@ -14,7 +14,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const CLAUDE_CODE: Agent = Agent {
     name: "claude-code",
     title: "Claude Code",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: false }),
     wiring: Wiring {
         files,
         notes,
@@ -163,7 +163,7 @@ pub(super) fn parse_event(
 /// An answer in this agent's form, which other agents adopted.
 pub(super) fn reply(point: HookPoint, message: &HookMessage) -> Reply {
     match (message, point.phase) {
-        (HookMessage::Silent, _) => Reply::EMPTY,
+        (HookMessage::Silent | HookMessage::Instead { .. }, _) => Reply::EMPTY,
         (HookMessage::Refusal(why), _) => hook_output(&json!({
             "hookEventName": "PreToolUse", "permissionDecision": "deny",
             "permissionDecisionReason": why,

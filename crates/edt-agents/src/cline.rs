@@ -14,7 +14,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const CLINE: Agent = Agent {
     name: "cline",
     title: "Cline",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: false }),
     wiring: Wiring {
         files,
         notes,
@@ -61,7 +61,7 @@ fn reply(point: HookPoint, message: &HookMessage) -> Reply {
     let cancel = |why: &str| json!({"cancel": true, "errorMessage": why});
     let go_on = |text: &str| json!({"cancel": false, "contextModification": text});
     Reply::json(&match message {
-        HookMessage::Silent => json!({"cancel": false}),
+        HookMessage::Silent | HookMessage::Instead { .. } => json!({"cancel": false}),
         HookMessage::Failure(text) if point.phase == HookPhase::After => go_on(text),
         HookMessage::Info(text) | HookMessage::Objection(text) => go_on(text),
         HookMessage::Refusal(why)

@@ -14,7 +14,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, claude_code,
 pub const COPILOT: Agent = Agent {
     name: "copilot",
     title: "GitHub Copilot (command line and VS Code)",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: false }),
     wiring: Wiring {
         files,
         notes,
@@ -73,7 +73,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
 fn reply(point: HookPoint, message: &HookMessage) -> Reply {
     match message {
         _ if point.hook != CLI => claude_code::reply(point, message),
-        HookMessage::Silent => Reply::EMPTY,
+        HookMessage::Silent | HookMessage::Instead { .. } => Reply::EMPTY,
         HookMessage::Refusal(why) => {
             Reply::json(&json!({"permissionDecision": "deny", "permissionDecisionReason": why}))
         }

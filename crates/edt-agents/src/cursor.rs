@@ -13,7 +13,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const CURSOR: Agent = Agent {
     name: "cursor",
     title: "Cursor",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: false }),
     wiring: Wiring {
         files,
         notes,
@@ -77,7 +77,7 @@ fn reply(point: HookPoint, message: &HookMessage) -> Reply {
         HookMessage::Silent if point.phase == HookPhase::Before => {
             Reply::json(&json!({"permission": "allow"}))
         }
-        HookMessage::Silent => Reply::json(&json!({})),
+        HookMessage::Silent | HookMessage::Instead { .. } => Reply::json(&json!({})),
         // `ask` has no effect in this hook.
         HookMessage::Refusal(why) | HookMessage::Ask(Question { refusal: why, .. }) => deny(why),
         HookMessage::Info(text) if point.phase == HookPhase::Before => {

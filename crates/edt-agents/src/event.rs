@@ -164,6 +164,13 @@ pub enum HookMessage {
     Ask(Question),
     /// The agent goes on and should know this.
     Info(String),
+    /// The agent's shell runs another command, which records this one.
+    Instead {
+        /// The command.
+        command: String,
+        /// What the agent should know; may be empty.
+        info: String,
+    },
     /// The edit was made, and a guard refuses it for this reason.
     Objection(String),
     /// edt failed before it could judge or record the edit.

@@ -14,7 +14,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const GEMINI: Agent = Agent {
     name: "gemini",
     title: "Gemini CLI",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: true }),
     wiring: Wiring {
         files,
         notes: |_| Vec::new(),
@@ -69,6 +69,14 @@ fn reply(_: HookPoint, message: &HookMessage) -> Reply {
         }
         HookMessage::Info(text) => {
             Reply::json(&json!({"hookSpecificOutput": {"additionalContext": text}}))
+        }
+        // The input is merged into that of the call, which the user was asked about.
+        HookMessage::Instead { command, info } => {
+            let mut output = json!({"tool_input": {"command": command}});
+            if !info.is_empty() {
+                output["additionalContext"] = json!(info);
+            }
+            Reply::json(&json!({"hookSpecificOutput": output}))
         }
         HookMessage::Failure(why) => Reply::exit_two(why),
     }

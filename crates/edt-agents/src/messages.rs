@@ -27,6 +27,15 @@ pub fn refusal(findings: &Refusal) -> String {
     out.trim_end().to_owned()
 }
 
+/// The agent's shell ran a command that a hook had changed.
+#[must_use]
+pub fn not_wrapped(agent: &str) -> String {
+    format!(
+        "{agent} ran the command itself, although edt had asked it to run `edt agent-shell`. From now \
+         on edt compares the files before and after its commands, and what changed is on disk alone."
+    )
+}
+
 /// What the agent should know of an edit that was made and recorded; `None` if that is all.
 #[must_use]
 pub fn recorded(

@@ -16,7 +16,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const OPENCODE: Agent = Agent {
     name: "opencode",
     title: "opencode",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: false }),
     wiring: Wiring {
         files,
         notes: |_| Vec::new(),
@@ -63,7 +63,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
 
 fn reply(_: HookPoint, message: &HookMessage) -> Reply {
     match message {
-        HookMessage::Silent => Reply::EMPTY,
+        HookMessage::Silent | HookMessage::Instead { .. } => Reply::EMPTY,
         HookMessage::Refusal(why)
         | HookMessage::Failure(why)
         | HookMessage::Ask(Question { refusal: why, .. }) => Reply::exit_two(why),

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use super::event::{HookMessage, Question, ShellCommand};
 use super::locate;
-use super::messages;
+use super::{messages, wrap};
 use edt_command::{CommandEvaluation, CommandQuery, Decision, OnFindings};
 use edt_core::session::private::not_kept::NamedPaths;
 use edt_core::session::recording::record::{CommitInfo, RecordAction, record_changes};
 use edt_core::session::recording::review::{self, ChangesPreview, ChangesReview};
+use edt_core::session::recording::shell_snapshot::ShellCall;
 use edt_core::session::recording::snapshot::Snapshot;
 use edt_core::session::refs::current;
 use edt_core::session::refs::message::Kind;
@@ -21,7 +22,7 @@ use edt_core::session::worktree::workspace::current_policy;
 use edt_core::session::worktree::worktree_host::WorktreeHost;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_git::{Repo, sha256};
-use edt_io::{Environment, fs};
+use edt_io::{Environment, failed, fs};
 use edt_types::text::{escape_controls, shell_word};
 use edt_types::trace::names::{RECORD, SNAPSHOT};
 use edt_types::{Code, Effect, Finding, Result, stage};
@@ -41,6 +42,8 @@ pub(super) struct Call<'a> {
     /// The agent's name for its conversation.
     pub(super) conversation: Option<&'a str>,
     pub(super) agent: &'static str,
+    /// Whether a hook can change the command.
+    pub(super) wraps_commands: bool,
     pub(super) options: &'a Options,
 }
 
@@ -56,6 +59,10 @@ impl Call<'_> {
         if evaluation.decision == Decision::Deny {
             return Ok(HookMessage::Refusal(self.denied(&evaluation)));
         }
+        let needs_record = !wrap::needs_no_record(&self.command.script, &evaluation);
+        if !needs_record && !self.has_pending(&root)? {
+            return Ok(HookMessage::Silent);
+        }
         let (mut workspace, mut infos) = self.open(&root)?;
         // The end of the last command was not reported.
         infos.extend(self.close(&mut workspace)?);
@@ -66,14 +73,24 @@ impl Call<'_> {
         let repo = &workspace.repo;
         let session = Session::current(repo, &repo.head()?)?;
         let tree = current::tree_now(repo, session.as_ref())?;
-        stage!(
-            SNAPSHOT,
-            Snapshot::take_of_shell(repo, tree, &named, (&self.name()?, &self.command.script))
-        )?;
+        let wrapped = needs_record
+            && self.wraps_commands
+            && evaluation.decision == Decision::Allow
+            && wrap::is_possible(&self.command.script, &evaluation)
+            && !Snapshot::is_not_wrapped(repo, self.agent);
+        let (name, command) = (&self.name()?, &self.command.script);
+        let call = ShellCall { name, command, wrapped };
+        stage!(SNAPSHOT, Snapshot::take_of_shell(repo, tree, &named, call))?;
+        let info = infos.join("\n\n");
         Ok(match evaluation.decision {
             Decision::Ask => HookMessage::Ask(self.question(&evaluation)),
+            _ if wrapped => {
+                let command = wrap::command(self.agent, name, command)
+                    .map_err(|error| failed("find", Path::new("edt"), &error))?;
+                HookMessage::Instead { command, info }
+            }
             _ if infos.is_empty() => HookMessage::Silent,
-            _ => HookMessage::Info(infos.join("\n\n")),
+            _ => HookMessage::Info(info),
         })
     }
 
@@ -84,10 +101,14 @@ impl Call<'_> {
     pub(super) fn after(&self) -> Result<HookMessage> {
         let Some(root) = self.root()? else { return Ok(HookMessage::Silent) };
         let repo = Repo::open_worktree(Environment::Process, &root)?;
-        if Snapshot::of_shell(&repo, &self.name()?).is_none() {
+        let Some(before) = Snapshot::of_shell(&repo, &self.name()?) else {
             return Ok(HookMessage::Silent);
-        }
+        };
         let (mut workspace, mut infos) = self.open(&root)?;
+        if before.is_unclaimed() {
+            Snapshot::remember_not_wrapped(&workspace.repo, self.agent)?;
+            infos.push(messages::not_wrapped(self.agent));
+        }
         infos.extend(self.close(&mut workspace)?);
         Ok(if infos.is_empty() {
             HookMessage::Silent
@@ -195,6 +216,12 @@ impl Call<'_> {
             let _ = writeln!(out, "{}", messages::warning(one));
         }
         Ok(Some(out.trim_end().to_owned()))
+    }
+
+    /// Whether a command of this conversation has begun, and its end was not reported.
+    fn has_pending(&self, root: &Path) -> Result<bool> {
+        let repo = Repo::open_worktree(Environment::Process, root)?;
+        Ok(!Snapshot::stale_of_shell(&repo, &self.conversation()?, 0).is_empty())
     }
 
     /// The name of the snapshot of this call.

@@ -13,7 +13,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const WINDSURF: Agent = Agent {
     name: "windsurf",
     title: "Windsurf",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: false }),
     wiring: Wiring {
         files,
         notes,
@@ -60,7 +60,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
 
 fn reply(_: HookPoint, message: &HookMessage) -> Reply {
     match message {
-        HookMessage::Silent => Reply::EMPTY,
+        HookMessage::Silent | HookMessage::Instead { .. } => Reply::EMPTY,
         HookMessage::Refusal(why)
         | HookMessage::Failure(why)
         | HookMessage::Ask(Question { refusal: why, .. }) => Reply::exit_two(why),

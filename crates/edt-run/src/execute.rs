@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -65,7 +65,7 @@ pub(super) fn execute(
     plan.recorded = record.map(Path::to_owned);
     observer.starts();
     let started = clock::now();
-    let running = sandbox::start(&plan, input(permitted.input.as_deref())?, stdout, stderr)
+    let running = sandbox::start(&plan, input(permitted)?, stdout, stderr)
         .map_err(|why| not_started(&permitted.program, why))?;
     let (level, by) = (running.level(), running.by());
     let mut outputs = Outputs {
@@ -119,7 +119,7 @@ pub(super) fn execute(
         .collect();
     Ok(Executed {
         report,
-        command_line: request.line(),
+        command_line: permitted.script.clone().unwrap_or_else(|| request.line()),
         took,
         limit: permitted.limit,
         warnings,
@@ -190,8 +190,12 @@ fn plan(
     Ok((plan, withheld))
 }
 
-fn input(bytes: Option<&[u8]>) -> Result<OwnedFd> {
-    match bytes {
+fn input(permitted: &Permitted<'_>) -> Result<OwnedFd> {
+    match permitted.input.as_deref() {
+        None if permitted.script.is_some() => std::io::stdin()
+            .as_fd()
+            .try_clone_to_owned()
+            .map_err(|error| failed("read", Path::new("standard input"), &error).into()),
         None => streams::open(Path::new("/dev/null"))
             .map_err(|error| failed("read", Path::new("/dev/null"), &error).into()),
         Some(bytes) => streams::memory_file(bytes)

@@ -35,6 +35,7 @@ use edt_core::session::recording::snapshot::Snapshot;
 use edt_core::session::refs::message::Kind;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_git::{Oid, Repo};
+use edt_guard::policy::Policy;
 use edt_types::stage;
 use edt_types::text::Shown as _;
 use edt_types::trace::names::{PROGRAM, RECORD, SNAPSHOT};
@@ -82,14 +83,54 @@ pub fn run(
 ) -> Result<RunOutcome> {
     request.check()?;
     let policy = workspace.current_policy()?;
-    let mut permitted = permit::permit(workspace, &policy, request)?;
+    let permitted = permit::permit(workspace, &policy, request)?;
+    run_permitted(workspace, &policy, permitted, observer)
+}
+
+/// Runs a script of an agent's own shell, which a hook judged, with bash: without a sandbox, with
+/// edt's standard input and the environment of the agent.
+///
+/// # Errors
+/// The script was not started. Nothing was changed.
+pub fn run_of_shell(
+    workspace: &mut LockedWorkspace,
+    (script, dir, agent): (&str, &Path, &str),
+    observer: &mut dyn RunObserver,
+) -> Result<RunOutcome> {
+    let request = ProgramRequest {
+        program: "bash".into(),
+        args: vec!["-c".into(), script.into()],
+        dir: dir.to_owned(),
+        timeout: None,
+        env: Vec::new(),
+        sandbox: None,
+        stdin: request::ProgramInput::Closed,
+        agent: Some(agent.to_owned()),
+    };
+    let policy = workspace.current_policy()?;
+    let permitted = permit::of_shell(workspace, &policy, &request, script)?;
+    run_permitted(workspace, &policy, permitted, observer)
+}
+
+fn run_permitted(
+    workspace: &mut LockedWorkspace,
+    policy: &Policy,
+    mut permitted: Permitted<'_>,
+    observer: &mut dyn RunObserver,
+) -> Result<RunOutcome> {
     let mut answer = RunOutcome::new();
     answer.warnings.extend(kept::interrupted(&workspace.repo));
     let before = stage!(SNAPSHOT, StateBefore::of(workspace, &permitted.named))?;
     kept::update_hint(workspace);
-    let executed_files =
-        planted::Executed::before(&workspace.repo, &policy, before.ignored(), permitted.level)
-            .inspect_err(|_| before.finish())?;
+    // An agent's own shell is not confined, so that nothing is taken away from what it made.
+    let is_confined = permitted.script.is_none();
+    let executed_files = is_confined
+        .then(|| {
+            let (repo, level) = (&workspace.repo, permitted.level);
+            planted::Executed::before(repo, policy, before.ignored(), level)
+        })
+        .transpose()
+        .inspect_err(|_| before.finish())?;
     answer.not_kept = before.not_kept();
     let consumed =
         permitted.approval.take().map(|approval| approval.consume(workspace)).transpose()?;
@@ -101,7 +142,8 @@ pub fn run(
         let program = stage!(PROGRAM, {
             // The observers name the current span, which is the program's.
             let environment: Vec<_> = observers.iter().flat_map(|one| one.environment()).collect();
-            let read_only = executed_files.read_only();
+            let read_only = executed_files.as_ref().map(planted::Executed::read_only);
+            let read_only = read_only.unwrap_or_default();
             let store = before.store();
             execute::execute(repo, &permitted, (read_only, store), &environment, observer)
         });
@@ -121,11 +163,13 @@ pub fn run(
     };
     answer.warnings.extend(executed.warnings.iter().cloned());
     answer.run = Some(executed.report.clone());
-    let mut planted = executed_files.after(&workspace.repo, &policy);
-    planted.move_git(&workspace.repo);
+    let mut planted = executed_files.map(|files| files.after(&workspace.repo, policy));
+    planted.iter_mut().for_each(|planted| planted.move_git(&workspace.repo));
     let done = relocked
         .and_then(|()| record_program(workspace, &permitted, &before, &executed, &mut answer));
-    answer.errors.extend(planted.finish(&workspace.repo));
+    answer
+        .errors
+        .extend(planted.map(|planted| planted.finish(&workspace.repo)).unwrap_or_default());
     kept::update_hint(workspace);
     let mut errors: Vec<Finding> =
         timeout_finding(&executed).into_iter().chain(executed.watch_error.clone()).collect();
@@ -250,7 +294,8 @@ fn record_program(
         Capture::Compared(snapshot) => snapshot,
     };
     answer.warnings.extend(snapshot.lost(&workspace.repo));
-    let message = message(&permitted.dir, executed);
+    let verb = if permitted.script.is_some() { "shell" } else { "run" };
+    let message = message(verb, &permitted.dir, executed);
     let agent = permitted.request.agent.clone();
     let info = CommitInfo { message, agent, kind: Kind::Run };
     let policy = workspace.current_policy()?;
@@ -425,9 +470,10 @@ fn timeout_finding(executed: &Executed) -> Option<Finding> {
 }
 
 /// The commit message: subject, full command line, how the program ended.
-fn message(dir: &std::path::Path, executed: &Executed) -> String {
+fn message(verb: &str, dir: &std::path::Path, executed: &Executed) -> String {
     let line = edt_types::text::escape_controls(&executed.command_line).0;
-    let subject = cut(&format!("run: {line}"), MAX_SUBJECT);
+    let first = line.split("\\n").next().unwrap_or_default();
+    let subject = cut(&format!("{verb}: {first}"), MAX_SUBJECT);
     let report = &executed.report;
     let end = match (report.exit_code, report.signal) {
         _ if report.timed_out => {
@@ -517,7 +563,7 @@ mod tests {
     #[test]
     fn a_commit_message_has_the_command_the_directory_and_the_end() {
         assert_eq!(
-            message(Path::new("/w"), &executed("make all", report(Some(2), None))),
+            message("run", Path::new("/w"), &executed("make all", report(Some(2), None))),
             "run: make all\n\nCommand: make all\nDirectory: /w\nEnded: exit status 2 after 1.5 s"
         );
     }
@@ -525,7 +571,7 @@ mod tests {
     #[test]
     fn a_long_command_is_cut_in_the_subject_alone() {
         let line = format!("make {}", "x".repeat(100));
-        let message = message(Path::new("/w"), &executed(&line, report(None, Some(9))));
+        let message = message("run", Path::new("/w"), &executed(&line, report(None, Some(9))));
         let subject = message.lines().next().unwrap();
         assert_eq!((subject.chars().count(), subject.ends_with('…')), (MAX_SUBJECT, true));
         assert!(message.contains(&format!("\nCommand: {line}\n")), "{message}");
@@ -535,7 +581,7 @@ mod tests {
     #[test]
     fn a_command_cannot_forge_lines_of_the_message() {
         let message =
-            message(Path::new("/w"), &executed("x\nEdt-Kind: land", report(Some(0), None)));
+            message("run", Path::new("/w"), &executed("x\nEdt-Kind: land", report(Some(0), None)));
         assert!(!message.contains("\nEdt-Kind"), "{message}");
     }
 
@@ -553,7 +599,8 @@ mod tests {
             (Code::CommandTimeout, &60.0.into())
         );
         assert!(
-            message(Path::new("/w"), &executed).contains("\nEnded: time limit of 60 s reached")
+            message("run", Path::new("/w"), &executed)
+                .contains("\nEnded: time limit of 60 s reached")
         );
     }
 

@@ -45,6 +45,46 @@ pub(super) struct Permitted<'q> {
     pub(super) approval: Option<CommandApproval>,
     /// The paths that the command names.
     pub(super) named: NamedPaths,
+    /// The script of an agent's own shell, which a hook judged: it has the agent's standard input,
+    /// and only the limits that the agent sets.
+    pub(super) script: Option<String>,
+}
+
+/// The limit of a script of an agent's shell, which the agent ends earlier.
+const NO_LIMIT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// A script of an agent's own shell, which a hook judged.
+///
+/// # Errors
+/// `PROGRAM_NOT_FOUND` without bash, `PATH_OUTSIDE_REPO`, `IO_ERROR`.
+pub(super) fn of_shell<'q>(
+    workspace: &LockedWorkspace,
+    policy: &Policy,
+    request: &'q ProgramRequest,
+    script: &str,
+) -> Result<Permitted<'q>> {
+    let rules = &policy.commands.run;
+    let (root, dir) = (workspace.repo.real_root()?, fs::real_path(&request.dir));
+    check_directory(&root, &dir)?;
+    workspace.repo.set_max_file_size(policy.max_file_bytes);
+    let mut programs = LocalHost.path_directories().into_iter().map(|dir| dir.join("bash"));
+    let program = programs.find(|path| LocalHost.is_executable(path));
+    Ok(Permitted {
+        request,
+        program: program.ok_or_else(|| not_found(request))?,
+        dir,
+        input: None,
+        level: Level::Permissive,
+        limit: NO_LIMIT,
+        writable: Vec::new(),
+        readable: Vec::new(),
+        secrets: Vec::new(),
+        variables: Vec::new(),
+        on_findings: rules.on_findings,
+        approval: None,
+        named: NamedPaths::default(),
+        script: Some(script.to_owned()),
+    })
 }
 
 /// # Errors
@@ -114,6 +154,7 @@ pub(super) fn permit<'q>(
         on_findings: rules.on_findings,
         approval,
         named,
+        script: None,
     })
 }
 

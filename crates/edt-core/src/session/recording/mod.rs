@@ -15,7 +15,7 @@ pub(crate) mod put_back;
 pub mod record;
 pub mod review;
 pub mod run_store;
-mod shell_snapshot;
+pub mod shell_snapshot;
 pub mod snapshot;
 pub mod tool_call;
 pub mod touched;

@@ -11,9 +11,23 @@ use edt_types::Result;
 /// The extension of the manifests of commands of agents' shells.
 const SHELL: &str = "shell";
 
+/// The file that names the agents whose shells ran a command although a hook had changed it.
+const NOT_WRAPPED: &str = "not-wrapped";
+
+/// A command that an agent's shell is about to run.
+#[derive(Debug, Clone, Copy)]
+pub struct ShellCall<'a> {
+    /// Identifies the agent's conversation, and the call if the agent names it.
+    pub name: &'a str,
+    /// The command, as a shell reads it.
+    pub command: &'a str,
+    /// Whether the agent is told to run [`Snapshot::claim_of_shell`]'s caller in its place.
+    pub wrapped: bool,
+}
+
 impl Snapshot {
     /// As [`Snapshot::take`], before a command of an agent's own shell, which another process will
-    /// look at afterwards. `name` identifies the agent's conversation.
+    /// look at afterwards.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
@@ -21,13 +35,46 @@ impl Snapshot {
         repo: &Repo,
         tree: Oid,
         named: &NamedPaths,
-        (name, command): (&str, &str),
+        call: ShellCall<'_>,
     ) -> Result<()> {
-        let command = command.to_owned();
-        let snapshot = Snapshot { command, ..Snapshot::copied(repo, tree, named)? };
-        let place = snapshot.directory.join(format!("{name}.{SHELL}"));
+        let (command, wrapped) = (call.command.to_owned(), call.wrapped);
+        let snapshot = Snapshot { command, wrapped, ..Snapshot::copied(repo, tree, named)? };
+        let place = snapshot.directory.join(format!("{}.{SHELL}", call.name));
         fs::write_atomic(&place, &snapshot.manifest(), 0o600)
             .map_err(|error| failed("write", &place, &error).into())
+    }
+
+    /// Takes over the recording of `command`, which a hook judged under this name. Then nothing is
+    /// compared with the snapshot, which is removed. False if no such command was judged.
+    #[must_use]
+    pub fn claim_of_shell(repo: &Repo, name: &str, command: &str) -> bool {
+        let judged = Snapshot::of_shell(repo, name)
+            .filter(|before| before.wrapped && before.command == command);
+        judged.iter().for_each(Snapshot::finish);
+        judged.is_some()
+    }
+
+    /// Whether the agent was told to run another command, and ran this one.
+    #[must_use]
+    pub fn is_unclaimed(&self) -> bool {
+        self.wrapped
+    }
+
+    /// Remembers that the shell of `agent` runs a command although a hook changed it.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub fn remember_not_wrapped(repo: &Repo, agent: &str) -> Result<()> {
+        let place = repo.state_path().join(NOT_WRAPPED);
+        edt_io::directory::append_line(&place, agent)
+            .map_err(|error| failed("write", &place, &error).into())
+    }
+
+    /// Whether the shell of `agent` runs a command although a hook changed it.
+    #[must_use]
+    pub fn is_not_wrapped(repo: &Repo, agent: &str) -> bool {
+        let names = fs::read_small(&repo.state_path().join(NOT_WRAPPED), 64 * 1024);
+        names.is_some_and(|names| names.split(|&b| b == b'\n').any(|name| name == agent.as_bytes()))
     }
 
     /// The snapshot that [`Snapshot::take_of_shell`] took; `None` if there is none.
