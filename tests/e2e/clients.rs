@@ -518,9 +518,7 @@ fn gemini_is_refused_taught_and_lands() {
     let Some(gemini) = heavy("node_modules/.bin/gemini") else { return };
     let native = call("write_file", json!({"file_path": FILE, "content": "}\n"}));
     let scene = Scene::new(&plan(native, "mcp_edt_apply"));
-    let settings = json!({"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false},
-        "general": {"disableAutoUpdate": true, "disableUpdateNag": true}});
-    scene.put(".gemini/settings.json", &settings.to_string());
+    scene.put(".gemini/settings.json", &gemini_settings().to_string());
     scene.setup("gemini", "user");
     let printed = scene.drive(
         &gemini,
@@ -541,6 +539,60 @@ fn gemini_is_refused_taught_and_lands() {
     landed(&scene.workspace);
 }
 
+/// The settings of Gemini that know no account.
+fn gemini_settings() -> Value {
+    json!({"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false},
+        "general": {"disableAutoUpdate": true, "disableUpdateNag": true}})
+}
+
+/// What an agent's shell does: reads, ruins a file, loses the user's work, edits, removes.
+fn shell_plan(tool: &str) -> Vec<Value> {
+    let shell = |command: &str| call(tool, json!({"command": command}));
+    vec![
+        shell("ls demo | head -3"),
+        shell(&format!("echo '}}' > {FILE}")),
+        shell("git reset --hard"),
+        shell(&format!("sed -i 's/return 1;/return 2;/' {FILE}; printf 'new\\n' > new.txt")),
+        json!({"text": "All done.", "alone": true}),
+    ]
+}
+
+/// The commands of an agent's shell were judged, and what they changed is the agent's alone.
+#[track_caller]
+fn shell_is_recorded(workspace: &TestRepo, printed: &[ModelRequest]) {
+    let [_, read, ruined, reset, edited] = printed else { panic!("{} requests", printed.len()) };
+    assert!(read.last().to_string().contains("calculate.c"), "{}", read.last());
+    assert!(ruined.last().to_string().contains("SIZE_REDUCTION"), "{}", ruined.last());
+    assert!(reset.last().to_string().contains("COMMAND_DENIED"), "{}", reset.last());
+    assert_eq!((ruined.bytes, reset.bytes), (3400, 3400));
+    assert!(!edited.last().to_string().contains("edt"), "{}", edited.last());
+    assert_eq!(workspace.text(FILE), text().replace(OLD, NEW));
+    let changed = workspace.git(&["diff", "--name-only", "main", "HEAD"]);
+    assert_eq!(changed, format!("{FILE}\nnew.txt\n"));
+    assert_eq!(workspace.text("notes.txt"), "mine\n");
+    assert_eq!(workspace.edt(&["status"]).json["left_over"], json!([]));
+    assert_eq!(workspace.edt(&["undo"]).exit, 0);
+    assert_eq!((workspace.text(FILE), workspace.root.join("new.txt").exists()), (text(), false));
+    assert_eq!(workspace.edt(&["redo"]).exit, 0);
+    let landed = workspace.edt(&["land", "-m", "two"]);
+    assert_eq!(landed.exit, 0, "{landed:?}");
+    assert_eq!(workspace.git(&["show", &format!("main:{FILE}")]), text().replace(OLD, NEW));
+    assert_eq!(workspace.git(&["status", "--porcelain"]), "?? notes.txt\n");
+    workspace.is_sound();
+}
+
+#[test]
+fn what_geminis_shell_does_is_judged_and_recorded() {
+    let Some(gemini) = heavy("node_modules/.bin/gemini") else { return };
+    let scene = Scene::new(&shell_plan("run_shell_command"));
+    scene.workspace.write("notes.txt", "mine\n");
+    scene.put(".gemini/settings.json", &gemini_settings().to_string());
+    scene.setup("gemini", "user");
+    let args = ["--skip-trust", "-y", "-o", "stream-json", "-m", "gemini-2.5-pro", "-p", PROMPT];
+    let printed = scene.drive(&gemini, &args);
+    shell_is_recorded(&scene.workspace, &printed);
+}
+
 #[test]
 fn opencode_is_refused_taught_and_lands() {
     let Some(opencode) = heavy("node_modules/opencode-linux-x64/bin/opencode") else { return };
@@ -551,10 +603,7 @@ fn opencode_is_refused_taught_and_lands() {
         plan(call("write", json!({"filePath": path(&scene), "content": "}\n"})), "edt_apply");
     steps.insert(0, call("read", json!({"filePath": path(&scene)})));
     scene = scene.planned(&steps);
-    let model = json!({"name": "scripted", "tool_call": true, "limit": {"context": 100_000, "output": 10_000}});
-    let provider = json!({"npm": "@ai-sdk/openai-compatible", "name": "x", "options": {"baseURL": format!("{}/v1", scene.url), "apiKey": "none"},
-        "models": {"scripted": model}});
-    let config = json!({"model": "x/scripted", "small_model": "x/scripted", "autoupdate": false, "share": "disabled", "provider": {"x": provider}});
+    let config = opencode_settings(&scene, &json!({}));
     scene.put(".config/opencode/opencode.json", &config.to_string());
     scene.setup("opencode", "user");
     let printed =
@@ -572,6 +621,83 @@ fn opencode_is_refused_taught_and_lands() {
     };
     seen.judge(&scene.workspace);
     landed(&scene.workspace);
+}
+
+/// opencode's settings for a scripted model, with its rules for commands.
+fn opencode_settings(scene: &Scene, permission: &Value) -> Value {
+    let model = json!({"name": "scripted", "tool_call": true, "limit": {"context": 100_000, "output": 10_000}});
+    let provider = json!({"npm": "@ai-sdk/openai-compatible", "name": "x", "options": {"baseURL": format!("{}/v1", scene.url), "apiKey": "none"},
+        "models": {"scripted": model}});
+    json!({"model": "x/scripted", "small_model": "x/scripted", "autoupdate": false, "share": "disabled",
+        "provider": {"x": provider}, "permission": permission})
+}
+
+#[test]
+fn what_opencodes_shell_does_is_judged_and_recorded() {
+    let Some(opencode) = heavy("node_modules/opencode-linux-x64/bin/opencode") else { return };
+    let mut plan = shell_plan("bash");
+    plan.iter_mut().for_each(|step| {
+        if step["args"].is_object() {
+            step["args"]["description"] = json!("Does it");
+        }
+    });
+    let scene = Scene::new(&plan);
+    scene.workspace.write("notes.txt", "mine\n");
+    let settings = opencode_settings(&scene, &json!({}));
+    scene.put(".config/opencode/opencode.json", &settings.to_string());
+    scene.setup("opencode", "user");
+    let printed =
+        scene.drive(&opencode, &["run", "--model", "x/scripted", "--format", "json", PROMPT]);
+    shell_is_recorded(&scene.workspace, &printed);
+}
+
+/// A changed command would not match the user's rules any more.
+#[test]
+fn opencode_with_rules_for_commands_runs_its_own_and_edt_compares() {
+    let Some(opencode) = heavy("node_modules/opencode-linux-x64/bin/opencode") else { return };
+    let edit = format!("sed -i 's/return 1;/return 2;/' {FILE}");
+    let step = call("bash", json!({"command": edit, "description": "Does it"}));
+    let scene = Scene::new(&[step, json!({"text": "All done.", "alone": true})]);
+    let settings = opencode_settings(&scene, &json!({"bash": {"*": "deny", "sed *": "allow"}}));
+    scene.put(".config/opencode/opencode.json", &settings.to_string());
+    scene.setup("opencode", "user");
+    let printed =
+        scene.drive(&opencode, &["run", "--model", "x/scripted", "--format", "json", PROMPT]);
+    let [_, edited] = printed.as_slice() else { panic!("{} requests", printed.len()) };
+    assert!(
+        edited.last().to_string().contains("Changed while the command ran"),
+        "{}",
+        edited.last()
+    );
+    assert_eq!(scene.workspace.text(FILE), text().replace(OLD, NEW));
+    assert_eq!(scene.workspace.edt(&["land", "-m", "x"]).codes(), ["NOTHING_TO_LAND"]);
+}
+
+#[test]
+fn what_clines_shell_does_is_judged_and_recorded() {
+    let Some(cline) = heavy("cline/node_modules/.bin/cline") else { return };
+    let shell = |command: &str| call("run_commands", json!({"commands": [command]}));
+    let scene = Scene::new(&[
+        shell("ls demo | head -3"),
+        shell(&format!("echo '}}' > {FILE}")),
+        shell(&format!("sed -i 's/return 1;/return 2;/' {FILE}; printf 'new\\n' > new.txt")),
+        call("submit_and_exit", json!({"summary": "It returns two now.", "verified": true})),
+    ]);
+    scene.workspace.write("notes.txt", "mine\n");
+    let url = format!("{}/v1", scene.url);
+    let login = ["auth", "-p", "openai-compatible", "-b", &url, "-k", "none", "-m", "scripted"];
+    assert!(bounded(scene.command(&cline).args(login)).status.success());
+    scene.setup("cline", "project");
+    let printed = scene.drive(&cline, &["--json", "--yolo", PROMPT]);
+    assert!(printed[1].last().to_string().contains("calculate.c"), "{}", printed[1].last());
+    assert!(printed[2].last().to_string().contains("SIZE_REDUCTION"), "{}", printed[2].last());
+    assert_eq!(scene.workspace.text(FILE), text().replace(OLD, NEW));
+    let changed = scene.workspace.git(&["diff", "--name-only", "main", "HEAD"]);
+    assert_eq!(changed, format!("{FILE}\nnew.txt\n"));
+    assert_eq!(scene.workspace.edt(&["status"]).json["left_over"], json!([]));
+    assert_eq!(scene.workspace.edt(&["undo"]).exit, 0);
+    assert_eq!(scene.workspace.text(FILE), text());
+    scene.workspace.is_sound();
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const CLAUDE_CODE: Agent = Agent {
     name: "claude-code",
     title: "Claude Code",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: false }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
     wiring: Wiring {
         files,
         notes,

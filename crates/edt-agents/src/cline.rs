@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Question, Reply, ToolEdit};
+use super::event::{
+    HookEvent, HookMessage, HookPhase, HookPoint, Question, Reply, ShellCommand, ToolEdit,
+};
 use super::setup::target::path_from_env;
 use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
 use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
@@ -14,7 +16,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const CLINE: Agent = Agent {
     name: "cline",
     title: "Cline",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: false }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
     wiring: Wiring {
         files,
         notes,
@@ -49,7 +51,9 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         let tool = call.tool_name("toolName")?;
         tool.clone_into(&mut event.tool);
         if SHELLS.contains(&tool) {
-            event.command = Some(call.object("parameters", &mut inner, tool)?.command()?);
+            let parameters = call.object("parameters", &mut inner, tool)?;
+            let can_be_changed = tool == "run_commands" && parameters.has_one("commands");
+            event.command = Some(ShellCommand { can_be_changed, ..parameters.command()? });
         } else if TOOLS.contains(&tool) {
             event.edits = vec![edit(tool, call.object("parameters", &mut inner, tool)?)?];
         }
@@ -61,7 +65,14 @@ fn reply(point: HookPoint, message: &HookMessage) -> Reply {
     let cancel = |why: &str| json!({"cancel": true, "errorMessage": why});
     let go_on = |text: &str| json!({"cancel": false, "contextModification": text});
     Reply::json(&match message {
-        HookMessage::Silent | HookMessage::Instead { .. } => json!({"cancel": false}),
+        HookMessage::Silent => json!({"cancel": false}),
+        HookMessage::Instead { command, info } => {
+            let mut answer = json!({"cancel": false, "overrideInput": {"commands": [command]}});
+            if !info.is_empty() {
+                answer["contextModification"] = json!(info);
+            }
+            answer
+        }
         HookMessage::Failure(text) if point.phase == HookPhase::After => go_on(text),
         HookMessage::Info(text) | HookMessage::Objection(text) => go_on(text),
         HookMessage::Refusal(why)

@@ -13,7 +13,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, claude_code,
 pub const CODEX: Agent = Agent {
     name: "codex",
     title: "Codex CLI",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: false }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
     wiring: Wiring {
         files,
         notes,

@@ -14,7 +14,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, claude_code,
 pub const COPILOT: Agent = Agent {
     name: "copilot",
     title: "GitHub Copilot (command line and VS Code)",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: false }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
     wiring: Wiring {
         files,
         notes,

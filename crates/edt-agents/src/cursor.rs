@@ -13,7 +13,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const CURSOR: Agent = Agent {
     name: "cursor",
     title: "Cursor",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: false }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
     wiring: Wiring {
         files,
         notes,

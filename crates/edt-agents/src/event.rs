@@ -89,6 +89,9 @@ pub struct ShellCommand {
     pub dir: Option<PathBuf>,
     /// The agent's name for the call, if it has one: several may run at once.
     pub call: Option<String>,
+    /// Whether the answer may name another command, and the agent still asks its user by its own
+    /// rules.
+    pub can_be_changed: bool,
 }
 
 /// One thing that a tool does to one file, or a patch of several. Paths are as the agent wrote

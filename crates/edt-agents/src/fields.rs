@@ -106,6 +106,18 @@ impl<'a> Fields<'a> {
         keys.iter().find_map(|key| self.map.get(*key)?.as_str()).filter(|text| !text.is_empty())
     }
 
+    /// Whether the value at `key` is `true`.
+    #[must_use]
+    pub fn lenient_flag(&self, key: &str) -> bool {
+        self.map.get(key).and_then(|value| value.as_bool()).unwrap_or_default()
+    }
+
+    /// Whether the list of texts at `key` has exactly one.
+    #[must_use]
+    pub fn has_one(&self, key: &str) -> bool {
+        self.list(&[key]).is_ok_and(|list| list.is_some_and(|list| list.len() == 1))
+    }
+
     /// The directory at one of `keys`: a text, or the first text of a list.
     #[must_use]
     pub fn directory(&self, keys: &[&str]) -> Option<PathBuf> {
@@ -172,7 +184,7 @@ impl<'a> Fields<'a> {
             }
             None => self.text(&["command", "command_line", "commands", "cmd"])?.to_owned(),
         };
-        Ok(ShellCommand { script, dir, call: None })
+        Ok(ShellCommand { script, dir, call: None, can_be_changed: false })
     }
 
     /// The list of texts at the first of `keys` that has one, or that has the JSON text of one.

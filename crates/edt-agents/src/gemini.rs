@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Question, Reply};
+use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Question, Reply, ShellCommand};
 use super::setup::target::path_from_env;
 use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring, json};
 use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
@@ -14,7 +14,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const GEMINI: Agent = Agent {
     name: "gemini",
     title: "Gemini CLI",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: true }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
     wiring: Wiring {
         files,
         notes: |_| Vec::new(),
@@ -43,7 +43,9 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         "replace" => edits.push(fields.object("tool_input", &mut buffer, tool)?.replace()?),
         "write_file" => edits.push(fields.object("tool_input", &mut buffer, tool)?.write()?),
         "run_shell_command" => {
-            command = Some(fields.object("tool_input", &mut buffer, tool)?.command()?);
+            let input = fields.object("tool_input", &mut buffer, tool)?;
+            let can_be_changed = !input.lenient_flag("is_background");
+            command = Some(ShellCommand { can_be_changed, ..input.command()? });
         }
         _ => {}
     }

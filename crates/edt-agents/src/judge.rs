@@ -57,10 +57,7 @@ pub fn answer(event: &HookEvent, call: &JudgeCall<'_>) -> Result<HookMessage> {
         let dir = command.dir.as_ref().map_or_else(|| cwd.clone(), |dir| cwd.join(dir));
         let conversation = event.session.as_deref();
         let (agent, options) = (call.agent, call.options);
-        let wraps_commands = crate::named(agent)
-            .and_then(|agent| agent.protocol)
-            .is_some_and(|protocol| protocol.wraps_commands);
-        let call = shell::Call { command, dir: &dir, conversation, agent, wraps_commands, options };
+        let call = shell::Call { command, dir: &dir, conversation, agent, options };
         return match event.point.phase {
             HookPhase::Before => call.before(),
             HookPhase::After => call.after(),

@@ -62,8 +62,6 @@ pub struct Protocol {
     pub event: fn(&Value) -> Result<HookEvent, UnexpectedShape>,
     /// Puts a message in the agent's form.
     pub reply: fn(HookPoint, &HookMessage) -> Reply,
-    /// Whether a hook can change the command of the agent's shell, after the user agreed to it.
-    pub wraps_commands: bool,
     /// A payload that edt must refuse: it writes into the Git directory of the worktree at this
     /// root.
     pub probe: fn(&Path) -> Value,

@@ -16,7 +16,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const OPENCODE: Agent = Agent {
     name: "opencode",
     title: "opencode",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe, wraps_commands: false }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
     wiring: Wiring {
         files,
         notes: |_| Vec::new(),
@@ -46,7 +46,9 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         "bash" => {
             let call = fields.lenient_text(&["callID"]).map(str::to_owned);
             let read = fields.object("args", &mut buffer, tool)?.command()?;
-            command = Some(ShellCommand { call, ..read });
+            // The plugin knows the user's rules for the shell.
+            let can_be_changed = fields.lenient_flag("mayChangeCommand");
+            command = Some(ShellCommand { call, can_be_changed, ..read });
             Vec::new()
         }
         _ => Vec::new(),
@@ -63,7 +65,8 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
 
 fn reply(_: HookPoint, message: &HookMessage) -> Reply {
     match message {
-        HookMessage::Silent | HookMessage::Instead { .. } => Reply::EMPTY,
+        HookMessage::Silent => Reply::EMPTY,
+        HookMessage::Instead { command, .. } => Reply::json(&json!({"command": command})),
         HookMessage::Refusal(why)
         | HookMessage::Failure(why)
         | HookMessage::Ask(Question { refusal: why, .. }) => Reply::exit_two(why),

@@ -42,8 +42,6 @@ pub(super) struct Call<'a> {
     /// The agent's name for its conversation.
     pub(super) conversation: Option<&'a str>,
     pub(super) agent: &'static str,
-    /// Whether a hook can change the command.
-    pub(super) wraps_commands: bool,
     pub(super) options: &'a Options,
 }
 
@@ -74,7 +72,7 @@ impl Call<'_> {
         let session = Session::current(repo, &repo.head()?)?;
         let tree = current::tree_now(repo, session.as_ref())?;
         let wrapped = needs_record
-            && self.wraps_commands
+            && self.command.can_be_changed
             && evaluation.decision == Decision::Allow
             && wrap::is_possible(&self.command.script, &evaluation)
             && !Snapshot::is_not_wrapped(repo, self.agent);

@@ -355,6 +355,8 @@ fn after_the_cut(story: &Story, legal: &[State], go_on: bool) -> Vec<String> {
         faults.push(format!("locks left: {locks:?} after {}", first.json["recovered"]));
     }
     if go_on && faults.is_empty() {
+        // What the refusal tells the user to do with a lock of Git's.
+        let _ = fs::remove_file(workspace.root.join(".git/index.lock"));
         let more = workspace.edt(&["apply", "z.txt", "--mode", "append", "--content", "more\n"]);
         if more.exit != 0 {
             faults.push(format!("a further apply: {:?}", more.codes()));
