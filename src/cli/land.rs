@@ -9,15 +9,17 @@ use super::context::Context;
 use super::gc;
 use super::render::details;
 use super::render::{self, DIM, GOOD, NAME, paint, short};
+use super::terminal_user::{confirm, require_terminal};
 use edt_agents::hook::who::Who;
 use edt_core::proposal::landing::land;
-use edt_core::session::Session;
 use edt_core::session::back::abandon::abandon;
 use edt_core::session::landing::options::LandOptions;
 use edt_core::session::landing::unland::{UndoneBy, UnlandOptions, unland};
+use edt_core::session::recording::record;
+use edt_core::session::{LockedWorkspace, Session};
 use edt_types::text::Shown as _;
 use edt_types::text::counted;
-use edt_types::{Code, Finding, Outcome, Result, Status};
+use edt_types::{Code, Finding, Outcome, Refusal, RepoPath, Result, Status};
 
 /// Land the session: squash it into one commit on the branch it began from, merged if that branch
 /// moved. Git's commit hooks run.
@@ -88,7 +90,14 @@ impl Args {
             allow: self.allow.clone(),
             by_user: context.who() == Who::User,
         };
-        let landed = land(&mut workspace, &session, &options)?;
+        let (session, landed) = match land(&mut workspace, &session, &options) {
+            Err(found) if self.commits_left_over(context, &mut workspace, &found)? => {
+                let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
+                let landed = land(&mut workspace, &session, &options)?;
+                (session, landed)
+            }
+            landed => (session, landed?),
+        };
         let (into, made) = (landed.target.short().to_owned(), landed.commits.len());
         let (edits, rest, elsewhere) = (landed.edits, landed.rest, landed.elsewhere.clone());
         let outcome = landed.outcome(&workspace, &session)?;
@@ -138,6 +147,48 @@ impl Args {
             _ => return Ok(()),
         };
         Err(Finding::new(Code::BadRequest, message, "Send one of them.").nothing_changed().into())
+    }
+
+    /// Asks the user at a terminal whether what the session's edits changed on disk alone should land,
+    /// too, and commits it then. False if nobody can be asked, or something else is in the way.
+    ///
+    /// # Errors
+    /// As `edt checkpoint`.
+    fn commits_left_over(
+        &self,
+        context: &Context,
+        workspace: &mut LockedWorkspace,
+        found: &Refusal,
+    ) -> Result<bool> {
+        let [finding] = found.as_slice() else { return Ok(false) };
+        let is_left_over = matches!(finding.code, Code::LeavesOut | Code::NothingToLand);
+        let files = finding.evidence.get("files").and_then(|files| files.as_array());
+        let Some(files) = files.filter(|_| is_left_over && self.to.is_none()) else {
+            return Ok(false);
+        };
+        if context.json || require_terminal("edt land").is_err() {
+            return Ok(false);
+        }
+        let names: Vec<&str> = files.iter().filter_map(|file| file.as_str()).collect();
+        let paths: Vec<RepoPath> =
+            names.iter().map(|name| RepoPath::from_tree(name.as_bytes())).collect();
+        let question = format!(
+            "{}\nShould these files land as they are on disk, with your own lines in them: {}?\n\
+             `yes` commits them and lands; anything else leaves all as it is: ",
+            finding.summary,
+            names.join(", ").shown()
+        );
+        // The agent goes on while the user reads.
+        let mut confirmed = false;
+        workspace.unlocked(|_| {
+            confirmed = confirm(&question);
+            Ok(())
+        })?;
+        if !confirmed {
+            return Ok(false);
+        }
+        record::checkpoint(workspace, None, &paths)?;
+        Ok(true)
     }
 
     fn run_undo(&self, context: &Context) -> Result<Status> {

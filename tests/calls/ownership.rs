@@ -499,12 +499,45 @@ fn the_user_lands_without_what_is_left_over() {
     edits(&workspace, "b.txt", 20, "agent 1");
     edits(&workspace, "a.txt", 10, "agent 2");
     let disk = workspace.files();
-    let (status, screen) = workspace.at_terminal("land", "");
+    let (status, screen) = workspace.at_terminal("land", "no\n");
     assert!(status != Some(0) && screen.contains("LEAVES_OUT"), "{screen}");
     the_user_runs(&workspace, "land --allow leaves_out");
     same(&disk, &workspace.files());
     assert_eq!(shown(&workspace, "main"), replaced(20, "agent 1"));
     assert!(!published(&workspace).contains("user 1"));
+}
+
+#[test]
+fn the_user_is_asked_once_whether_what_is_left_over_lands() {
+    let workspace = workspace();
+    types(&workspace, "a.txt", 10, "user 1");
+    edits(&workspace, "b.txt", 20, "agent 1");
+    types(&workspace, "b.txt", 28, "user 2");
+    edits(&workspace, "a.txt", 10, "agent 2");
+    let disk = workspace.files();
+    let (status, screen) = workspace.at_terminal("land", "no\n");
+    assert!(
+        status != Some(0) && screen.contains("with your own lines in them: a.txt?"),
+        "{screen}"
+    );
+    assert_eq!((workspace.files(), workspace.rev("main")), (disk.clone(), workspace.rev("HEAD~1")));
+    let (status, screen) = workspace.at_terminal("land", "yes\n");
+    assert_eq!(status, Some(0), "{screen}");
+    same(&disk, &workspace.files());
+    assert!(workspace.git(&["show", "main:a.txt"]).contains("agent 2"));
+    assert!(!published(&workspace).contains("user 2"), "only what edits changed");
+    workspace.is_sound();
+}
+
+#[test]
+fn the_user_is_asked_if_all_of_a_session_is_left_over() {
+    let workspace = workspace();
+    types(&workspace, "a.txt", 10, "user 1");
+    edits(&workspace, "a.txt", 10, "agent 1");
+    let (status, screen) = workspace.at_terminal("land", "yes\n");
+    assert_eq!(status, Some(0), "{screen}");
+    assert!(workspace.git(&["show", "main:a.txt"]).contains("agent 1"));
+    workspace.is_clean();
 }
 
 #[test]

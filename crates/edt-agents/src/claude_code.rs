@@ -246,7 +246,15 @@ mod tests {
         let read = event(&before("Bash", json!({"command": "ls | wc", "timeout": 5}))).unwrap();
         assert_eq!(
             (read.command, read.edits),
-            (Some(ShellCommand { script: "ls | wc".into(), dir: None, call: None }), vec![])
+            (
+                Some(ShellCommand {
+                    script: "ls | wc".into(),
+                    dir: None,
+                    call: None,
+                    can_be_changed: false
+                }),
+                vec![]
+            )
         );
         assert!(event(&before("Bash", json!("ls"))).is_err());
     }

@@ -262,6 +262,22 @@ mod tests {
     }
 
     #[test]
+    fn one_command_of_the_command_line_can_be_changed() {
+        let can_be_changed = |tool: &str, parameters: Value| {
+            let payload = json!({"hookName": "PreToolUse",
+                "preToolUse": {"toolName": tool, "parameters": parameters}});
+            event(&payload).unwrap().command.unwrap().can_be_changed
+        };
+        assert!(can_be_changed("run_commands", json!({"commands": ["ls"]})));
+        assert!(can_be_changed("run_commands", json!({"commands": "[\"ls\"]"})));
+        assert!(!can_be_changed("run_commands", json!({"commands": ["ls", "ls"]})));
+        assert!(!can_be_changed("execute_command", json!({"command": "ls"})));
+        let message = HookMessage::Instead { command: "c".into(), info: String::new() };
+        let answer = reply(HookPoint::UNKNOWN, &message).stdout;
+        assert_eq!(answer, "{\"cancel\":false,\"overrideInput\":{\"commands\":[\"c\"]}}\n");
+    }
+
+    #[test]
     fn every_answer_is_json() {
         let before = HookPoint { phase: HookPhase::Before, hook: "preToolUse" };
         let after = HookPoint { phase: HookPhase::After, hook: "postToolUse" };

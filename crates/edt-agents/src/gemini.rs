@@ -196,6 +196,28 @@ mod tests {
     }
 
     #[test]
+    fn a_changed_command_is_merged_into_the_input() {
+        let changed = |info: &str| {
+            let message = HookMessage::Instead { command: "c".into(), info: info.into() };
+            serde_json::from_str::<Value>(&reply(HookPoint::UNKNOWN, &message).stdout).unwrap()
+        };
+        let output = json!({"tool_input": {"command": "c"}});
+        assert_eq!(changed(""), json!({"hookSpecificOutput": output}));
+        assert_eq!(changed("x")["hookSpecificOutput"]["additionalContext"], "x");
+    }
+
+    #[test]
+    fn a_command_in_the_background_is_not_changed() {
+        let can_be_changed = |input: Value| {
+            let payload = json!({"hook_event_name": "BeforeTool", "tool_name": "run_shell_command",
+                "tool_input": input});
+            event(&payload).unwrap().command.unwrap().can_be_changed
+        };
+        assert!(can_be_changed(json!({"command": "ls"})));
+        assert!(!can_be_changed(json!({"command": "ls", "is_background": true})));
+    }
+
+    #[test]
     fn its_settings_have_the_time_limit_in_milliseconds() {
         let text = json::with(None, &hooks("edt agent-hook gemini")).unwrap();
         let value: Value = serde_json::from_str(&text).unwrap();

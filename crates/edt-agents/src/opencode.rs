@@ -176,6 +176,20 @@ mod tests {
     }
 
     #[test]
+    fn a_command_can_be_changed_if_the_plugin_says_so() {
+        let can_be_changed = |mut payload: Value| {
+            payload["hook"] = json!("tool.execute.before");
+            payload["tool"] = json!("bash");
+            payload["args"] = json!({"command": "ls"});
+            event(&payload).unwrap().command.unwrap().can_be_changed
+        };
+        assert!(can_be_changed(json!({"mayChangeCommand": true})));
+        assert!(!can_be_changed(json!({})));
+        let message = HookMessage::Instead { command: "c".into(), info: String::new() };
+        assert_eq!(reply(HookPoint::UNKNOWN, &message).stdout, "{\"command\":\"c\"}\n");
+    }
+
+    #[test]
     fn its_plugin_calls_the_given_program() {
         let source = plugin_source("/opt/my \"edt\"");
         assert!(source.contains("\"/opt/my \\\"edt\\\"\""), "{source}");

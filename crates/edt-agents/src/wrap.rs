@@ -1,4 +1,4 @@
-//! Which commands of an agent's shell edt can record: it then tells the agent to run `edt
+//! Which commands of an agent's shell edt can record: it then asks the agent to run `edt
 //! agent-shell`, which runs the command.
 
 use std::path::Path;

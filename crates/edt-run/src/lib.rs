@@ -16,6 +16,7 @@ pub mod captured;
 pub mod changes;
 mod execute;
 mod inventory;
+mod message;
 mod permit;
 mod planted;
 mod recipe;
@@ -44,17 +45,13 @@ pub use rustix::process::Signal;
 
 pub use answer::RunOutcome;
 use execute::{Executed, GRACE_PERIOD};
+use message::message;
 use permit::Permitted;
 pub use permit::denied;
 pub use repository_programs::RepositoryPrograms;
 pub use request::ProgramRequest;
 use std::path::Path;
 pub use store::OutputStream;
-
-/// The longest subject line of a commit, in characters.
-const MAX_SUBJECT: usize = 72;
-/// The longest command line in a commit message, in bytes.
-const MAX_LINE: usize = 4096;
 
 /// Receives the output of a run while it lasts.
 pub trait RunObserver {
@@ -469,40 +466,6 @@ fn timeout_finding(executed: &Executed) -> Option<Finding> {
     Some(finding.with("timeout_s", seconds))
 }
 
-/// The commit message: subject, full command line, how the program ended.
-fn message(verb: &str, dir: &std::path::Path, executed: &Executed) -> String {
-    let line = edt_types::text::escape_controls(&executed.command_line).0;
-    let first = line.split("\\n").next().unwrap_or_default();
-    let subject = cut(&format!("{verb}: {first}"), MAX_SUBJECT);
-    let report = &executed.report;
-    let end = match (report.exit_code, report.signal) {
-        _ if report.timed_out => {
-            format!("time limit of {} s reached", executed.limit.as_secs_f64())
-        }
-        _ if executed.stopped => "stopped together with edt".to_owned(),
-        (Some(code), _) => format!("exit status {code}"),
-        (None, signal) => format!("signal {}", signal.unwrap_or_default()),
-    };
-    let full = if line.len() > MAX_LINE {
-        format!("{} [{} bytes in total]", cut(&line, MAX_LINE), line.len())
-    } else {
-        line
-    };
-    let directory = edt_types::text::escape_controls(&dir.shown()).0;
-    format!(
-        "{subject}\n\nCommand: {full}\nDirectory: {directory}\nEnded: {end} after {:.1} s",
-        executed.took.as_secs_f64()
-    )
-}
-
-/// The first characters of `text`, at most `most`, with `…` in place of the rest.
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
-    }
-}
-
 fn stopped() -> Warning {
     let message = format!(
         "edt was asked to end while the program ran. The program got the signal and up to {} s to \
@@ -521,7 +484,7 @@ fn not_stored(why: &str) -> Warning {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use answer::{RunReport, Sandbox};
     use captured::OutputBuffer;
@@ -529,7 +492,7 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    pub(super) fn report(exit_code: Option<i32>, signal: Option<i32>) -> RunReport {
+    pub(crate) fn report(exit_code: Option<i32>, signal: Option<i32>) -> RunReport {
         let output = || OutputBuffer::default().output(|_, _| String::new());
         RunReport {
             id: 1,
@@ -548,7 +511,7 @@ mod tests {
         }
     }
 
-    fn executed(line: &str, report: RunReport) -> Executed {
+    pub(crate) fn executed(line: &str, report: RunReport) -> Executed {
         Executed {
             report,
             command_line: line.to_owned(),
@@ -558,31 +521,6 @@ mod tests {
             stopped: false,
             watch_error: None,
         }
-    }
-
-    #[test]
-    fn a_commit_message_has_the_command_the_directory_and_the_end() {
-        assert_eq!(
-            message("run", Path::new("/w"), &executed("make all", report(Some(2), None))),
-            "run: make all\n\nCommand: make all\nDirectory: /w\nEnded: exit status 2 after 1.5 s"
-        );
-    }
-
-    #[test]
-    fn a_long_command_is_cut_in_the_subject_alone() {
-        let line = format!("make {}", "x".repeat(100));
-        let message = message("run", Path::new("/w"), &executed(&line, report(None, Some(9))));
-        let subject = message.lines().next().unwrap();
-        assert_eq!((subject.chars().count(), subject.ends_with('…')), (MAX_SUBJECT, true));
-        assert!(message.contains(&format!("\nCommand: {line}\n")), "{message}");
-        assert!(message.ends_with("\nEnded: signal 9 after 1.5 s"), "{message}");
-    }
-
-    #[test]
-    fn a_command_cannot_forge_lines_of_the_message() {
-        let message =
-            message("run", Path::new("/w"), &executed("x\nEdt-Kind: land", report(Some(0), None)));
-        assert!(!message.contains("\nEdt-Kind"), "{message}");
     }
 
     #[test]
@@ -676,10 +614,5 @@ mod tests {
             assert!(hint.contains("move a.txt back to big.dat:"), "{hint}");
             assert!(!hint.contains("git restore"), "{hint}");
         }
-    }
-
-    #[test]
-    fn a_text_is_cut_between_characters() {
-        assert_eq!((cut("äöü", 3), cut("äöüß", 3)), ("äöü".to_owned(), "äö…".to_owned()));
     }
 }

@@ -112,9 +112,11 @@ pub(crate) fn land(
                     )
                 });
                 let more: Vec<String> = private.into_iter().chain(on_disk).collect();
+                let paths: Vec<String> = left.iter().map(|file| file.path.text()).collect();
                 return Err(found.map(|finding| {
                     let summary = [&[finding.summary][..], &more].concat().join(" ");
-                    Finding { summary, ..finding }
+                    let finding = Finding { summary, ..finding };
+                    if paths.is_empty() { finding } else { finding.with("files", paths.clone()) }
                 }));
             }
             landed => return landed,

@@ -21,7 +21,7 @@ pub struct ShellCall<'a> {
     pub name: &'a str,
     /// The command, as a shell reads it.
     pub command: &'a str,
-    /// Whether the agent is told to run [`Snapshot::claim_of_shell`]'s caller in its place.
+    /// Whether the agent is asked to run [`Snapshot::claim_of_shell`]'s caller in its place.
     pub wrapped: bool,
 }
 
@@ -54,7 +54,7 @@ impl Snapshot {
         judged.is_some()
     }
 
-    /// Whether the agent was told to run another command, and ran this one.
+    /// Whether the agent was asked to run another command, and ran this one.
     #[must_use]
     pub fn is_unclaimed(&self) -> bool {
         self.wrapped

@@ -51,7 +51,7 @@ pub struct Snapshot {
     pub during_operation: Option<Oid>,
     /// The command of an agent's shell.
     pub(super) command: String,
-    /// Whether the agent was told to run another command, which records this one.
+    /// Whether the agent was asked to run another command, which records this one.
     pub(super) wrapped: bool,
     /// Whether others may have changed files meanwhile, too, so that nothing shows who did.
     pub(crate) is_unproved: bool,
