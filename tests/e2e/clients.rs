@@ -7,6 +7,7 @@
 //! ```text
 //! npm install --ignore-scripts --prefix $EDT_CLIENTS_DIR @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 //! npm install --ignore-scripts --prefix $EDT_CLIENTS_DIR/cline node@24 cline@3.0.65
+//! # Codex's sandbox has another /dev: TMPDIR=/var/tmp
 //! python3 -m venv $EDT_CLIENTS_DIR/aider && $EDT_CLIENTS_DIR/aider/bin/pip install aider-chat==0.86.2
 //! ```
 
@@ -488,13 +489,7 @@ fn codex_is_refused_taught_and_lands() {
     plan[1]["namespace"] = json!("mcp__edt");
     plan[2]["namespace"] = json!("mcp__edt");
     let scene = Scene::new(&plan);
-    // A model that the client knows: only such get its own tool for edits.
-    let config = format!(
-        "model = \"gpt-5.5\"\nmodel_provider = \"x\"\napproval_policy = \"never\"\nsandbox_mode = \"workspace-write\"\n\n[model_providers.x]\nname = \
-         \"x\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 0\n",
-        scene.url
-    );
-    scene.put(".codex/config.toml", &config);
+    scene.put(".codex/config.toml", &codex_settings(&scene));
     scene.setup("codex", "user");
     let printed =
         scene.drive(&codex, &["exec", "--dangerously-bypass-hook-trust", "--json", PROMPT]);
@@ -511,6 +506,52 @@ fn codex_is_refused_taught_and_lands() {
     };
     seen.judge(&scene.workspace);
     landed(&scene.workspace);
+}
+
+/// Codex's settings for a scripted model. It is one that the client knows: only such get its own tool
+/// for edits.
+fn codex_settings(scene: &Scene) -> String {
+    format!(
+        "model = \"gpt-5.5\"\nmodel_provider = \"x\"\napproval_policy = \"never\"\nsandbox_mode = \"workspace-write\"\n\n[model_providers.x]\nname = \
+         \"x\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 0\n",
+        scene.url
+    )
+}
+
+/// Its sandbox keeps the Git directory from being written, so that edt cannot record in it.
+#[test]
+fn what_codexs_shell_does_is_judged_and_compared() {
+    let Some(codex) = heavy("node_modules/.bin/codex") else { return };
+    let mut plan = shell_plan("exec_command");
+    plan.iter_mut().for_each(|step| {
+        if step["args"].is_object() {
+            step["args"] = json!({"cmd": step["args"]["command"]});
+        }
+    });
+    plan.remove(1);
+    let scene = Scene::new(&plan);
+    if scene.workspace.root.starts_with("/dev") {
+        eprintln!("skipped: Codex's sandbox has another /dev; TMPDIR names another place");
+        return;
+    }
+    scene.workspace.write("notes.txt", "mine\n");
+    scene.put(".codex/config.toml", &codex_settings(&scene));
+    scene.setup("codex", "user");
+    let printed =
+        scene.drive(&codex, &["exec", "--dangerously-bypass-hook-trust", "--json", PROMPT]);
+    let [_, read, reset, edited] = printed.as_slice() else { panic!("{} requests", printed.len()) };
+    assert!(read.last().to_string().contains("calculate.c"), "{}", read.last());
+    assert!(reset.last().to_string().contains("COMMAND_DENIED"), "{}", reset.last());
+    assert_eq!(reset.bytes, 3400);
+    assert!(edited.body.to_string().contains("Changed while the command ran"), "{}", edited.last());
+    let workspace = &scene.workspace;
+    assert_eq!(workspace.text(FILE), text().replace(OLD, NEW));
+    assert_eq!(workspace.edt(&["land", "-m", "x"]).codes(), ["NOTHING_TO_LAND"]);
+    let (status, screen) = workspace.at_terminal("land -m two", "yes\n");
+    assert_eq!(status, Some(0), "{screen}");
+    assert_eq!(workspace.git(&["show", &format!("main:{FILE}")]), text().replace(OLD, NEW));
+    assert_eq!(workspace.git(&["status", "--porcelain"]), "?? notes.txt\n");
+    workspace.is_sound();
 }
 
 #[test]
@@ -664,11 +705,7 @@ fn opencode_with_rules_for_commands_runs_its_own_and_edt_compares() {
     let printed =
         scene.drive(&opencode, &["run", "--model", "x/scripted", "--format", "json", PROMPT]);
     let [_, edited] = printed.as_slice() else { panic!("{} requests", printed.len()) };
-    assert!(
-        edited.last().to_string().contains("Changed while the command ran"),
-        "{}",
-        edited.last()
-    );
+    assert!(edited.body.to_string().contains("Changed while the command ran"), "{}", edited.last());
     assert_eq!(scene.workspace.text(FILE), text().replace(OLD, NEW));
     assert_eq!(scene.workspace.edt(&["land", "-m", "x"]).codes(), ["NOTHING_TO_LAND"]);
 }
