@@ -33,12 +33,25 @@ function ask(payload) {
 export const EdtPlugin = async ({ directory, worktree }) => {
   const cwd = directory || worktree || process.cwd()
   const calls = new Map()
+  // opencode judges a changed command by the user's rules: one that allows or asks about a command by
+  // its text would not match any more.
+  let mayChangeCommand = false
+  const allowed = (rules) => {
+    const rule = typeof rules === "object" ? (rules?.bash ?? rules?.["*"]) : rules
+    return rule === undefined || rule === null || rule === "allow"
+  }
   return {
+    config: async (config) => {
+      const agents = Object.values({ ...config.mode, ...config.agent })
+      mayChangeCommand = [config, ...agents].every((one) => allowed(one?.permission))
+    },
     "tool.execute.before": async (input, output) => {
       if (!TOOLS.has(input.tool)) return
       const { tool, sessionID, callID } = input
-      await ask({ hook: "tool.execute.before", tool, sessionID, callID, cwd, args: output.args })
-      calls.set(callID, output.args)
+      const args = { ...output.args }
+      const said = await ask({ hook: "tool.execute.before", tool, sessionID, callID, cwd, args, mayChangeCommand })
+      calls.set(callID, args)
+      if (tool === "bash" && said.startsWith("{")) output.args.command = JSON.parse(said).command
     },
     "tool.execute.after": async (input, output) => {
       if (!TOOLS.has(input.tool)) return

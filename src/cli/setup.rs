@@ -12,6 +12,9 @@ use super::context::Context;
 use super::render::{BAD, DIM, GOOD, NAME, NOTE, paint};
 use super::user_files::user_directory;
 use super::value::one_of;
+use edt_agents::hook::install;
+use edt_agents::hook::plumbing::Git;
+use edt_agents::hook::step::HookAction;
 use edt_agents::setup::apply::{self, SetupAction, SetupPresence, SetupStep};
 use edt_agents::setup::receipt::ReceiptStore;
 use edt_agents::setup::{Purpose, Scope, SetupTarget, live, target};
@@ -52,6 +55,17 @@ pub(super) struct Args {
     /// Write the agent's plugin into DIR instead.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "remove", "only_edt"])]
     emit: Option<PathBuf>,
+}
+
+/// The offer to install Git's hooks, which hold where an agent's own hooks do not.
+fn offer_of_hooks(root: &Path) -> Option<String> {
+    let (_, steps) = install::status(&Git::at(root)).ok()?;
+    let is_absent = steps.iter().any(|step| step.action == HookAction::Absent);
+    is_absent.then(|| {
+        "edt's Git hooks are not installed here: `edt hooks install` lets Git refuse what would lose \
+         work, whoever calls it."
+            .to_owned()
+    })
 }
 
 /// The answer of `edt setup`.
@@ -172,6 +186,7 @@ impl Args {
                 );
                 answer.notes.push(way);
             }
+            answer.notes.extend(offer_of_hooks(&target.root));
         }
         Ok(answer)
     }

@@ -344,6 +344,15 @@ fn listed<'a>(answer: &'a Answer, agent: &str) -> &'a Value {
 }
 
 #[test]
+fn gits_hooks_are_offered_until_they_are_installed() {
+    let workspace = workspace();
+    let offers = || workspace.edt(&["setup", "gemini"]).json["notes"].to_string();
+    assert!(offers().contains("`edt hooks install`"));
+    workspace.edt(&["hooks", "install"]);
+    assert!(!offers().contains("`edt hooks install`"));
+}
+
+#[test]
 fn the_list_tests_each_setup_and_reports_what_is_not_live() {
     let workspace = workspace();
     let before = both(&workspace);
