@@ -37,6 +37,7 @@ mod landing;
 mod memory;
 mod ownership;
 mod patch_limit;
+mod planted_git_dirs;
 mod policy_command;
 mod policy_file;
 mod private_store;

@@ -139,9 +139,7 @@ impl Repo {
             .and_then(|()| file::sync(&staging));
         written.map_err(|error| failed("write", &staging, &error))?;
         self.share(&staging)?;
-        // The packed refs of a second checkout may be a link to those of the first.
-        fs::rename(&staging, &fs::real_path(path))
-            .map_err(|error| failed("write", path, &error).into())
+        fs::rename(&staging, path).map_err(|error| failed("write", path, &error).into())
     }
 }
 

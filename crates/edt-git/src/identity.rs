@@ -4,8 +4,12 @@
 //! `committer.*`, then `user.*`, then `EMAIL`. The variables are those of the
 //! environment in which the repository was opened. If the name or the mail address is missing, the
 //! identity is `edt <edt@localhost>`: no edit is lost because of a missing name.
+//!
+//! A repository in the worktree of another one may have been made by a program. Its own settings
+//! name nobody; those of the user do.
 
 use super::repo::Repo;
+use super::supported::is_in_other_worktree;
 use edt_io::clock;
 use edt_types::{Code, Finding, Result};
 
@@ -60,11 +64,19 @@ impl Repo {
         Ok(line[..end].replace(char::is_control, " "))
     }
 
+    /// Whether a program may have made the repository, and not the user.
+    fn may_be_planted(&self) -> bool {
+        *self.planted.get_or_init(|| is_in_other_worktree(self.common_dir()))
+    }
+
     fn configured(&self, role: Role, key: &str) -> Option<String> {
         let (upper, lower) = role.names();
         let config = self.inner.config_snapshot();
         let configured = |section: &str| {
-            config.string(format!("{section}.{key}").as_str()).map(|value| value.to_string())
+            let name = format!("{section}.{key}");
+            let (all, users) = (config.string(name.as_str()), self.user_config(&name));
+            let all = all.map(|value| value.to_string());
+            if all != users && self.may_be_planted() { users } else { all }
         };
         let from_env = || (key == "email").then(|| self.environment.text("EMAIL")).flatten();
         let named = format!("GIT_{upper}_{}", key.to_ascii_uppercase());
@@ -110,6 +122,16 @@ mod tests {
         std::fs::write(&config, std::fs::read_to_string(&config).unwrap() + names).unwrap();
         let repo = Repo::open(scratch.path()).unwrap();
         assert_eq!(repo.identity().unwrap(), "An odd Name <a@b>");
+    }
+
+    #[test]
+    fn a_repository_in_another_worktree_names_nobody() {
+        let scratch = ScratchRepo::unborn();
+        let inner = scratch.path().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        let user = edt_testkit::repository::User { name: "Planted", email: "x@y" };
+        edt_testkit::repository::init(&inner, user).unwrap();
+        assert_eq!(Repo::open(&inner).unwrap().identity().unwrap(), "edt <edt@localhost>");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::loose::inflated;
 use super::{Oid, Repo, causes};
 use edt_io::clock::seconds;
 use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode};
+use edt_io::enclosure;
 use edt_io::process::process_id;
 use edt_io::{failed, file};
 use edt_types::{Code, Finding, Result};
@@ -47,7 +48,8 @@ pub fn write_with(repo: &Repo, objects: &[Loose], others: &[PathBuf]) -> Result<
         return Ok(());
     }
     let objects_dir = repo.objects_dir();
-    let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
+    let open = enclosure::open_directory(objects_dir)
+        .map_err(|error| failed("open", objects_dir, &error))?;
     let mut unnamed = Vec::with_capacity(objects.len());
     let named = objects
         .iter()
@@ -84,7 +86,8 @@ pub fn write_missing(repo: &Repo, objects: &[Loose]) -> Result<()> {
         return Ok(());
     }
     let objects_dir = repo.objects_dir();
-    let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
+    let open = enclosure::open_directory(objects_dir)
+        .map_err(|error| failed("open", objects_dir, &error))?;
     let is_missing = |object: &&Loose| {
         let there = open.stat(&name_of(object.oid));
         !matches!(there, Ok(Some(stat)) if stat.size == object.bytes.len() as u64)

@@ -8,10 +8,13 @@ use std::sync::Arc;
 use super::confinement::Confinement;
 use super::head::Head;
 use super::reftable::{Stack, is_used};
-use super::supported::{check_in_place, check_outside_git_dir, check_supported, unsupported};
+use super::supported::{
+    check_in_place, check_outside_git_dir, check_supported, enclosed, unsupported,
+};
 use super::trust::{Configuration, TrustStore};
 use super::{Oid, causes};
 use edt_io::disk::{Dir, MAX_FILE, Stat};
+use edt_io::enclosure::Enclosure;
 use edt_io::sharing::Sharing;
 use edt_io::{Environment, failed};
 use edt_types::text::Shown as _;
@@ -34,6 +37,8 @@ pub struct Repo {
     git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
     /// The user's trust decisions for programs that this repository names.
     pub(super) trust: Option<Box<dyn TrustStore>>,
+    /// Whether a program may have made it, known on first use.
+    pub(super) planted: OnceCell<bool>,
     durable: Cell<bool>,
     pub(super) configuration: Configuration,
     pub(super) confinement: Option<Arc<dyn Confinement>>,
@@ -45,6 +50,8 @@ pub struct Repo {
     root: Dir,
     root_path: PathBuf,
     state_path: PathBuf,
+    /// Nothing is written through a link below the Git directories.
+    _enclosed: Vec<Arc<Enclosure>>,
 }
 
 impl Repo {
@@ -114,6 +121,7 @@ impl Repo {
         let root = Dir::open(&root_path)
             .map_err(|error| failed("open the worktree", &root_path, &error))?;
         let (git_dir, common_dir) = (inner.git_dir(), inner.common_dir());
+        let enclosed = enclosed(git_dir, common_dir)?;
         let state_path = if inner.worktree().is_none_or(|worktree| worktree.is_main()) {
             common_dir.join("edt/main")
         } else {
@@ -129,6 +137,7 @@ impl Repo {
             tables: RefCell::default(),
             git_dirs: OnceCell::new(),
             trust: None,
+            planted: OnceCell::new(),
             durable: Cell::new(true),
             configuration: Configuration::Users,
             confinement: None,
@@ -139,6 +148,7 @@ impl Repo {
             root,
             root_path,
             state_path,
+            _enclosed: enclosed,
         };
         if has_tables {
             repo.check_tables()?;

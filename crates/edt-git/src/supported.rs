@@ -1,8 +1,15 @@
 //! Which repositories edt can work in.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use edt_io::disk::Dir;
+use edt_io::enclosure::{self, Enclosure};
 use edt_io::fs::real_path as real;
+use edt_io::names::NameKind;
+use edt_io::{failed, planted};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
@@ -151,6 +158,70 @@ pub(super) fn is_in_other_worktree(common: &Path) -> bool {
         let other = common_dir_at(above).filter(|other| other.join("HEAD").exists());
         other.is_some_and(|other| !common.starts_with(other))
     })
+}
+
+/// What is written in a Git directory under a fixed name, those above first. HEAD may be a link to a
+/// branch, as in old repositories: it is replaced, not written.
+const WRITTEN: &[&str] = &[
+    "config",
+    "config.worktree",
+    "edt",
+    "index",
+    "info",
+    "logs",
+    "logs/HEAD",
+    "logs/refs",
+    "logs/refs/heads",
+    "objects",
+    "objects/info",
+    "objects/info/commit-graphs",
+    "objects/pack",
+    "packed-refs",
+    "refs",
+    "refs/heads",
+    "refs/worktree",
+    "reftable",
+    "worktrees",
+];
+
+/// Encloses the Git directories of a repository: while the answer is held, nothing is written
+/// through a link below them.
+///
+/// # Errors
+/// `UNSUPPORTED_REPOSITORY` if a link is there already.
+pub(super) fn enclosed(git_dir: &Path, common_dir: &Path) -> Result<Vec<Arc<Enclosure>>> {
+    let mut all = Vec::new();
+    for directory in [common_dir, git_dir] {
+        if all.is_empty() || git_dir != common_dir {
+            let held = Enclosure::hold(directory)
+                .map_err(|error| failed("open the Git directory", directory, &error))?;
+            check_no_links(held.directory(), directory)?;
+            all.push(held);
+        }
+    }
+    Ok(all)
+}
+
+/// Refuses a Git directory in which a link leads away from what is written: by edt, which follows
+/// none, and by the Git that it starts, which would.
+fn check_no_links(directory: &Dir, path: &Path) -> Result<()> {
+    if let Some((name, what)) = enclosure::planted(directory, WRITTEN) {
+        return Err(planted(&path.join(name), what).nothing_changed().into());
+    }
+    let mut link = None;
+    let below = directory.each_name(b"objects", |name, kind| {
+        if kind == NameKind::Link {
+            link.get_or_insert_with(|| OsStr::from_bytes(name).to_owned());
+        }
+    });
+    below.map_err(|error| failed("read", &path.join("objects"), &error))?;
+    match link {
+        Some(name) => {
+            let name = path.join("objects").join(name);
+            Err(planted(&name, "a link").nothing_changed().into())
+        }
+        None => Ok(()),
+    }
 }
 
 fn is_git_directory(directory: &Path) -> bool {

@@ -16,11 +16,19 @@ use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RenameFlags, Reso
 use rustix::io::Errno;
 
 use super::effect::{self, SideEffect};
+use super::led::led_elsewhere;
+use super::names::{self, NameKind};
+use super::new_file::finish;
+pub use super::new_file::{Perms, RenameMode};
 use super::owner;
 pub use super::stat::Stat;
 
 /// The size of the largest file that edt edits, in bytes: GitHub's limit for one file.
 pub const MAX_FILE: u64 = 100 * 1024 * 1024;
+
+/// No link and no `..` leads out.
+const BENEATH: ResolveFlags =
+    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
 /// An open directory.
 #[derive(Debug)]
@@ -55,6 +63,21 @@ pub enum Parent {
     NotADirectory,
 }
 
+impl Parent {
+    /// The directory, if it is open.
+    ///
+    /// # Errors
+    /// Why it is not; `path` is what was asked for.
+    pub(super) fn opened(self, path: &Path) -> io::Result<Dir> {
+        match self {
+            Parent::Open(directory) => Ok(directory),
+            Parent::Missing => Err(Errno::NOENT.into()),
+            Parent::Symlink => Err(led_elsewhere(path, "behind a link")),
+            Parent::NotADirectory => Err(Errno::NOTDIR.into()),
+        }
+    }
+}
+
 impl Dir {
     /// # Errors
     /// Any error of the operating system.
@@ -69,9 +92,7 @@ impl Dir {
     pub fn beneath(&self, rel: &[u8]) -> io::Result<Parent> {
         let rel = if rel.is_empty() { b".".as_slice() } else { rel };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let resolve =
-            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        match sys::openat2(&self.0, OsStr::from_bytes(rel), flags, Mode::empty(), resolve) {
+        match sys::openat2(&self.0, OsStr::from_bytes(rel), flags, Mode::empty(), BENEATH) {
             Ok(fd) => Ok(Parent::Open(Dir(fd))),
             Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => self.beneath_by_steps(rel),
             Err(error) => parent_error(error),
@@ -106,8 +127,12 @@ impl Dir {
     /// # Errors
     /// Any error of the operating system.
     pub fn make(&self, name: &[u8]) -> io::Result<()> {
+        self.make_with(name, 0o777)
+    }
+
+    fn make_with(&self, name: &[u8], mode: u32) -> io::Result<()> {
         step(SideEffect::MakeDirectory, name)?;
-        match sys::mkdirat(&self.0, OsStr::from_bytes(name), Mode::from_raw_mode(0o777)) {
+        match sys::mkdirat(&self.0, OsStr::from_bytes(name), Mode::from_raw_mode(mode)) {
             Ok(()) => {
                 owner::give_entry(&self.0, as_path(name));
                 Ok(())
@@ -122,6 +147,10 @@ impl Dir {
     /// # Errors
     /// Errors of the operating system other than the cases of [`Parent`].
     pub fn make_beneath(&self, rel: &[u8]) -> io::Result<Parent> {
+        self.make_beneath_with(rel, 0o777)
+    }
+
+    pub(super) fn make_beneath_with(&self, rel: &[u8], mode: u32) -> io::Result<Parent> {
         match self.beneath(rel)? {
             Parent::Missing => {}
             found => return Ok(found),
@@ -132,7 +161,7 @@ impl Dir {
         for end in ends {
             let (above, name) = split_last(&rel[..end]);
             let Parent::Open(dir) = self.beneath(above)? else { return self.beneath(rel) };
-            dir.make(name)?;
+            dir.make_with(name, mode)?;
         }
         self.beneath(rel)
     }
@@ -215,6 +244,14 @@ impl Dir {
         }
     }
 
+    /// Calls `each` for every name in the directory `name`, if it is one.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn each_name(&self, name: &[u8], each: impl FnMut(&[u8], NameKind)) -> io::Result<()> {
+        names::read(&self.0, name, each).map(drop)
+    }
+
     /// The target of the symbolic link `name`, as it is written.
     ///
     /// # Errors
@@ -260,17 +297,33 @@ impl Dir {
             Perms::Exactly(mode) => mode,
         };
         step(SideEffect::Open, name)?;
-        let fd = sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::from_raw_mode(mode))?;
+        let fd = self.open_new(name, flags, Mode::from_raw_mode(mode))?;
         let mut file = File::from(fd);
         if !matches!(perms, Perms::Of(..)) {
             owner::give_file(&self.0, &file, as_path(name));
         }
         let written = effect::write_bytes(as_path(name), bytes, |bytes| file.write_all(bytes));
-        let written = written.and_then(|()| finish(&file, name, perms));
+        let written = written.and_then(|()| finish(&file, as_path(name), perms));
         if written.is_err() {
             let _ = self.unlink(name);
         }
         written
+    }
+
+    /// Opens the new file `name`; no directory in it may be a link.
+    fn open_new(&self, name: &[u8], flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+        let (above, last) = split_last(name);
+        if above.is_empty() {
+            return Ok(sys::openat(&self.0, OsStr::from_bytes(name), flags, mode)?);
+        }
+        match sys::openat2(&self.0, OsStr::from_bytes(name), flags, mode, BENEATH) {
+            Ok(fd) => Ok(fd),
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::LOOP | Errno::XDEV) => {
+                let above = self.beneath(above)?.opened(as_path(name))?;
+                Ok(sys::openat(&above.0, OsStr::from_bytes(last), flags, mode)?)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Overwrites `parts` of the existing file `name`, each at its offset.
@@ -415,48 +468,6 @@ impl Dir {
         step(SideEffect::Sync, b".")?;
         Ok(sys::fsync(&dir)?)
     }
-}
-
-/// The permissions of a new file.
-#[derive(Debug, Clone, Copy)]
-pub enum Perms {
-    /// 0666 or 0777, less the process's umask.
-    Usual { executable: bool },
-    /// Those of the file that is replaced, including owner and group, with this executable bit.
-    Of(Stat, bool),
-    /// Exactly these bits, less the umask.
-    Exactly(u32),
-}
-
-/// How a rename treats an existing target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RenameMode {
-    /// Fails if the target exists.
-    NoReplace,
-    /// Exchanges the two files.
-    Exchange,
-    /// Replaces the target.
-    Replace,
-}
-
-/// Gives a new file the owner and mode of `perms`.
-fn finish(file: &File, name: &[u8], perms: Perms) -> io::Result<()> {
-    if let Perms::Of(like, executable) = perms {
-        let mine = Stat::from(&sys::fstat(file)?);
-        if (mine.uid, mine.gid) != (like.uid, like.gid) {
-            // Without permission to change the owner, the file stays owned by this user. That is
-            // better than no edit.
-            let (uid, gid) = (sys::Uid::from_raw(like.uid), sys::Gid::from_raw(like.gid));
-            let _ = step(SideEffect::Owner, name).map(|()| sys::fchown(file, Some(uid), Some(gid)));
-        }
-        let read = like.mode & 0o444;
-        let bits = if executable { like.mode & 0o7777 | read >> 2 } else { like.mode & 0o7666 };
-        if bits != mine.mode & 0o7777 {
-            step(SideEffect::Mode, name)?;
-            sys::fchmod(file, Mode::from_raw_mode(bits))?;
-        }
-    }
-    Ok(())
 }
 
 /// Whether a rename failed because the file system knows none of that kind.

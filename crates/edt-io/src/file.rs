@@ -2,11 +2,15 @@
 
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{self as sys, Mode, OFlags};
+use rustix::io::Errno;
+
 use super::effect::{self, SideEffect};
-use super::owner;
+use super::led::unless_link;
+use super::{enclosure, owner};
 
 /// An open file. Every change through it is a [`SideEffect`].
 #[derive(Debug)]
@@ -40,25 +44,12 @@ impl File {
     /// # Errors
     /// Any error of the operating system.
     pub fn open(path: &Path, how: OpenMode) -> io::Result<File> {
-        let mut options = std::fs::OpenOptions::new();
-        match how {
-            OpenMode::ReadOnly => options.read(true),
-            OpenMode::Existing => options.read(true).write(true),
-            OpenMode::OrCreate => options.read(true).write(true).create(true).truncate(false),
-            OpenMode::PrivateTruncated => {
-                options.read(true).write(true).create(true).truncate(true).mode(0o600)
-            }
-            OpenMode::Append => options.read(true).append(true),
-            OpenMode::AppendOrCreate => options.read(true).append(true).create(true),
-            OpenMode::CreateNew(mode) => options.write(true).create_new(true).mode(mode),
-            OpenMode::WriteOnly => options.write(true).create(true).truncate(true),
-        };
         if how != OpenMode::ReadOnly {
             effect::step(SideEffect::Open, path)?;
         }
         let creates = !matches!(how, OpenMode::ReadOnly | OpenMode::Existing | OpenMode::Append);
         let is_new = creates && owner::missing(path).first().is_some_and(|new| new == path);
-        let inner = options.open(path)?;
+        let inner = opened(path, how)?;
         // Another process may have put a file there meanwhile.
         if is_new && inner.metadata()?.nlink() == 1 {
             owner::give_opened(&inner, path);
@@ -143,6 +134,16 @@ impl File {
         effect::write_bytes(&self.path, bytes, |bytes| (&self.inner).write_all(bytes))
     }
 
+    /// Appends the content of the regular file `from`, and takes its permissions.
+    pub(super) fn copy_from(&self, mut from: &std::fs::File) -> io::Result<()> {
+        let meta = from.metadata()?;
+        if !meta.is_file() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        io::copy(&mut from, &mut &self.inner)?;
+        self.inner.set_permissions(meta.permissions())
+    }
+
     /// Syncs the content to disk.
     ///
     /// # Errors
@@ -166,6 +167,47 @@ impl AsFd for File {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.inner.as_fd()
     }
+}
+
+/// Opens the file at `path`. What may be written there in an enclosed directory is a regular file
+/// with no other name.
+fn opened(path: &Path, how: OpenMode) -> io::Result<std::fs::File> {
+    let write = OFlags::RDWR | OFlags::CREATE;
+    let (flags, mode) = match how {
+        OpenMode::ReadOnly => (OFlags::RDONLY, 0),
+        OpenMode::Existing => (OFlags::RDWR, 0),
+        OpenMode::OrCreate => (write, 0o666),
+        OpenMode::PrivateTruncated => (write | OFlags::TRUNC, 0o600),
+        OpenMode::Append => (OFlags::RDWR | OFlags::APPEND, 0),
+        OpenMode::AppendOrCreate => (write | OFlags::APPEND, 0o666),
+        OpenMode::CreateNew(mode) => (OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode),
+        OpenMode::WriteOnly => (OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC, 0o666),
+    };
+    let (flags, mode) = (flags | OFlags::CLOEXEC, Mode::from_raw_mode(mode));
+    let retried = |at: BorrowedFd<'_>, name: &Path, flags| loop {
+        match sys::openat(at, name, flags, mode) {
+            Err(Errno::INTR) => {}
+            done => return done.map(std::fs::File::from),
+        }
+    };
+    if how == OpenMode::ReadOnly {
+        return Ok(retried(sys::CWD, path, flags)?);
+    }
+    let place = enclosure::place(path)?;
+    if !place.is_enclosed() {
+        return Ok(retried(place.directory(), place.name(), flags)?);
+    }
+    // Nothing is emptied, and no FIFO is waited for, before it is known what it is.
+    let careful = flags.difference(OFlags::TRUNC) | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = retried(place.directory(), place.name(), careful)
+        .map_err(|error| unless_link(path, error))?;
+    if !flags.contains(OFlags::EXCL) {
+        enclosure::check_own(path, &file)?;
+    }
+    if flags.contains(OFlags::TRUNC) {
+        file.set_len(0)?;
+    }
+    Ok(file)
 }
 
 /// How many syncs wait at a time. A thread costs some twenty system calls.

@@ -3,13 +3,17 @@
 use std::ffi::OsString;
 use std::io::{self, Read as _, Seek as _};
 use std::ops::ControlFlow;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, OFlags, RenameFlags, access, renameat_with};
+use rustix::fs::{self as sys, Access, AtFlags, Mode, OFlags, RenameFlags, access, renameat_with};
+use rustix::io::Errno;
 
 use super::effect::{self, SideEffect};
+use super::enclosure::{self, place};
 use super::file::{File, OpenMode};
+use super::led::unless_link;
 use super::owner;
 
 /// What a path refers to.
@@ -177,7 +181,8 @@ pub fn write_in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Any error of the operating system.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     effect::step(SideEffect::Rename, to)?;
-    std::fs::rename(from, to)
+    let (from, to) = (place(from)?, place(to)?);
+    Ok(sys::renameat(from.directory(), from.name(), to.directory(), to.name())?)
 }
 
 /// Creates the hard link `to` to the file `from`.
@@ -186,7 +191,9 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 /// `AlreadyExists` if `to` exists, or any other error of the operating system.
 pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     effect::step(SideEffect::Link, to)?;
-    std::fs::hard_link(from, to)
+    let (from, to) = (place(from)?, place(to)?);
+    let flags = AtFlags::empty();
+    Ok(sys::linkat(from.directory(), from.name(), to.directory(), to.name(), flags)?)
 }
 
 /// The target of the symbolic link at `path`; `None` if it cannot be read.
@@ -201,7 +208,8 @@ pub fn link_target(path: &Path) -> Option<PathBuf> {
 /// `AlreadyExists` if `at` exists, or any other error of the operating system.
 pub fn symlink(target: &Path, at: &Path) -> io::Result<()> {
     effect::step(SideEffect::Link, at)?;
-    std::os::unix::fs::symlink(target, at)?;
+    let there = place(at)?;
+    sys::symlinkat(target, there.directory(), there.name())?;
     owner::give_path(at);
     Ok(())
 }
@@ -213,7 +221,7 @@ pub fn symlink(target: &Path, at: &Path) -> io::Result<()> {
 pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
     effect::step(SideEffect::Write, to)?;
     let missing = owner::missing(to);
-    std::fs::copy(from, to)?;
+    File::open(to, OpenMode::WriteOnly)?.copy_from(&std::fs::File::open(from)?)?;
     missing.iter().for_each(|new| owner::give_path(new));
     Ok(())
 }
@@ -223,11 +231,12 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
 /// # Errors
 /// `AlreadyExists` if `to` exists, or any other error of the operating system.
 pub fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
-    let here = rustix::fs::CWD;
     effect::step(SideEffect::Rename, from)?;
-    match renameat_with(here, from, here, to, RenameFlags::NOREPLACE) {
+    let (one, other) = (place(from)?, place(to)?);
+    let flags = RenameFlags::NOREPLACE;
+    match renameat_with(one.directory(), one.name(), other.directory(), other.name(), flags) {
         // Some file systems do not support the flag.
-        Err(rustix::io::Errno::INVAL) if std::fs::symlink_metadata(to).is_err() => rename(from, to),
+        Err(Errno::INVAL) if std::fs::symlink_metadata(to).is_err() => rename(from, to),
         done => Ok(done?),
     }
 }
@@ -237,16 +246,16 @@ pub fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
 /// # Errors
 /// Any error of the operating system.
 pub fn exchange(a: &Path, b: &Path) -> io::Result<()> {
-    let here = rustix::fs::CWD;
     effect::step(SideEffect::Rename, a)?;
-    Ok(renameat_with(here, a, here, b, RenameFlags::EXCHANGE)?)
+    let (a, b, flags) = (place(a)?, place(b)?, RenameFlags::EXCHANGE);
+    Ok(renameat_with(a.directory(), a.name(), b.directory(), b.name(), flags)?)
 }
 
 /// # Errors
 /// Any error of the operating system.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     effect::step(SideEffect::Unlink, path)?;
-    std::fs::remove_file(path)
+    unlink(path, AtFlags::empty())
 }
 
 /// Creates the directory `path` and its missing parents. Returns whether `path` is new.
@@ -257,7 +266,9 @@ pub fn make_dir(path: &Path) -> io::Result<bool> {
     let new = !path.is_dir();
     effect::step(SideEffect::MakeDirectory, path)?;
     let missing = owner::missing(path);
-    std::fs::create_dir_all(path)?;
+    if !enclosure::make_directories(path, 0o777)? {
+        std::fs::create_dir_all(path)?;
+    }
     missing.iter().for_each(|new| owner::give_path(new));
     Ok(new)
 }
@@ -271,7 +282,9 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     effect::step(SideEffect::MakeDirectory, path)?;
     let missing = owner::missing(path);
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    if !enclosure::make_directories(path, 0o700)? {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    }
     missing.iter().for_each(|new| owner::give_path(new));
     Ok(())
 }
@@ -282,13 +295,14 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
 /// Any other error of the operating system.
 pub fn make_new_dir(path: &Path) -> io::Result<bool> {
     effect::step(SideEffect::MakeDirectory, path)?;
-    match std::fs::create_dir(path) {
+    let there = place(path)?;
+    match sys::mkdirat(there.directory(), there.name(), Mode::from_raw_mode(0o777)) {
         Ok(()) => {
             owner::give_path(path);
             Ok(true)
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(error),
+        Err(Errno::EXIST) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -299,14 +313,28 @@ pub fn remove_empty_dir(path: &Path) {
 /// Removes the directory `path` if it is empty. Returns whether it was removed.
 #[must_use]
 pub fn try_remove_empty_dir(path: &Path) -> bool {
-    effect::step(SideEffect::RemoveDirectory, path).and_then(|()| std::fs::remove_dir(path)).is_ok()
+    effect::step(SideEffect::RemoveDirectory, path)
+        .and_then(|()| unlink(path, AtFlags::REMOVEDIR))
+        .is_ok()
 }
 
 /// # Errors
 /// Any error of the operating system.
 pub fn remove_dir_all(path: &Path) -> io::Result<()> {
     effect::step(SideEffect::RemoveDirectory, path)?;
-    std::fs::remove_dir_all(path)
+    let there = place(path)?;
+    if !there.is_enclosed() {
+        return std::fs::remove_dir_all(path);
+    }
+    // The link of the kernel is to the directory that was opened, whatever is at the path now.
+    let above = format!("/proc/self/fd/{}", there.directory().as_raw_fd());
+    let opened = Path::new(&above).join(there.name());
+    std::fs::remove_dir_all(if Path::new(&above).exists() { &opened } else { path })
+}
+
+fn unlink(path: &Path, flags: AtFlags) -> io::Result<()> {
+    let there = place(path)?;
+    Ok(sys::unlinkat(there.directory(), there.name(), flags)?)
 }
 
 /// `path` without links and `..`, as far as it exists.
@@ -338,8 +366,7 @@ pub use super::environment::current_program;
 pub fn write_atomic_same_mode(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let permissions = std::fs::metadata(path)?.permissions();
     write_atomic_unique(path, bytes, permissions.mode() & 0o777)?;
-    effect::step(SideEffect::Mode, path)?;
-    std::fs::set_permissions(path, permissions)
+    set_mode(path, permissions.mode() & 0o7777)
 }
 
 /// Sets the permission bits of the file or directory at `path`.
@@ -348,7 +375,17 @@ pub fn write_atomic_same_mode(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Any error of the operating system.
 pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     effect::step(SideEffect::Mode, path)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+    let (there, mode) = (place(path)?, Mode::from_raw_mode(mode));
+    if !there.is_enclosed() {
+        return Ok(sys::chmod(path, mode)?);
+    }
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = sys::openat(there.directory(), there.name(), flags, Mode::empty())?;
+    let kind = sys::FileType::from_raw_mode(sys::fstat(&file)?.st_mode);
+    if kind == sys::FileType::Symlink {
+        return Err(unless_link(path, Errno::LOOP));
+    }
+    Ok(sys::chmodat(there.directory(), there.name(), mode, AtFlags::empty())?)
 }
 
 /// The regular files in `directory`, sorted; empty if it does not exist.

@@ -10,15 +10,18 @@ pub mod dialogue;
 pub mod directory;
 pub mod disk;
 pub mod effect;
+pub mod enclosure;
 pub mod environment;
 pub mod fifos;
 pub mod file;
 pub mod fs;
 pub mod inherited;
+mod led;
 pub mod left_lock;
 pub mod lock;
 pub mod mount;
 pub mod names;
+mod new_file;
 pub mod notices;
 mod orphans;
 mod owner;
@@ -46,6 +49,9 @@ use edt_types::{Code, Finding, Refusal, Result};
 /// object.
 #[must_use]
 pub fn failed(what: &str, path: &Path, error: &std::io::Error) -> Finding {
+    if let Some(led::Led { path, what }) = error.get_ref().and_then(|e| e.downcast_ref()) {
+        return planted(path, what);
+    }
     let read_only =
         matches!(error.raw_os_error(), Some(errno::EROFS | errno::EACCES | errno::EPERM));
     let git_dir = path.components().any(|part| part.as_os_str() == ".git");
@@ -70,6 +76,24 @@ pub fn failed(what: &str, path: &Path, error: &std::io::Error) -> Finding {
         Some(number) => finding.with("errno", number),
         None => finding,
     }
+}
+
+/// The finding for `path` in a Git directory, which is `what`: whatever is written there would be
+/// written elsewhere.
+#[must_use]
+pub fn planted(path: &Path, what: &str) -> Finding {
+    Finding::new(
+        Code::UnsupportedRepository,
+        format!(
+            "{} is {what}. edt writes nothing through it: a program may have put it there to \
+             change a file elsewhere.",
+            path.shown()
+        ),
+        format!(
+            "The user looks at {}, and replaces it with an ordinary file or directory.",
+            path.shown()
+        ),
+    )
 }
 
 /// The finding for a hard link that failed: a file system that knows none answers as for a directory

@@ -45,41 +45,8 @@ impl NamesBelow {
     ///
     /// # Errors
     /// Any other error of the operating system.
-    pub fn read(
-        &self,
-        path: &[u8],
-        mut each: impl FnMut(&[u8], NameKind),
-    ) -> io::Result<Option<Stat>> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = match sys::openat(&self.0, below(path), flags, Mode::empty()) {
-            Ok(fd) => fd,
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let stat = Stat::from(&sys::fstat(&fd)?);
-        let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
-        let mut entries = RawDir::new(&fd, &mut buffer);
-        while let Some(entry) = entries.next() {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if matches!(name, b"." | b"..") {
-                continue;
-            }
-            let kind = match entry.file_type() {
-                FileType::Unknown => sys::statat(&fd, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
-                    .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
-                known => known,
-            };
-            each(
-                name,
-                match kind {
-                    FileType::Directory => NameKind::Directory,
-                    FileType::Symlink => NameKind::Link,
-                    _ => NameKind::Other,
-                },
-            );
-        }
-        Ok(Some(stat))
+    pub fn read(&self, path: &[u8], each: impl FnMut(&[u8], NameKind)) -> io::Result<Option<Stat>> {
+        read(&self.0, path, each)
     }
 
     /// Gives the owner all rights in the directory `path`.
@@ -95,6 +62,44 @@ impl NamesBelow {
         let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&fd));
         Ok(sys::chmod(link, Mode::from_raw_mode(mode))?)
     }
+}
+
+/// As [`NamesBelow::read`], below the open `directory`.
+pub(super) fn read(
+    directory: &OwnedFd,
+    path: &[u8],
+    mut each: impl FnMut(&[u8], NameKind),
+) -> io::Result<Option<Stat>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let fd = match sys::openat(directory, below(path), flags, Mode::empty()) {
+        Ok(fd) => fd,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let stat = Stat::from(&sys::fstat(&fd)?);
+    let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
+    let mut entries = RawDir::new(&fd, &mut buffer);
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if matches!(name, b"." | b"..") {
+            continue;
+        }
+        let kind = match entry.file_type() {
+            FileType::Unknown => sys::statat(&fd, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+            known => known,
+        };
+        each(
+            name,
+            match kind {
+                FileType::Directory => NameKind::Directory,
+                FileType::Symlink => NameKind::Link,
+                _ => NameKind::Other,
+            },
+        );
+    }
+    Ok(Some(stat))
 }
 
 fn below(path: &[u8]) -> &OsStr {

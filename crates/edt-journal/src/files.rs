@@ -8,6 +8,7 @@ use super::record::{FileRecord, Id};
 use edt_git::convert::StoredForms;
 use edt_git::{FileId, FileMode, Forms, ObjectWriter, Repo};
 use edt_io::disk::{Dir, FoundEntry, Parent, Perms, RenameMode, Stat, is_unsupported};
+use edt_io::enclosure;
 use edt_io::failed;
 use edt_io::fs::make_private_dir;
 use edt_io::mount::Mount;
@@ -119,13 +120,13 @@ impl<'r> StagingArea<'r> {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn open(repo: &'r Repo) -> Result<StagingArea<'r>> {
         let path = repo.state_path().join("stage");
-        let dir = if let Ok(dir) = Dir::open(&path) {
+        let dir = if let Ok(dir) = enclosure::open_directory(&path) {
             dir
         } else {
             // A file that its directory protects is staged here, too.
             make_private_dir(&path).map_err(|error| failed("make", &path, &error))?;
             repo.share(&path)?;
-            Dir::open(&path).map_err(|error| failed("open", &path, &error))?
+            enclosure::open_directory(&path).map_err(|error| failed("open", &path, &error))?
         };
         let mount = dir.mount(b"").map_err(|error| failed("read", &path, &error))?;
         Ok(StagingArea { repo, dir, mount })

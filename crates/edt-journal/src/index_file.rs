@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use edt_git::Repo;
 use edt_io::disk::Dir;
-use edt_io::failed;
 use edt_io::left_lock::LeftLock;
+use edt_io::{enclosure, failed};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
@@ -19,7 +19,8 @@ pub(super) const FRESH: &[u8] = b"index.new";
 pub(super) fn open_directory(index: &Path) -> Result<(Dir, Vec<u8>)> {
     let directory = index.parent().unwrap_or(index);
     let name = index.file_name().unwrap_or_default().as_bytes().to_vec();
-    let dir = Dir::open(directory).map_err(|error| failed("open", directory, &error))?;
+    let dir =
+        enclosure::open_directory(directory).map_err(|error| failed("open", directory, &error))?;
     Ok((dir, name))
 }
 

@@ -121,6 +121,10 @@ impl Repo {
         self.release_tables(name)?;
         self.release_orphaned_tables()?;
         self.stage_value(MARK, staging)?;
+        let place = self.state_path().join(staging);
+        // As long as it has no other name.
+        let new_list = File::open(&place, OpenMode::Existing)
+            .map_err(|error| failed("open", &place, &error))?;
         let lock = self.hold_lock(&list, staging)?;
         self.remove_unfinished(name)?;
         let unreadable = |error: io::Error| refs::not_read(name, &error.to_string());
@@ -140,13 +144,12 @@ impl Repo {
         let kept = stack.tables()[merged..].iter().rev().map(|table| format!("{}\n", table.name()));
         let added = held.table.file_name().unwrap_or_default().to_string_lossy();
         let content: String = kept.chain([format!("{added}\n")]).collect();
-        let staging = self.state_path().join(staging);
-        let written = File::open(&staging, OpenMode::Existing).and_then(|file| {
-            file.truncate(0)?;
-            file.write_all(content.as_bytes())?;
-            file.sync_data()
-        });
-        written.map_err(|error| failed("write", &staging, &error))?;
+        let write = || {
+            new_list.truncate(0)?;
+            new_list.write_all(content.as_bytes())?;
+            new_list.sync_data()
+        };
+        write().map_err(|error| failed("write", &place, &error))?;
         held.merged =
             stack.tables()[..merged].iter().map(|table| table.path().to_owned()).collect();
         Ok(Some(held))
