@@ -11,7 +11,7 @@ use super::edit_name::ProposalName;
 use super::render::{self, DIM, GOOD, NAME, NOTE, paint};
 use super::{render::short, terminal_user};
 use edt_agents::hook::who::Who;
-use edt_core::proposal::{self, Proposal, decide, store};
+use edt_core::proposal::{self, Proposal, ProposalState, decide, store};
 use edt_core::session::views::file_diff::{self, FileDiff};
 use edt_git::Repo;
 use edt_types::text::escape_controls;
@@ -28,14 +28,17 @@ pub(super) struct Args {
     all: bool,
 }
 
-/// Approve a proposal. Only the user may do it, at a terminal; edt shows the proposal first.
+/// Approve proposals. Only the user may do it, at a terminal; edt shows each proposal first. Without a
+/// number it goes through those that wait.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  edt approve p7\n  edt approve p7 --apply")]
+#[command(
+    after_help = "Example:\n  edt approve p7\n  edt approve p7 --apply\n  edt approve 3 5 7\n  edt approve"
+)]
 pub(super) struct ApproveArgs {
-    /// The proposal.
+    /// The proposals; each one that is open if omitted.
     #[arg(value_name = "PROPOSAL")]
-    id: ProposalName,
-    /// Apply it at once (not for commands, which the agent calls again).
+    ids: Vec<ProposalName>,
+    /// Apply them at once (not for commands, which the agent calls again).
     #[arg(long)]
     apply: bool,
 }
@@ -160,37 +163,64 @@ impl Args {
 
 impl ApproveArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let id = self.id.0;
+        let names: String = self.ids.iter().map(|id| format!(" p{}", id.0)).collect();
         let (repo, _) = context.repo()?;
-        let seen = store::read(&repo, id)?;
-        if self.apply && seen.command.is_some() {
-            let message = format!("Proposal p{id} is a command.");
+        let mut seen: Vec<Proposal> = if self.ids.is_empty() {
+            terminal_user::require_terminal("edt approve")?;
+            let all = store::all(&repo)?.into_iter();
+            all.filter(|one| one.state == ProposalState::Open).collect()
+        } else {
+            self.ids.iter().map(|id| store::read(&repo, id.0)).collect::<Result<_>>()?
+        };
+        if self.apply && self.ids.is_empty() {
+            seen.retain(|one| one.command.is_none());
+        }
+        if let Some(command) = seen.iter().find(|one| self.apply && one.command.is_some()) {
             return Err(Finding::new(
                 Code::BadRequest,
-                message,
+                format!("Proposal p{} is a command.", command.id),
                 "Approve it without --apply; the agent then calls it again.",
             )
             .nothing_changed()
             .into());
         }
-        terminal_user::require_terminal(&format!("edt approve p{id}"))?;
-        let shown = shown(&repo, &seen)?;
-        let verb = if seen.command.is_some() { "Let it run once?" } else { "Approve it?" };
-        if !terminal_user::confirm(&format!("{}\n{verb} Type yes: ", render_human(&shown))) {
-            let message = format!("The answer was not yes. Proposal p{id} stays open.");
-            let hint = format!(
-                "`edt reject p{id} -m WHY` rejects it and says to the agent what to do instead."
-            );
-            return Err(Finding::new(Code::ApprovalRequired, message, hint).into());
+        terminal_user::require_terminal(&format!("edt approve{names}"))?;
+        match seen.as_slice() {
+            [one] if !self.ids.is_empty() => {
+                if !asked(&repo, one)? {
+                    return Err(not_approved(one.id).into());
+                }
+                drop(repo);
+                self.approve(context, one)
+            }
+            _ => self.approve_each(context, &repo, &seen),
         }
-        drop(repo);
+    }
+
+    /// Asks about each of `all`, and approves it at once if the user says yes. Each has its answer; the
+    /// first that fails ends the call.
+    fn approve_each(&self, context: &Context, repo: &Repo, all: &[Proposal]) -> Result<Status> {
+        let mut last = None;
+        for one in all {
+            if asked(repo, one)? {
+                last = Some(self.approve(context, one)?);
+            }
+        }
+        Ok(last.unwrap_or_else(|| {
+            let none = Listed { schema: "edt.proposals/1", proposals: Vec::new() };
+            context.answer(&none, |_| "Nothing was approved.\n".to_owned())
+        }))
+    }
+
+    /// Approves exactly the proposal that was shown.
+    fn approve(&self, context: &Context, seen: &Proposal) -> Result<Status> {
+        let id = seen.id;
         let mut workspace =
             if self.apply { context.workspace() } else { context.quiet_workspace() }?;
         if self.apply {
-            proposal::apply::check_applies(&mut workspace, &seen)?;
+            proposal::apply::check_applies(&mut workspace, seen)?;
         }
-        // Approves exactly the proposal that was shown.
-        let warnings = decide::approve(&mut workspace, &seen)?;
+        let warnings = decide::approve(&mut workspace, seen)?;
         if self.apply {
             let applied = proposal::apply(&mut workspace, id, DryRun::No);
             let outcome =
@@ -199,6 +229,20 @@ impl ApproveArgs {
         }
         decided(context, &workspace.repo, id, warnings)
     }
+}
+
+/// Shows the proposal, and asks whether to approve it.
+fn asked(repo: &Repo, seen: &Proposal) -> Result<bool> {
+    let shown = shown(repo, seen)?;
+    let verb = if seen.command.is_some() { "Let it run once?" } else { "Approve it?" };
+    Ok(terminal_user::confirm(&format!("{}\n{verb} Type yes: ", render_human(&shown))))
+}
+
+fn not_approved(id: u64) -> Finding {
+    let message = format!("The answer was not yes. Proposal p{id} stays open.");
+    let hint =
+        format!("`edt reject p{id} -m WHY` rejects it and says to the agent what to do instead.");
+    Finding::new(Code::ApprovalRequired, message, hint)
 }
 
 impl RejectArgs {

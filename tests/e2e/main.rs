@@ -20,6 +20,7 @@
 mod agent_hooks;
 mod agent_limits;
 mod agent_setup;
+mod approved_runs;
 mod clients;
 mod confined_repo;
 mod content_limits;

@@ -14,6 +14,7 @@
 pub mod answer;
 pub mod captured;
 pub mod changes;
+mod covered;
 mod execute;
 mod inventory;
 mod message;
@@ -80,7 +81,10 @@ pub fn run(
 ) -> Result<RunOutcome> {
     request.check()?;
     let policy = workspace.current_policy()?;
-    let permitted = permit::permit(workspace, &policy, request)?;
+    let mut permitted = permit::permit(workspace, &policy, request)?;
+    if permitted.approval.is_some() {
+        permitted.turn.cover(&workspace.repo, &permitted.covered.paths())?;
+    }
     run_permitted(workspace, &policy, permitted, observer)
 }
 
@@ -136,6 +140,7 @@ fn run_permitted(
     let observers = workspace.options().observers.clone();
     let mut executed = None;
     let relocked = workspace.unlocked(|repo| {
+        permitted.covered.check()?;
         let program = stage!(PROGRAM, {
             // The observers name the current span, which is the program's.
             let environment: Vec<_> = observers.iter().flat_map(|one| one.environment()).collect();
@@ -158,7 +163,9 @@ fn run_permitted(
             [relocked.err(), restored.err()].into_iter().flatten().flat_map(Refusal::into_vec);
         return Ok(with_status(answer, false, found.collect()));
     };
+    permitted.turn.release();
     answer.warnings.extend(executed.warnings.iter().cloned());
+    answer.warnings.extend(permitted.covered.warning());
     answer.run = Some(executed.report.clone());
     let mut planted = executed_files.map(|files| files.after(&workspace.repo, policy));
     planted.iter_mut().for_each(|planted| planted.move_git(&workspace.repo));

@@ -4,12 +4,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::covered::{self, CoveredFiles};
 use super::recipe;
 use super::request::{ProgramInput, ProgramRequest};
 use edt_command::{
     CommandEvaluation, CommandQuery, Decision, Host as _, LocalHost, OnFindings, RunRules,
 };
 use edt_core::proposal::command::{CommandApproval, CommandRequest, require_approval};
+use edt_core::proposal::running::{self, RunTurn};
 use edt_core::session::files::path_state::{self, OnDiskFile};
 use edt_core::session::private::not_kept::NamedPaths;
 use edt_core::session::user::user_changes::{self, ReadLimits};
@@ -43,6 +45,10 @@ pub(super) struct Permitted<'q> {
     pub(super) on_findings: OnFindings,
     /// The user's approval, if policy requires one. It must be consumed before the program runs.
     pub(super) approval: Option<CommandApproval>,
+    /// The files that the approval covers.
+    pub(super) covered: CoveredFiles,
+    /// Held until the run is recorded.
+    pub(super) turn: RunTurn,
     /// The paths that the command names.
     pub(super) named: NamedPaths,
     /// The script of an agent's own shell, which a hook judged: it has the agent's standard input,
@@ -56,7 +62,8 @@ const NO_LIMIT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// A script of an agent's own shell, which a hook judged.
 ///
 /// # Errors
-/// `PROGRAM_NOT_FOUND` without bash, `PATH_OUTSIDE_REPO`, `IO_ERROR`.
+/// `PROGRAM_NOT_FOUND` without bash, `PATH_OUTSIDE_REPO`, `IO_ERROR`; `SESSION_BUSY` if an approved
+/// program runs.
 pub(super) fn of_shell<'q>(
     workspace: &LockedWorkspace,
     policy: &Policy,
@@ -83,13 +90,16 @@ pub(super) fn of_shell<'q>(
         on_findings: rules.on_findings,
         approval: None,
         named: NamedPaths::default(),
+        covered: CoveredFiles::default(),
+        turn: RunTurn::beside_others(&workspace.repo)?,
         script: Some(script.to_owned()),
     })
 }
 
 /// # Errors
 /// `COMMAND_DENIED`, `APPROVAL_REQUIRED`, `PROPOSAL_REJECTED`, `PROGRAM_NOT_FOUND`,
-/// `PATH_OUTSIDE_REPO`, `BAD_REQUEST`.
+/// `PATH_OUTSIDE_REPO`, `BAD_REQUEST`; `SESSION_BUSY` if an approved program runs, or if this one is
+/// approved and another runs.
 pub(super) fn permit<'q>(
     workspace: &mut LockedWorkspace,
     policy: &Policy,
@@ -119,24 +129,32 @@ pub(super) fn permit<'q>(
     };
     let Some(program) = evaluation.program.clone() else { return Err(not_found(request).into()) };
     let line = request.line();
-    let approval = match evaluation.decision {
-        Decision::Allow => None,
+    let (turn, approval, covered) = match evaluation.decision {
+        Decision::Allow => {
+            (RunTurn::beside_others(&workspace.repo)?, None, CoveredFiles::default())
+        }
         Decision::Deny => return Err(denied(&line, &evaluation).into()),
         Decision::Ask => {
+            // Before its files are read, so that no other program changes them afterwards.
+            let turn = RunTurn::alone(&workspace.repo)?;
+            let recipe = recipe::executed(&evaluation, &root, &dir);
+            let files = named_files(request, &evaluation, &dir);
+            let covered = CoveredFiles::of(&root, files.iter().chain(&recipe.files));
+            let places = (&*root, &*dir, &*files);
             let ask = CommandRequest {
                 line: &line,
-                parts: parts(request, &evaluation, (&root, &dir), level, input.as_deref())?,
+                parts: parts(request, &evaluation, places, level, input.as_deref())?,
                 state: state(&workspace.repo)?,
-                about: about(&evaluation, &dir, level, request)
+                about: about(&evaluation, &dir, level, (request, rules))
                     + &about_input(&workspace.repo, input.as_deref())?,
-                executed: recipe::executed(&evaluation, &root, &dir),
+                executed: recipe.shown,
                 input: input.as_deref().filter(|input| input.len() > SHOWN_INPUT),
                 agent: request.agent.clone(),
             };
-            Some(
-                require_approval(workspace, &ask)
-                    .map_err(|found| with_all_facts(found, &evaluation))?,
-            )
+            let approval = require_approval(workspace, &ask)
+                .map_err(|found| with_all_facts(found, &evaluation))?;
+            let Some(turn) = turn else { return Err(running::not_alone(&line).into()) };
+            (turn, Some(approval), covered)
         }
     };
     let paths = |paths: &[PathBuf]| paths.iter().map(|path| expand_home(path)).collect();
@@ -153,6 +171,8 @@ pub(super) fn permit<'q>(
         variables: rules.environment.clone(),
         on_findings: rules.on_findings,
         approval,
+        covered,
+        turn,
         named,
         script: None,
     })
@@ -268,18 +288,11 @@ fn input(repo: &Repo, root: &Path, input: &ProgramInput) -> Result<Option<Vec<u8
     }
 }
 
-/// The hash of a file in the worktree that the command names. An approval is for this content.
-fn content(root: &Path, path: &Path) -> Option<Vec<u8>> {
-    let real = fs::real_path(path);
-    let bytes = real.starts_with(root).then(|| fs::read_small(&real, MAX_INPUT_BYTES)).flatten()?;
-    sha256(&bytes).ok().map(String::into_bytes)
-}
-
 /// Everything that identifies the command. An approval is for exactly these parts.
 fn parts(
     request: &ProgramRequest,
     evaluation: &CommandEvaluation,
-    (root, dir): (&Path, &Path),
+    (root, dir, files): (&Path, &Path, &[PathBuf]),
     level: Level,
     input: Option<&[u8]>,
 ) -> Result<Vec<Vec<u8>>> {
@@ -294,18 +307,7 @@ fn parts(
             |bytes| sha256(bytes).map(String::into_bytes),
         )?,
     );
-    // Programs and scripts in the worktree are identified by content, not by name. This covers
-    // every word of the commands that a shell or wrapper would run, and the part after its `=`.
-    let inner = evaluation.steps.iter().flat_map(|step| step.argv.iter().map(OsString::from));
-    let words =
-        std::iter::once(request.program.clone()).chain(request.args.iter().cloned()).chain(inner);
-    let parts_of = |word: OsString| {
-        let value =
-            word.to_str().and_then(|word| word.split_once('=')).map(|(_, value)| dir.join(value));
-        std::iter::once(dir.join(&word)).chain(value)
-    };
-    let files = evaluation.real.iter().cloned().chain(words.flat_map(parts_of));
-    parts.extend(files.map(|file| content(root, &file).unwrap_or_default()));
+    parts.extend(files.iter().map(|file| covered::content(root, file).unwrap_or_default()));
     let env =
         request.env.iter().flat_map(|(name, value)| [b"env".to_vec(), bytes(name), bytes(value)]);
     parts.extend(env);
@@ -314,12 +316,31 @@ fn parts(
     Ok(parts)
 }
 
+/// The files that the command names. Programs and scripts in the worktree are identified by content,
+/// not by name. This covers every word of the commands that a shell or wrapper would run, and the
+/// part after its `=`.
+fn named_files(
+    request: &ProgramRequest,
+    evaluation: &CommandEvaluation,
+    dir: &Path,
+) -> Vec<PathBuf> {
+    let inner = evaluation.steps.iter().flat_map(|step| step.argv.iter().map(OsString::from));
+    let words =
+        std::iter::once(request.program.clone()).chain(request.args.iter().cloned()).chain(inner);
+    let parts_of = |word: OsString| {
+        let value =
+            word.to_str().and_then(|word| word.split_once('=')).map(|(_, value)| dir.join(value));
+        std::iter::once(dir.join(&word)).chain(value)
+    };
+    evaluation.real.iter().cloned().chain(words.flat_map(parts_of)).collect()
+}
+
 /// What the user needs to know before the approval.
 fn about(
     evaluation: &CommandEvaluation,
     dir: &Path,
     level: Level,
-    request: &ProgramRequest,
+    (request, rules): (&ProgramRequest, &RunRules),
 ) -> String {
     let mut about = format!(
         "{} (rule {}, {}).",
@@ -343,10 +364,23 @@ fn about(
     if !env.is_empty() {
         about += &format!(" Its environment would also have {}.", env.join(" "));
     }
-    if level > Level::Permissive {
-        about += " It would have no network access.";
+    about + &gives(level, &rules.writable)
+}
+
+/// What the program may do that runs at this level.
+fn gives(level: Level, writable: &[PathBuf]) -> String {
+    if level == Level::Permissive {
+        return " It would have network access, and could write .git and all files that you can."
+            .to_owned();
     }
-    about
+    let more: String = writable
+        .iter()
+        .map(|path| format!(", {}", shell_word(path.as_os_str().as_encoded_bytes())))
+        .collect();
+    format!(
+        " It would have no network access. It could write the worktree without .git, and a \
+         temporary directory{more}."
+    )
 }
 
 /// How many bytes of the standard input the user is shown at once.
@@ -487,8 +521,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("a"), "x").unwrap();
         let root = root.path().canonicalize().unwrap();
-        assert_eq!(content(&root, &root.join("a")), Some(sha256(b"x").unwrap().into_bytes()));
-        assert_eq!(content(&root, &root.join("none")), None);
-        assert_eq!(content(&root, Path::new("/etc/passwd")), None);
+        assert_eq!(
+            covered::content(&root, &root.join("a")),
+            Some(sha256(b"x").unwrap().into_bytes())
+        );
+        assert_eq!(covered::content(&root, &root.join("none")), None);
+        assert_eq!(covered::content(&root, Path::new("/etc/passwd")), None);
     }
 }

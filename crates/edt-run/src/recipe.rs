@@ -1,6 +1,7 @@
 //! What a command would execute, as far as files of the worktree say it: scripts, recipes of Make
 //! and just, scripts of `package.json`. Nothing is run to find out, so recipes are not expanded.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use edt_command::CommandEvaluation;
@@ -16,8 +17,28 @@ const INTERPRETERS: [&str; 12] = [
     "bash", "dash", "deno", "fish", "ksh", "node", "perl", "php", "python", "python3", "ruby", "sh",
 ];
 
-/// The texts that the command and each command inside of it would execute, each below its name.
-pub(super) fn executed(evaluation: &CommandEvaluation, root: &Path, dir: &Path) -> String {
+/// What a command would execute, as far as that is known.
+#[derive(Debug, Default)]
+pub(super) struct Recipe {
+    /// The texts, each below its name.
+    pub(super) shown: String,
+    /// The files of the worktree that were read for that.
+    pub(super) files: Vec<PathBuf>,
+}
+
+/// What the command and each command inside of it would execute.
+pub(super) fn executed(evaluation: &CommandEvaluation, root: &Path, dir: &Path) -> Recipe {
+    let read = RefCell::default();
+    let shown = texts(evaluation, root, dir, &read);
+    Recipe { shown, files: read.into_inner() }
+}
+
+fn texts(
+    evaluation: &CommandEvaluation,
+    root: &Path,
+    dir: &Path,
+    read: &RefCell<Vec<PathBuf>>,
+) -> String {
     let mut shown: Vec<String> = Vec::new();
     let name_of = |program: &str| program.rsplit('/').next().unwrap_or(program).to_owned();
     let moves = |argv: &[String]| {
@@ -33,7 +54,7 @@ pub(super) fn executed(evaluation: &CommandEvaluation, root: &Path, dir: &Path) 
     for step in &evaluation.steps {
         let Some((program, args)) = step.argv.split_first() else { continue };
         let name = &*name_of(program);
-        let files = Files { root, dir: dir.to_owned() };
+        let files = Files { root, dir: dir.to_owned(), read };
         let texts = match name {
             "make" | "gmake" => files.make(args),
             "just" => files.just(args),
@@ -71,6 +92,8 @@ fn indented(text: &str) -> String {
 struct Files<'r> {
     root: &'r Path,
     dir: PathBuf,
+    /// Which were read.
+    read: &'r RefCell<Vec<PathBuf>>,
 }
 
 type Texts = Vec<(String, String)>;
@@ -81,6 +104,7 @@ impl Files<'_> {
         let real = fs::real_path(&self.dir.join(name));
         let below = real.strip_prefix(self.root).ok()?.to_string_lossy().into_owned();
         let bytes = fs::read_small(&real, MOST_BYTES)?;
+        self.read.borrow_mut().push(real);
         let text = String::from_utf8(bytes).ok()?;
         let plain = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
         Some((below, text.chars().map(plain).collect()))
@@ -240,7 +264,7 @@ mod tests {
         };
         let host = edt_command::LocalHost;
         let policy = edt_guard::policy::Policy::of(None, None).unwrap();
-        executed(&policy.commands.evaluate(&query, &host), &root, &root)
+        executed(&policy.commands.evaluate(&query, &host), &root, &root).shown
     }
 
     const MAKEFILE: &str = "X := 1\n.PHONY: all\nall: build\n\tcc -o x x.c\n\ndeploy test: all\n\
@@ -312,7 +336,8 @@ mod tests {
     #[test]
     fn files_outside_the_worktree_are_not_read() {
         let (_scratch, root) = files(&[("a", "x")]);
-        let files = Files { root: &root, dir: root.clone() };
+        let read = RefCell::default();
+        let files = Files { root: &root, dir: root.clone(), read: &read };
         assert!(files.text("a").is_some());
         assert_eq!(files.text("../etc/passwd"), None);
         assert_eq!(files.text("/etc/passwd"), None);

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::store::{self, Proposal, ProposalState};
 use crate::session::LockedWorkspace;
+use crate::session::refs::commit::Commit;
 use edt_git::{Oid, Repo};
 use edt_io::fs;
 use edt_io::lock::{self, LockGuard};
@@ -67,10 +68,19 @@ pub fn unreported(repo: &Repo) -> NewDecisions {
                     warnings.extend(decision_warning(&proposal));
                     changes.push((id, Some(proposal.ref_tip.to_string())));
                 }
+                ProposalState::Done(_) => {
+                    // `edt approve --apply` leaves no time to report the approval before.
+                    let approved = Commit::read(repo, proposal.ref_tip).ok();
+                    let approved = approved.and_then(|done| done.parent).map(|at| at.to_string());
+                    if approved.is_some_and(|approved| approved != reported) {
+                        warnings.extend(decision_warning(&proposal));
+                    }
+                    changes.push((id, None));
+                }
                 // It was reported when it happened.
-                ProposalState::Withdrawn(_)
-                | ProposalState::Superseded(_)
-                | ProposalState::Done(_) => changes.push((id, None)),
+                ProposalState::Withdrawn(_) | ProposalState::Superseded(_) => {
+                    changes.push((id, None));
+                }
             },
             Err(found) if found.any(|finding| finding.code == Code::ProposalNotFound) => {
                 changes.push((id, None));
@@ -94,6 +104,10 @@ fn decision_warning(proposal: &Proposal) -> Option<Warning> {
                 "Proposal p{id} ({subject}) was approved by {by}: `edt apply --proposal p{id}` \
                  applies it."
             ),
+        ),
+        (ProposalState::Done(commit), None) => (
+            "proposal_approved",
+            format!("Proposal p{id} ({subject}) was approved, and applied as {commit}."),
         ),
         (ProposalState::Rejected(why), _) => {
             ("proposal_rejected", format!("Proposal p{id} ({subject}) was rejected: {why}"))
@@ -190,6 +204,27 @@ mod tests {
             "Proposal p1 (change it) was approved by {by}: `edt apply --proposal p1` applies it."
         );
         assert_eq!(messages(&scratch), [expected]);
+        assert_eq!(messages(&scratch), [""; 0]);
+    }
+
+    #[test]
+    fn an_approval_that_was_applied_at_once_is_reported_once() {
+        let scratch = proposed();
+        approve(&mut scratch.open(), &proposal(&scratch)).unwrap();
+        crate::proposal::apply(&mut scratch.open(), 1, edt_types::DryRun::No).unwrap();
+        let applied = proposal(&scratch).state;
+        let commit = applied.detail().unwrap();
+        let expected = format!("Proposal p1 (change it) was approved, and applied as {commit}.");
+        assert_eq!(messages(&scratch), [expected]);
+        assert_eq!(messages(&scratch), [""; 0]);
+    }
+
+    #[test]
+    fn an_approval_that_was_reported_is_not_reported_when_it_is_applied() {
+        let scratch = proposed();
+        approve(&mut scratch.open(), &proposal(&scratch)).unwrap();
+        assert_eq!(messages(&scratch).len(), 1);
+        crate::proposal::apply(&mut scratch.open(), 1, edt_types::DryRun::No).unwrap();
         assert_eq!(messages(&scratch), [""; 0]);
     }
 

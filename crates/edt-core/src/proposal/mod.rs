@@ -18,6 +18,7 @@ pub mod decide;
 pub mod decisions;
 pub mod landing;
 pub mod propose;
+pub mod running;
 pub mod signature;
 pub mod store;
 

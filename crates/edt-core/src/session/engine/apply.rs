@@ -2,6 +2,7 @@
 
 use super::change::{Change, HeadMove};
 use super::path_change::WorktreeChange;
+use crate::proposal::running;
 use crate::session::private::private_list;
 use crate::session::private::uncovered;
 use crate::session::refs::moves::{RefMove, RefMoves};
@@ -23,10 +24,12 @@ pub struct Applied {
 ///
 /// # Errors
 /// `SESSION_MOVED` if the branch, HEAD, the index or a file is not as the command saw it;
-/// `REPOSITORY_BUSY`, `IO_ERROR`, `OBJECT_MISSING`. Then nothing is changed.
+/// `SESSION_BUSY` if a running program's approval covers one; `REPOSITORY_BUSY`, `IO_ERROR`,
+/// `OBJECT_MISSING`. Then nothing is changed.
 pub fn apply(repo: &Repo, journal: &mut Journal, change: Change) -> Result<Applied> {
     let restored = change.restored.clone();
     let (set, files) = change_set(repo, change)?;
+    running::check(repo, set.files.iter().map(|file| &file.path))?;
     // No commit has them from the moment that they exist. The list forgets a file that is gone, so
     // that they are added again afterwards.
     private_list::add(repo, &restored)?;
