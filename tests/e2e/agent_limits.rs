@@ -64,6 +64,47 @@ fn what_nobody_reviewed_is_not_checked_out() {
 }
 
 #[test]
+fn of_what_a_fetch_brought_only_the_upstream_is_reviewed() {
+    let repo = TestRepo::with(&[("a.txt", b"one\n")]);
+    let origin = repo.home.join("origin");
+    repo.git(&["clone", "--quiet", "--bare", ".", origin.to_str().unwrap()]);
+    repo.git(&["remote", "add", "origin", origin.to_str().unwrap()]);
+    repo.git(&["switch", "--quiet", "-c", "next"]);
+    repo.commit(&[(".envrc", b"next\n")]);
+    repo.git(&["push", "--quiet", "origin", "next:main"]);
+    repo.git(&["switch", "--quiet", "main"]);
+    repo.git(&["branch", "-qD", "next"]);
+    repo.git(&["fetch", "--quiet", "origin", "+refs/heads/main:refs/remotes/fork/main"]);
+    let begin = |name: &str, from: &str| {
+        as_agent(&repo, &[], "", &["begin", name, "--no-switch", "--from", from])
+    };
+    let held = begin("s", "refs/remotes/fork/main");
+    assert_eq!(held.codes(), ["PROTECTED_PATH"], "{:#}", held.json);
+    repo.git(&["fetch", "--quiet", "origin"]);
+    assert_eq!(begin("s", "origin/main").codes(), ["PROTECTED_PATH"]);
+    repo.git(&["branch", "--quiet", "--set-upstream-to=origin/main", "main"]);
+    begin("s", "origin/main").landed();
+}
+
+#[test]
+fn a_directory_in_a_home_repository_is_not_of_that_repository() {
+    let repo = TestRepo::with(&[("a.txt", b"one\n")]);
+    repo.git(&["init", "--quiet", repo.home.to_str().unwrap()]);
+    let project = repo.home.join("project");
+    std::fs::create_dir(&project).unwrap();
+    let there = repo.at(&project);
+    let apply = ["apply", "b.txt", "--mode", "create", "--content", "b\n"];
+    for args in [&apply[..], &["begin"], &["status"]] {
+        let refused = as_agent(&there, &[], "", args);
+        assert_eq!(refused.codes(), ["NOT_A_REPOSITORY"], "{:#}", refused.json);
+        assert!(refused.hint().contains("git init"), "{}", refused.hint());
+    }
+    assert!(!project.join("b.txt").exists());
+    let home = repo.at(&repo.home);
+    assert_eq!(as_agent(&home, &[], "", &["status"]).codes(), [""; 0]);
+}
+
+#[test]
 fn what_a_hook_stages_needs_the_approval_that_an_edit_needs() {
     let policy = b"[[protect]]\npaths = [\"secure/**\"]\n";
     let repo = TestRepo::with(&[

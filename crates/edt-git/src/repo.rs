@@ -9,7 +9,7 @@ use super::confinement::Confinement;
 use super::head::Head;
 use super::reftable::{Stack, is_used};
 use super::supported::{
-    check_in_place, check_outside_git_dir, check_supported, enclosed, unsupported,
+    check_in_place, check_not_home, check_outside_git_dir, check_supported, enclosed, unsupported,
 };
 use super::trust::{Configuration, TrustStore};
 use super::{Oid, causes};
@@ -90,6 +90,7 @@ impl Repo {
         super::environment::check(environment, &inner)?;
         if !super::environment::names_repository(environment) {
             check_in_place(&inner, start)?;
+            check_not_home(environment, &inner, start)?;
         }
         Repo::of(environment, inner)
     }

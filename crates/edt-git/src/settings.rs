@@ -17,6 +17,15 @@ impl Repo {
         })
     }
 
+    /// The ref that follows the upstream of `branch`, a full name.
+    #[must_use]
+    pub fn upstream(&self, branch: &str) -> Option<String> {
+        let name: gix::refs::FullName = branch.try_into().ok()?;
+        let fetched = gix::remote::Direction::Fetch;
+        let found = self.inner.branch_remote_tracking_ref_name(name.as_ref(), fetched)?.ok()?;
+        Some(found.as_bstr().to_string())
+    }
+
     /// Whether several users share the repository.
     #[must_use]
     pub fn is_shared(&self) -> bool {

@@ -9,7 +9,7 @@ use edt_io::disk::Dir;
 use edt_io::enclosure::{self, Enclosure};
 use edt_io::fs::real_path as real;
 use edt_io::names::NameKind;
-use edt_io::{failed, planted};
+use edt_io::{Environment, failed, planted};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
@@ -142,6 +142,33 @@ pub(super) fn check_in_place(repo: &gix::Repository, start: &Path) -> Result<()>
     Err(elsewhere(&why).into())
 }
 
+/// Refuses the repository of the home directory for a directory below it: whoever keeps settings in
+/// one did not mean every project to be in it.
+pub(super) fn check_not_home(
+    environment: Environment,
+    repo: &gix::Repository,
+    start: &Path,
+) -> Result<()> {
+    let home = environment.var("HOME").filter(|home| !home.is_empty());
+    let (Some(home), Some(root)) = (home, repo.workdir()) else { return Ok(()) };
+    let (root, home) = (real(root), Path::new(&home));
+    if root != real(home) || real(start) == root {
+        return Ok(());
+    }
+    Err(Finding::new(
+        Code::NotARepository,
+        format!(
+            "{} is in no repository but that of the home directory {}.",
+            start.shown(),
+            root.shown()
+        ),
+        "Create a repository here with `git init`. If the one of the home directory is meant, call \
+         edt there, or with -C.",
+    )
+    .nothing_changed()
+    .into())
+}
+
 /// The common directory of the repository whose worktree has this root, without symbolic links.
 #[must_use]
 pub fn common_dir_at(root: &Path) -> Option<PathBuf> {
@@ -264,7 +291,6 @@ mod tests {
 
     use super::super::Repo;
     use super::*;
-    use edt_io::Environment;
 
     #[expect(clippy::disallowed_methods, reason = "Git makes what is judged")]
     fn git(at: &Path, args: &[&str]) {

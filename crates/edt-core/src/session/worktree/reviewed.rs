@@ -9,7 +9,8 @@ use edt_git::{Head, Oid};
 use edt_types::{Code, Effect, Finding, Result};
 
 /// Refuses to put protected files of `commit` into the worktree if they differ from those of the
-/// user's branch `home`, and `commit` is neither in its history nor in that of a protected branch.
+/// user's branch `home`, and `commit` is neither in its history nor in that of its upstream or of a
+/// local protected branch.
 /// `action` is what only the user may do then.
 ///
 /// # Errors
@@ -27,16 +28,15 @@ pub(crate) fn check(
     let Some(changed) = differs.into_iter().find(|one| policy.protects(&one.path)) else {
         return Ok(());
     };
+    // What a fetch brought may be anybody's: of those branches only the upstream counts.
     let is_protected = |name: &str| {
-        let of_remote =
-            || name.strip_prefix("refs/remotes/")?.split_once('/').map(|(_, name)| name);
-        let branch = name.strip_prefix("refs/heads/").or_else(of_remote);
-        branch.is_some_and(|branch| policy.protects_branch(branch))
+        name.strip_prefix("refs/heads/").is_some_and(|branch| policy.protects_branch(branch))
     };
-    let mut branches = repo.refs_below("refs/heads/")?;
-    branches.extend(repo.refs_below("refs/remotes/")?);
-    let protected = branches.into_iter().filter(|(name, _)| is_protected(name));
-    for tip in home.commit.into_iter().chain(protected.map(|(_, tip)| tip)) {
+    let local = repo.refs_below("refs/heads/")?;
+    let protected = local.into_iter().filter(|(name, _)| is_protected(name)).map(|(_, tip)| tip);
+    let upstream = home.branch.as_deref().and_then(|branch| repo.upstream(branch));
+    let upstream = upstream.map_or(Ok(None), |name| repo.ref_value(&name))?;
+    for tip in home.commit.into_iter().chain(upstream).chain(protected) {
         if tip == commit || repo.merge_bases(tip, commit)?.contains(&commit) {
             return Ok(());
         }
@@ -44,12 +44,12 @@ pub(crate) fn check(
     Err(Finding::new(
         Code::ProtectedPath,
         format!(
-            "Commit {} is in no protected branch, and it has another {} than the user's branch. \
-             Only the user may {action}.",
+            "Commit {} is in no protected branch of this repository and not in the upstream, and it \
+             has another {} than the user's branch. Only the user may {action}.",
             commit.to_hex_with_len(12),
             changed.path
         ),
-        "Use HEAD or a protected branch; or ask the user to type this command in a terminal.",
+        "Use HEAD, its upstream or a local protected branch; or ask the user to type this command in a terminal.",
     )
     .nothing_changed()
     .at(&changed.path)
