@@ -91,6 +91,16 @@ impl Evaluator<'_> {
         }
     }
 
+    /// Whether `value` is below the directory of temporary files.
+    fn is_temporary(&self, value: &str) -> bool {
+        let below = |name: &str| value.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
+        let real = || self.resolve_path(std::path::Path::new(value)).unwrap_or_default();
+        !value.split('/').any(|part| part == "..")
+            && (below("$TMPDIR")
+                || below("${TMPDIR}")
+                || below("/tmp") && real().starts_with("/tmp"))
+    }
+
     /// The decision on setting a variable. Some name directories that a program fills or empties.
     fn variable(&self, name: &str, value: &str) -> Option<(Decision, String)> {
         let verdict = evaluate(name, value);
@@ -106,6 +116,7 @@ impl Evaluator<'_> {
                 format!("{name} would point into a Git directory. Leave it out."),
             )),
             PathLocation::Inside if is_directory => None,
+            PathLocation::Outside if is_directory && self.is_temporary(value) => None,
             PathLocation::Root | PathLocation::Vital | PathLocation::System if is_directory => {
                 Some((
                     Decision::Deny,
@@ -171,6 +182,21 @@ mod tests {
         assert_eq!(
             set("CARGO_TARGET_DIR", "/srv/build"),
             ["environment: CARGO_TARGET_DIR=/srv/build = ask by environment"]
+        );
+    }
+
+    #[test]
+    fn a_cache_in_the_worktree_or_among_temporary_files_is_harmless() {
+        for place in ["node_modules/.cache", "/home/user/tree/x", "$TMPDIR/npm", "/tmp/npm"] {
+            assert_eq!(set("npm_config_cache", place), Vec::<String>::new(), "{place}");
+        }
+        assert_eq!(
+            set("npm_config_cache", "/home/user/.npm"),
+            ["environment: npm_config_cache=/home/user/.npm = ask by environment"]
+        );
+        assert_eq!(
+            set("npm_config_cache", ".git/x"),
+            ["environment: npm_config_cache=.git/x = deny by environment"]
         );
     }
 

@@ -484,6 +484,25 @@ mod tests {
     }
 
     #[test]
+    fn a_link_that_the_same_line_makes_leads_elsewhere_at_permissive_too() {
+        let mut machine =
+            Machine { level: edt_types::Level::Permissive, ..Machine::with(&["src/a.c"]) };
+        machine.policy.run.min_level = edt_types::Level::Permissive;
+        for line in [
+            "ln -s /srv/data out; echo x > out/y",
+            "ln -s /srv/data out && rm -rf out/y",
+            "ln -s /srv/data out && cp README.md out/y",
+            "ln -s /srv/data out && sed -i s/a/b/ out/y",
+            "cp -s /srv/data/x y && tee y",
+            "ln -sr ../data out && mv README.md out/y",
+            "cd src && ln -s /srv/data out; touch out/y",
+        ] {
+            let verdict = machine.verdict(&["sh", "-c", line]);
+            assert!(verdict.starts_with("ask by"), "{line}: {verdict}");
+        }
+    }
+
+    #[test]
     fn modes_of_the_whole_worktree_include_the_git_directory() {
         assert_eq!(
             verdict(&argv("chmod -R 755 .")),

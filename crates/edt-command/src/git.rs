@@ -75,6 +75,12 @@ pub(super) fn evaluate(
             }
         }
     }
+    let quiet = |arg: &String| arg == "-q" || arg == "--quiet";
+    if args.get(at).is_some_and(|arg| arg == "stash") && args[at + 1..].iter().all(quiet) {
+        let reason = "It takes all uncommitted changes off the disk, the user's, too. `edt undo` \
+                      undoes the session's edits; `git stash list` and `git stash show` are allowed.";
+        rule_matches.push(RuleMatch::ask("git-stash", reason));
+    }
     if at >= args.len() && rule_matches.is_empty() && !command.context.open_ended {
         rule_matches.push(RuleMatch::new(
             Decision::Allow,
@@ -142,6 +148,15 @@ fn evaluate_setting(setting: &str) -> Option<RuleMatch> {
 #[cfg(test)]
 mod tests {
     use crate::tests::{Machine, argv, steps, verdict};
+
+    #[test]
+    fn a_stash_of_everything_is_asked_about_with_its_reason() {
+        for line in ["git stash", "git stash -q", "git --no-pager stash", "git -C src stash"] {
+            let verdict = verdict(&argv(line));
+            assert!(verdict.starts_with("ask by git-stash: It takes all"), "{line}: {verdict}");
+        }
+        assert!(verdict(&argv("git stash show -p")).starts_with("allow"));
+    }
 
     #[test]
     fn an_alias_on_the_command_line_is_denied() {

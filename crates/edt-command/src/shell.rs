@@ -34,7 +34,8 @@ pub(super) fn read_nested(text: &str, depth: usize) -> ShellScript {
         if limit.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut stop);
-    let mut chunk = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+    let plain = without_plain_dollars(text);
+    let mut chunk = |at: usize, _| plain.get(at..).unwrap_or_default();
     let is_short = known && text.len() <= MAX_LENGTH;
     let parsed =
         is_short.then(|| parser.parse_with_options(&mut chunk, None, Some(options))).flatten();
@@ -47,6 +48,23 @@ pub(super) fn read_nested(text: &str, depth: usize) -> ShellScript {
     }
     let statements = reader.children(tree.root_node());
     ShellScript { statements, unparsed: reader.unparsed }
+}
+
+/// `text` with a point for each `$` that begins no expansion in any shell, which the grammar does not
+/// know. Words are read from the text itself, where every byte has the same place.
+fn without_plain_dollars(text: &str) -> Vec<u8> {
+    let mut plain = text.as_bytes().to_vec();
+    let mut at = 0;
+    while let Some(byte) = plain.get(at) {
+        let next = plain.get(at + 1);
+        // An escaped byte, or the process id: `$$/` is no plain one.
+        let is_pair = *byte == b'\\' || *byte == b'$' && next == Some(&b'$');
+        if *byte == b'$' && next.is_none_or(|next| b" \t\n/,.%:)]|;&".contains(next)) {
+            plain[at] = b'.';
+        }
+        at += if is_pair { 2 } else { 1 };
+    }
+    plain
 }
 
 pub(super) struct Reader<'a> {
@@ -485,6 +503,8 @@ mod tests {
             ("(cd x && ls) # a word", &["cd x", "ls"]),
             ("echo 'a b' \"$\" '$(x)' \"\\$HOME\"", &["echo a b $ $(x) $HOME"]),
             ("make 2>&1 | tail -5", &["make", "tail -5"]),
+            ("sed s/^20$/p/ f; grep ^a$ f", &["sed s/^20$/p/ f", "grep ^a$ f"]),
+            ("awk '/x$/' f; echo a$, $. $% 5$", &["awk /x$/ f", "echo a$, $. $% 5$"]),
             ("a=1 b='2 3' c", &["c"]),
             ("! grep x y", &["grep x y"]),
             ("find . -name '*.o' {} +", &["find . -name *.o {} +"]),
