@@ -126,6 +126,12 @@ fn visit(repo: &TestRepo) {
     }
 }
 
+/// The level at which nothing is refused at the call.
+fn permissive(repo: &TestRepo) {
+    let policy = POLICY.replace("standard", "permissive");
+    std::fs::write(repo.home.join(".config/edt/edt.toml"), policy).unwrap();
+}
+
 fn plant(repo: &TestRepo, text: &str) -> Answer {
     repo.runs(&[], &[program(repo, text)])
 }
@@ -153,6 +159,63 @@ fn nothing_that_a_program_leaves_is_executed_later() {
     }
 }
 
+/// Asks Git about each directory of the worktree, as prompts and editors do, until `stop` is there.
+fn ask_in_a_loop(repo: &TestRepo, stop: &Path) -> std::process::Child {
+    let text = "until [ -e \"$1\" ]; do
+        for d in . sub src q/x b; do [ -d \"$d\" ] && (cd \"$d\" && git status); done; done";
+    let mut sh = repo.command("sh");
+    sh.args(["-c", text, "sh"]).arg(stop).current_dir(&repo.root);
+    sh.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    sh.spawn().unwrap()
+}
+
+#[test]
+fn nothing_that_a_program_makes_is_executed_while_it_runs() {
+    for (way, text) in [
+        (
+            "a repository",
+            "mkdir -p sub/.git/objects sub/.git/refs; echo 'ref: refs/heads/x' > sub/.git/HEAD; echo \"$EVIL\" > sub/.git/config",
+        ),
+        (
+            "a renamed repository",
+            "mkdir -p x/objects x/refs; echo 'ref: refs/heads/x' > x/HEAD; echo \"$EVIL\" > x/config; mkdir sub; mv x sub/.git",
+        ),
+        (
+            "one from an ignored directory",
+            "mkdir -p build/x/.git/objects build/x/.git/refs q; echo 'ref: refs/heads/x' > build/x/.git/HEAD; mv build/x q/x; echo \"$EVIL\" > q/x/.git/config",
+        ),
+        (
+            "a bare repository",
+            "mkdir -p b/objects b/refs; printf '[core]\\nrepositoryformatversion = 0\\nbare = false\\nworktree = ..\\n%s\\n' \"$EVIL\" > b/config; echo 'ref: refs/heads/x' > b/HEAD",
+        ),
+        (
+            "a .git file",
+            "mkdir -p build/g/objects build/g/refs sub; echo 'ref: refs/heads/x' > build/g/HEAD; echo \"$EVIL\" > build/g/config; echo gitdir: ../build/g > sub/.git",
+        ),
+        (
+            "a .git link",
+            "mkdir -p build/g/objects build/g/refs sub; echo 'ref: refs/heads/x' > build/g/HEAD; echo \"$EVIL\" > build/g/config; ln -s ../build/g sub/.git",
+        ),
+    ] {
+        let repo = repo();
+        let stop = repo.home.join("stop");
+        let mut asks = ask_in_a_loop(&repo, &stop);
+        let answer = plant(&repo, &format!("{text}; sleep 1"));
+        std::fs::write(&stop, "").unwrap();
+        asks.wait().unwrap();
+        assert!(!canary(&repo).exists(), "{way}: {:#}", answer.json);
+        let refused = refused_names(&answer);
+        assert_eq!(refused.len(), 1, "{way}: {:#}", answer.json);
+    }
+}
+
+/// The paths that programs were not allowed to make, one for each warning.
+fn refused_names(answer: &Answer) -> Vec<String> {
+    let warnings = answer.json["warnings"].as_array().unwrap().iter();
+    let refused = warnings.filter(|one| one["code"] == "name_refused");
+    refused.map(|one| one["path"].as_str().unwrap().to_owned()).collect()
+}
+
 fn quarantined(answer: &Answer) -> Vec<(String, PathBuf)> {
     let errors = answer.json["errors"].as_array().unwrap().iter();
     let place = |error: &serde_json::Value| {
@@ -165,6 +228,7 @@ fn quarantined(answer: &Answer) -> Vec<(String, PathBuf)> {
 #[test]
 fn the_user_brings_back_what_was_moved() {
     let repo = repo();
+    permissive(&repo);
     let answer =
         plant(&repo, "git init -q 'a b'; echo \"$EVIL\" >> 'a b/.git/config'; echo x > 'a b/f'");
     assert_eq!((answer.codes(), answer.exit), (vec!["APPROVAL_REQUIRED"], 4), "{:#}", answer.json);
@@ -177,7 +241,8 @@ fn the_user_brings_back_what_was_moved() {
     let command = hint.split('`').nth(1).unwrap();
     assert!(repo.command("sh").args(["-c", command]).status().unwrap().success(), "{command}");
     assert!(repo.exists("a b/.git/config") && !place.exists());
-    // What the user brought back stays, and no program changes it.
+    // What the user brought back stays, and no confined program changes it.
+    std::fs::write(repo.home.join(".config/edt/edt.toml"), POLICY).unwrap();
     let answer = plant(&repo, "echo x >> 'a b/.git/config'");
     assert_eq!(quarantined(&answer), [], "{:#}", answer.json);
     assert_ne!(answer.json["run"]["exit_code"], 0);
@@ -212,6 +277,16 @@ fn files_that_other_programs_execute_are_found_everywhere() {
             std::fs::write(repo.home.join(".config/edt/edt.toml"), policy).unwrap();
             let answer = plant(&repo, text);
             assert!(repo.root.join(path).symlink_metadata().is_err(), "{way}: {:#}", answer.json);
+            if level == "standard" {
+                // The program could not make it.
+                let warnings = answer.json["warnings"].as_array().unwrap();
+                let says = |code: &str| warnings.iter().any(|one| one["code"] == code);
+                let is_nested = path.starts_with("nested");
+                let code = if is_nested { "sandbox_denied" } else { "name_refused" };
+                assert!(says(code), "{way}: {:#}", answer.json);
+                assert_eq!(quarantined(&answer), [], "{way}: {:#}", answer.json);
+                continue;
+            }
             let [(found, place)] = &quarantined(&answer)[..] else {
                 panic!("{way}: {:#}", answer.json)
             };
@@ -236,19 +311,26 @@ fn existing_files_below_the_root_are_read_only_or_restored() {
         );
         assert_eq!(std::fs::read(repo.root.join("nested/.vscode/tasks.json")).unwrap(), b"{}\n");
         assert_eq!(std::fs::read(repo.root.join(".idea/x.xml")).unwrap(), b"<x/>\n");
+        if level == "standard" {
+            assert_eq!(
+                (refused_names(&answer), quarantined(&answer)),
+                (vec![".vscode".into()], vec![])
+            );
+            continue;
+        }
         assert_eq!(std::fs::read_link(repo.root.join(".vscode")).unwrap(), Path::new("src"));
         let mut found: Vec<String> =
             quarantined(&answer).into_iter().map(|(path, _)| path).collect();
         found.sort();
         let changed = [".idea/x.xml", ".vscode", "nested/.vscode/tasks.json"];
-        let held = if level == "permissive" { &changed[..] } else { &changed[1..2] };
-        assert_eq!(found, held, "{level}: {:#}", answer.json);
+        assert_eq!(found, changed, "{:#}", answer.json);
     }
 }
 
 #[test]
 fn what_nothing_executes_by_itself_stays() {
     let repo = repo();
+    permissive(&repo);
     for text in [
         "mkdir -p node_modules/x/.vscode node_modules/x/.github/workflows; echo x > node_modules/x/.vscode/tasks.json; echo x > node_modules/x/.github/workflows/ci.yml",
         "mkdir -p build/y; echo x > build/y/.envrc",
@@ -276,6 +358,73 @@ fn what_nothing_executes_by_itself_stays() {
     let answer = plant(&repo, "echo \"$EVIL\" >> clone/.git/config");
     assert_eq!(quarantined(&answer)[0].0, "clone/.git", "{:#}", answer.json);
     assert!(!repo.exists("clone/.git"));
+}
+
+#[test]
+fn a_command_that_is_known_to_make_a_repository_makes_it() {
+    let repo = repo();
+    let rule = "[[command]]\nname = \"init\"\nargv = [\"git\", \"init\"]\ndecision = \"allow\"\n\
+                reason = \"Yes.\"\nmatch = [\"git init\"]\n";
+    std::fs::write(repo.home.join(".config/edt/edt.toml"), format!("{POLICY}{rule}")).unwrap();
+    let answer = repo.runs(&[], &["git", "init", "-q", "fresh"]);
+    assert_eq!(answer.json["run"]["exit_code"], 0, "{:#}", answer.json);
+    assert!(repo.exists("fresh/.git/HEAD") && refused_names(&answer).is_empty());
+    // From then on it is another repository.
+    let answer = plant(&repo, "echo x > fresh/x");
+    assert!(!repo.exists("fresh/x"), "{:#}", answer.json);
+}
+
+/// The repository `nested` with a commit that no other one has, and an uncommitted file.
+fn with_unpushed_commit() -> TestRepo {
+    let repo = repo();
+    let text = "cd nested; git config user.name x; git config user.email x@x; echo x > f
+        git add f; git commit -qm one; echo y > g; ln -s f l";
+    assert!(repo.command("sh").args(["-c", text]).status().unwrap().success());
+    repo
+}
+
+/// All files below `directory` with their bytes, links with their targets.
+fn everything(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let (mut all, mut waiting) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(next) = waiting.pop() {
+        for entry in std::fs::read_dir(&next).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_symlink() {
+                let target = std::fs::read_link(&entry).unwrap();
+                all.push((entry, target.into_os_string().into_encoded_bytes()));
+            } else if entry.is_dir() {
+                waiting.push(entry);
+            } else {
+                all.push((entry.clone(), std::fs::read(&entry).unwrap()));
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn another_repository_below_the_worktree_is_read_only() {
+    for ignored in [false, true] {
+        let repo = with_unpushed_commit();
+        if ignored {
+            std::fs::write(repo.root.join(".git/info/exclude"), "/nested/\n").unwrap();
+        }
+        let nested = repo.root.join("nested");
+        let before = everything(&nested);
+        let answer = plant(&repo, "rm -rf nested; mv nested x; echo z > nested/f");
+        assert_eq!(everything(&nested), before, "{ignored}: {:#}", answer.json);
+        let warnings = answer.json["warnings"].as_array().unwrap();
+        let denied = warnings.iter().find(|one| one["code"] == "sandbox_denied");
+        assert!(denied.unwrap()["message"].as_str().unwrap().contains("nested"));
+        // The user may allow it, as a whole or a directory in it.
+        for (writable, path) in [("nested", "nested/f"), ("nested/.git", "nested/.git/x")] {
+            let line = format!("writable = [\"{}\"]\n", repo.root.join(writable).display());
+            let policy = format!("{POLICY}{line}");
+            std::fs::write(repo.home.join(".config/edt/edt.toml"), policy).unwrap();
+            let answer = plant(&repo, &format!("echo z > {path}"));
+            assert_eq!(answer.json["run"]["exit_code"], 0, "{writable}: {:#}", answer.json);
+        }
+    }
 }
 
 #[test]
@@ -321,12 +470,8 @@ fn another_worktree_below_is_neither_written_nor_examined() {
     // What only Git's list still names is a directory like any other.
     repo.git(&["worktree", "add", "--quiet", "gone", "-b", "gone"]);
     std::fs::remove_dir_all(repo.root.join("gone")).unwrap();
-    for text in
-        ["mkdir gone", "git init -q gone; echo \"$EVIL\" >> gone/.git/config; touch gone/.envrc"]
-    {
-        let answer = plant(&repo, text);
-        assert_eq!(answer.json["run"]["exit_code"], 0, "{text}: {:#}", answer.json);
-    }
+    let answer = plant(&repo, "mkdir gone; git init -q gone; touch gone/.envrc; true");
+    assert_eq!(refused_names(&answer), ["gone/.git"], "{:#}", answer.json);
     assert!(!repo.exists("gone/.git") && !repo.exists("gone/.envrc"));
     // At permissive another agent may as well have written it.
     let policy = POLICY.replace("standard", "permissive");

@@ -35,6 +35,7 @@ mod hooks;
 mod later_execution;
 mod mcp;
 mod paths;
+mod recorded_runs;
 mod repository_limits;
 mod repository_programs;
 mod run;

@@ -48,33 +48,42 @@ impl Server {
                         return Ok(CONTINUE);
                     };
                     self.note_writer(&place, Some(sight.inode), flags);
-                    self.keep_content(&file, &sight, place)?;
+                    let kept = self.keep_content(&file, &sight, place.clone())?;
                     if !self.acts_for(request) {
                         return Ok(CONTINUE);
                     }
                     let opened = self.execute(request, Deed::Open(Arc::new(file), wanted))?;
+                    if let Err(error) = &opened {
+                        self.note_failure(&place, *error)?;
+                        self.nothing_changed(&sight, kept)?;
+                    }
                     return Ok(answer_opened(request, opened, flags));
                 }
                 Found::Missing(directory, name) if creates => {
                     let Some(place) = self.place_below(request, &directory, &name)? else {
                         return Ok(CONTINUE);
                     };
+                    let slot = Slot { directory: Arc::new(directory), name };
+                    self.check_new(&slot, &place, NewNode::File)?;
                     if !self.acts_for(request) {
                         let node = NewNode::File;
                         self.record(&FileEvent::Made { place, node, inode: None })?;
                         return Ok(CONTINUE);
                     }
                     self.note_writer(&place, None, flags);
-                    let slot = Slot { directory: Arc::new(directory), name };
                     let mode = Mode::from_raw_mode(mode & 0o7777);
                     let opened = self.execute(request, Deed::Create(slot, wanted, mode))?;
                     if !exclusive && opened.as_ref().err() == Some(&Errno::EXIST) {
                         continue;
                     }
-                    if let Ok(Some(file)) = &opened {
-                        let sight = Sight::of(file)?;
-                        self.note_writer(&place, Some(sight.inode), flags);
-                        self.note_made(sight, place, NewNode::File)?;
+                    match &opened {
+                        Ok(Some(file)) => {
+                            let sight = Sight::of(file)?;
+                            self.note_writer(&place, Some(sight.inode), flags);
+                            self.note_made(sight, place, NewNode::File)?;
+                        }
+                        Ok(None) => {}
+                        Err(error) => self.note_failure(&place, *error)?,
                     }
                     return Ok(answer_opened(request, opened, flags));
                 }
@@ -120,12 +129,16 @@ impl Server {
             return Ok(CONTINUE);
         }
         let Some(place) = self.place(request, &file, &sight)? else { return Ok(CONTINUE) };
-        self.keep_content(&file, &sight, place.clone())?;
+        let kept = self.keep_content(&file, &sight, place.clone())?;
         if !self.acts_for(request) {
             return Ok(CONTINUE);
         }
         self.note_writer(&place, Some(sight.inode), libc::O_WRONLY);
         let done = self.execute(request, Deed::Truncate(Arc::new(file), size))?;
+        if let Err(error) = &done {
+            self.note_failure(&place, *error)?;
+            self.nothing_changed(&sight, kept)?;
+        }
         Ok(done.map_or_else(failed, |_| Outcome::Reply(Reply::Value(0))))
     }
 
@@ -143,10 +156,16 @@ impl Server {
     }
 
     /// Keeps the content of an inode before it is written for the first time.
-    fn keep_content(&mut self, file: &OwnedFd, sight: &Sight, place: Place) -> Step<()> {
+    /// Returns the event, with what was known of the inode before it.
+    fn keep_content(
+        &mut self,
+        file: &OwnedFd,
+        sight: &Sight,
+        place: Place,
+    ) -> Step<Option<(u64, Known)>> {
         let known = self.known.get(&sight.inode).copied().unwrap_or_default();
         if known.content || self.made.contains(&sight.inode) {
-            return Ok(());
+            return Ok(None);
         }
         let clean = match &place {
             Place::Tree(path) => self.clean.name(path, sight.inode, &sight.attributes),
@@ -157,8 +176,17 @@ impl Server {
             None => self.store.copy(file, sight).map_err(refuse)?,
         };
         let (inode, attributes) = (sight.inode, sight.attributes);
-        self.record(&FileEvent::Content { place, inode, attributes, kept })?;
+        let event = self.record(&FileEvent::Content { place, inode, attributes, kept })?;
         self.known.insert(inode, Known { content: true, attributes: true, ..known });
+        Ok(Some((event, known)))
+    }
+
+    /// The call failed before which the content was kept.
+    fn nothing_changed(&mut self, sight: &Sight, kept: Option<(u64, Known)>) -> Step<()> {
+        if let Some((event, known)) = kept {
+            self.record(&FileEvent::Failed { event })?;
+            self.known.insert(sight.inode, known);
+        }
         Ok(())
     }
 

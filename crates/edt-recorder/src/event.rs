@@ -162,4 +162,15 @@ pub enum FileEvent {
         paths: Vec<Vec<u8>>,
     },
     End,
+    /// A call was denied. Events of one kind at one place are recorded once.
+    Denied(Denied),
+}
+
+/// What a program was denied.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Denied {
+    /// To make this name, which others would execute.
+    Name(Place),
+    /// To change what is at this place: it is read-only.
+    ReadOnly(Place),
 }

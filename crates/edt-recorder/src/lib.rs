@@ -33,6 +33,8 @@
 mod call;
 #[cfg(target_os = "linux")]
 mod content;
+#[cfg(target_os = "linux")]
+mod denied;
 pub mod event;
 #[cfg(target_os = "linux")]
 mod expect;
@@ -61,6 +63,8 @@ mod restore;
 #[cfg(target_os = "linux")]
 mod serve;
 #[cfg(target_os = "linux")]
+mod shared;
+#[cfg(target_os = "linux")]
 mod store;
 #[cfg(target_os = "linux")]
 mod thread;
@@ -83,7 +87,7 @@ pub use {
 use std::fs::File;
 use std::io;
 
-use event::{Attributes, Inode};
+use event::{Attributes, Inode, NewNode};
 
 /// Knows which files have their bytes elsewhere, such as in Git's objects.
 pub trait Clean: Send {
@@ -95,6 +99,48 @@ pub trait Clean: Send {
 impl std::fmt::Debug for dyn Clean {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         to.write_str("Clean")
+    }
+}
+
+/// A name that a program is about to make below the root.
+#[derive(Debug, Clone, Copy)]
+pub struct NewName<'a> {
+    /// Its path below the root.
+    pub path: &'a [u8],
+    pub node: NewNode,
+    pub origin: Origin<'a>,
+}
+
+/// Where what gets a name comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin<'a> {
+    /// It is made, or gets a further name.
+    New,
+    /// It has this path below the root until now.
+    Moved(&'a [u8]),
+    /// It was elsewhere until now.
+    Outside,
+}
+
+/// Decides which names programs may make.
+pub trait Names: Send {
+    /// Whether they may make this one. Else the call is answered with EPERM.
+    fn may_make(&mut self, name: &NewName<'_>) -> bool;
+}
+
+impl std::fmt::Debug for dyn Names {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("Names")
+    }
+}
+
+/// Programs may make every name.
+#[derive(Debug)]
+pub struct AnyName;
+
+impl Names for AnyName {
+    fn may_make(&mut self, _: &NewName<'_>) -> bool {
+        true
     }
 }
 

@@ -95,6 +95,10 @@ impl Server {
             _ => None,
         };
         let exchanged = target.filter(|_| exchange);
+        self.check_moved(&moved, &from_place, &to_place)?;
+        if let Some(other) = &exchanged {
+            self.check_moved(other, &to_place, &from_place)?;
+        }
         let moves = [
             Some((moved, handle_of(&from, &moved), &from_place, &to_place)),
             exchanged.map(|other| (other, handle_of(&to, &other), &to_place, &from_place)),
@@ -170,6 +174,7 @@ impl Server {
         let Some(place) = place else { return Ok(CONTINUE) };
         // A file that was made without a name.
         let node = if sight.names == 0 { NewNode::File } else { NewNode::Name };
+        self.check_new(&slot, &place, node)?;
         let acts = self.acts_for(request);
         if acts && let Err(error) = self.execute(request, Deed::Name(Arc::new(file), slot))? {
             return Ok(failed(error));
@@ -235,7 +240,9 @@ impl Server {
         let Some(place) = self.place_below(request, &slot.directory, trimmed(&slot.name))? else {
             return Ok(CONTINUE);
         };
+        self.check_new(&slot, &place, node)?;
         if let Err(error) = self.execute(request, deed(slot.clone()))? {
+            self.note_failure(&place, error)?;
             return Ok(failed(error));
         }
         let sight = Sight::at(&slot.directory, trimmed(&slot.name))?;
@@ -285,6 +292,7 @@ impl Server {
         let place = self.place_below(request, &slot.directory, trimmed(&slot.name))?;
         let is_named = existing(Sight::at(&slot.directory, trimmed(&slot.name)))?.is_some();
         if let Some(place) = place.filter(|_| !is_named) {
+            self.check_new(slot, &place, node)?;
             self.record(&FileEvent::Made { place, node, inode: None })?;
         }
         Ok(CONTINUE)
@@ -441,7 +449,7 @@ fn is_in_tree(place: &Place) -> bool {
 }
 
 /// A name without the slashes that may follow it.
-fn trimmed(name: &[u8]) -> &[u8] {
+pub(crate) fn trimmed(name: &[u8]) -> &[u8] {
     let end = name.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
     &name[..end]
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 
-use crate::event::{Attributes, FileEvent, Former, Inode, Kept, Node, Place};
+use crate::event::{Attributes, Denied, FileEvent, Former, Inode, Kept, Node, Place};
 use crate::inode::{Sight, existing};
 use crate::locate::Locator;
 use crate::log;
@@ -24,19 +24,21 @@ pub struct RecordedRun {
     pub complete: bool,
     /// Why something may have been changed that is not recorded: sentences.
     pub unproved: Vec<String>,
+    /// What was denied to the programs.
+    pub denied: Vec<Denied>,
     foreign: BTreeSet<Vec<u8>>,
     /// The events of each place.
     of_place: HashMap<Place, Vec<usize>>,
     moved_directories: Vec<usize>,
     /// How inodes were before the run.
-    firsts: HashMap<Inode, First>,
+    pub(crate) firsts: HashMap<Inode, First>,
     /// With the times at which they had been modified.
     pub(crate) copied_links: BTreeMap<u64, (i64, u32)>,
 }
 
 /// How an inode was before it was changed.
 #[derive(Debug, Clone, Default)]
-struct First {
+pub(crate) struct First {
     attributes: Option<Attributes>,
     kept: Option<Kept>,
 }
@@ -68,6 +70,8 @@ pub struct TouchedPath {
     pub before: Before,
     /// Somebody else wrote it as well.
     pub foreign: bool,
+    /// The file has further names, which are not below the root.
+    pub named_elsewhere: bool,
 }
 
 impl RecordedRun {
@@ -81,6 +85,7 @@ impl RecordedRun {
             events: Vec::new(),
             complete: false,
             unproved: Vec::new(),
+            denied: Vec::new(),
             foreign: BTreeSet::new(),
             of_place: HashMap::new(),
             moved_directories: Vec::new(),
@@ -130,6 +135,7 @@ impl RecordedRun {
             }
             FileEvent::Foreign { paths } => self.foreign.extend(paths.iter().cloned()),
             FileEvent::End => self.complete = true,
+            FileEvent::Denied(denied) => self.denied.push(denied.clone()),
             FileEvent::Start { .. } | FileEvent::Failed { .. } => {}
         }
     }
@@ -349,17 +355,29 @@ impl RecordedRun {
             let Some(FileEvent::Renamed { from, to, .. }) = &self.events[*at] else { continue };
             for place in [from, to] {
                 let (before, now) = (self.place_before(place, *at), self.place_now(place, *at));
-                for below in names_below(&locator, &now)? {
+                for below in names_below(&locator, &now, None)? {
                     add(joined(&now, &below));
                     add(joined(&before, &below));
                 }
             }
         }
+        let shared = self.shared(&locator, &paths)?;
+        let mut foreign = self.foreign.clone();
+        let mut elsewhere = BTreeSet::new();
+        for one in shared.into_values() {
+            if one.names.iter().any(|name| foreign.contains(name)) {
+                foreign.extend(one.names.iter().cloned());
+            }
+            if one.further {
+                elsewhere.extend(one.names.iter().cloned());
+            }
+            paths.extend(one.names);
+        }
         let mut touched = BTreeMap::new();
         for path in paths {
             let before = self.before_at(&locator, &path)?;
-            let foreign = self.foreign.contains(&path);
-            touched.insert(path, TouchedPath { before, foreign });
+            let (foreign, named_elsewhere) = (foreign.contains(&path), elsewhere.contains(&path));
+            touched.insert(path, TouchedPath { before, foreign, named_elsewhere });
         }
         Ok(touched)
     }
@@ -392,8 +410,13 @@ fn joined(place: &Place, below: &[u8]) -> Place {
     }
 }
 
-/// The paths of all that is in the directory at `place`, from there.
-fn names_below(locator: &Locator, place: &Place) -> io::Result<Vec<Vec<u8>>> {
+/// The paths of all that is in the directory at `place`, from there; or of the inodes in `only`, and
+/// then not those in the repository's Git directory.
+pub(crate) fn names_below(
+    locator: &Locator,
+    place: &Place,
+    only: Option<&HashSet<u64>>,
+) -> io::Result<Vec<Vec<u8>>> {
     let Some(directory) = locator.open_place(place)? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     let mut open: Vec<(OwnedFd, Vec<u8>)> = vec![(directory, Vec::new())];
@@ -401,7 +424,10 @@ fn names_below(locator: &Locator, place: &Place) -> io::Result<Vec<Vec<u8>>> {
         for entry in Dir::read_from(&directory)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            if name == b"." || name == b".." {
+            if name == b"."
+                || name == b".."
+                || only.is_some() && above.is_empty() && name == b".git"
+            {
                 continue;
             }
             let mut path = above.clone();
@@ -415,7 +441,9 @@ fn names_below(locator: &Locator, place: &Place) -> io::Result<Vec<Vec<u8>>> {
                     open.push((below, path.clone()));
                 }
             }
-            found.push(path);
+            if only.is_none_or(|only| only.contains(&entry.ino())) {
+                found.push(path);
+            }
         }
     }
     Ok(found)

@@ -13,7 +13,7 @@ use crate::hands::{Hands, Rights};
 use crate::record::RecordedRun;
 use crate::serve::Server;
 use crate::store::{CopyLimits, Store};
-use crate::{Clean, filter, kernel};
+use crate::{Clean, Names, filter, kernel};
 
 /// What is recorded, and where to.
 pub struct Recording {
@@ -30,6 +30,8 @@ pub struct Recording {
     pub limits: CopyLimits,
     pub rights: Rights,
     pub clean: Box<dyn Clean>,
+    /// Which names programs may make.
+    pub names: Box<dyn Names>,
 }
 
 impl Recording {
@@ -44,6 +46,7 @@ impl Recording {
             limits: CopyLimits::default(),
             rights: Rights::Own,
             clean: Box::new(crate::NothingClean),
+            names: Box::new(crate::AnyName),
         }
     }
 }
@@ -107,10 +110,11 @@ impl Recorder {
             let mut too_large = SigSet::empty();
             too_large.add(Signal::SIGXFSZ);
             too_large.thread_block()?;
-            let Recording { root, store, outer_root, excluded, limits, rights, clean } = recording;
+            let Recording { root, store, outer_root, excluded, limits, rights, clean, names } =
+                recording;
             let prepared = Hands::start(rights).map_err(io::Error::other).and_then(|hands| {
                 let kept = Store::open(&store, outer_root.as_deref(), limits)?;
-                Server::new(&root, &store, kept, &excluded, hands, clean)
+                Server::new(&root, &store, kept, &excluded, hands, (clean, names))
             });
             let mut server = match prepared {
                 Ok(server) => server,

@@ -9,9 +9,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use crate::Clean;
 use crate::call::Call;
-use crate::event::{FileEvent, Inode, VERSION};
+use crate::event::{Denied, FileEvent, Inode, VERSION};
 use crate::expect::{Replay, replay};
 use crate::hands::{Deed, Hands, Umask};
 use crate::inode::{Sight, existing};
@@ -23,6 +22,7 @@ use crate::thread::{CallingThread, own_user_namespace};
 use crate::tree::Tree;
 use crate::walk::Walker;
 use crate::watch::Watch;
+use crate::{Clean, Names};
 
 /// What is known of an inode since the run began.
 #[derive(Debug, Clone, Copy, Default)]
@@ -93,6 +93,8 @@ pub(crate) struct Server {
     pub(crate) one_right: bool,
     user_namespace: u64,
     unproved: HashSet<String>,
+    pub(crate) names: Box<dyn Names>,
+    pub(crate) denied: HashSet<Denied>,
 }
 
 impl Server {
@@ -102,7 +104,7 @@ impl Server {
         kept: Store,
         excluded: &[PathBuf],
         hands: Hands,
-        clean: Box<dyn Clean>,
+        (clean, names): (Box<dyn Clean>, Box<dyn Names>),
     ) -> io::Result<Server> {
         let tree = Tree::open(root, excluded)?;
         let mut log = EventLog::create(store)?;
@@ -123,6 +125,8 @@ impl Server {
             one_right: true,
             user_namespace: own_user_namespace()?,
             unproved: HashSet::new(),
+            names,
+            denied: HashSet::new(),
         })
     }
 
@@ -228,6 +232,11 @@ impl Server {
             Ok(Ok(_)) => Ok(Ok(())),
             Ok(Err(error)) => {
                 self.record(&FileEvent::Failed { event: number })?;
+                if let FileEvent::Removed { place, .. } | FileEvent::Renamed { from: place, .. } =
+                    event
+                {
+                    self.note_failure(place, error)?;
+                }
                 Ok(Err(failed(error)))
             }
             Err(stop) => {
@@ -238,7 +247,11 @@ impl Server {
     }
 
     pub(crate) fn record(&mut self, event: &FileEvent) -> Step<u64> {
-        self.log.append(event).map_err(refuse)
+        self.append(event).map_err(refuse)
+    }
+
+    pub(crate) fn append(&mut self, event: &FileEvent) -> io::Result<u64> {
+        self.log.append(event)
     }
 
     pub(crate) fn unproved(&mut self, why: &str) -> io::Result<()> {

@@ -12,8 +12,8 @@ use super::permit::Permitted;
 use super::store::{OutputStore, OutputStream};
 use super::{RunObserver, Signal};
 use crate::sandbox::{
-    self, NamespaceBackend, ResourceLimit, ResourceLimits, RunningProgram, SandboxPlan, StartError,
-    Termination, VariableRules,
+    self, NamespaceBackend, RecordPlan, ResourceLimit, ResourceLimits, RunningProgram, SandboxPlan,
+    StartError, Termination, VariableRules,
 };
 use edt_git::Repo;
 use edt_io::streams::{self, Follow as _, FollowEnd, PipeReader};
@@ -51,7 +51,7 @@ pub(super) struct Executed {
 pub(super) fn execute(
     repo: &Repo,
     permitted: &Permitted<'_>,
-    (read_only, record): (Vec<PathBuf>, Option<&Path>),
+    (read_only, record): (Vec<PathBuf>, Option<RecordPlan>),
     environment: &[(&'static str, String)],
     observer: &mut dyn RunObserver,
 ) -> Result<Executed> {
@@ -62,7 +62,8 @@ pub(super) fn execute(
     let ((out, stdout), (err, stderr)) =
         (streams::pipe().map_err(io("run"))?, streams::pipe().map_err(io("run"))?);
     let (mut plan, withheld) = plan(repo, permitted, read_only, environment)?;
-    plan.recorded = record.map(Path::to_owned);
+    let capture = if record.is_some() { "recorded" } else { "compared" };
+    plan.recorded = record;
     observer.starts();
     let started = clock::now();
     let running = sandbox::start(&plan, input(permitted)?, stdout, stderr)
@@ -105,7 +106,7 @@ pub(super) fn execute(
         timed_out,
         limit: ended.limit.map(limit_name),
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        capture: if record.is_some() { "recorded" } else { "compared" },
+        capture,
         sandbox: Sandbox { level, by, withheld: withheld.iter().map(lossy).collect() },
         stdout: shown(&out, OutputStream::Stdout),
         stderr: shown(&err, OutputStream::Stderr),

@@ -14,6 +14,8 @@ use edt_io::names::{NameKind, NamesBelow};
 use edt_types::RepoPath;
 use edt_types::path::spells_git;
 
+use crate::sandbox::asked_names::PARTS;
+
 /// What is at a path that something executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemKind {
@@ -142,10 +144,6 @@ struct Reading<'a> {
     parts: [bool; PARTS.len()],
 }
 
-/// Entries of a Git directory without `.git`: it has the first one, and the last one or both
-/// others.
-pub(super) const PARTS: [&str; 4] = ["HEAD", "refs", "objects", "commondir"];
-
 impl<'a> Reading<'a> {
     fn of(policy: &'a Policy, path: &'a [u8], inside: Option<usize>) -> Reading<'a> {
         let any = RepoPath::from_tree(&joined(path, b"x"));
@@ -201,14 +199,7 @@ impl<'a> Reading<'a> {
     /// Adds the path if something executes it and it is not in an ignored directory.
     fn judge(&mut self, name: &[u8], kind: NameKind) {
         let bytes = joined(self.path, name);
-        let path = RepoPath::from_tree(&bytes);
-        let (from, kind) = match kind {
-            NameKind::Directory if !self.policy.executes_directory(&path) => return,
-            NameKind::Directory => (self.policy.executed_through(&path), ItemKind::Directory),
-            NameKind::Link => (self.policy.executed_through(&path), ItemKind::Link),
-            NameKind::Other => (self.policy.executed_from(&path), ItemKind::File),
-        };
-        let Some(from) = from else { return };
+        let Some((from, kind)) = executed_at(self.policy, &bytes, kind) else { return };
         if self.inside.is_none_or(|length| from <= length) {
             self.items.push((bytes, kind));
         }
@@ -222,6 +213,23 @@ impl<'a> Reading<'a> {
         let is_recent = stat.ctime.0 >= now - RECENT || stat.mtime.0 >= now - RECENT;
         SeenDirectory { stat, is_recent, subdirectories: self.subdirectories, items: self.items }
     }
+}
+
+/// Where in `path` the name begins that makes something execute what is there; `None` if nothing
+/// does.
+pub(super) fn executed_at(
+    policy: &Policy,
+    path: &[u8],
+    kind: NameKind,
+) -> Option<(usize, ItemKind)> {
+    let path = RepoPath::from_tree(path);
+    let (from, kind) = match kind {
+        NameKind::Directory if !policy.executes_directory(&path) => return None,
+        NameKind::Directory => (policy.executed_through(&path), ItemKind::Directory),
+        NameKind::Link => (policy.executed_through(&path), ItemKind::Link),
+        NameKind::Other => (policy.executed_from(&path), ItemKind::File),
+    };
+    Some((from?, kind))
 }
 
 fn joined(directory: &[u8], name: &[u8]) -> Vec<u8> {

@@ -15,9 +15,11 @@ pub mod answer;
 pub mod captured;
 pub mod changes;
 mod covered;
+mod denied;
 mod execute;
 mod inventory;
 mod message;
+mod name_judge;
 mod permit;
 mod planted;
 mod recipe;
@@ -38,6 +40,8 @@ use edt_core::session::refs::message::Kind;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_git::{Oid, Repo};
 use edt_guard::policy::Policy;
+use edt_io::failed;
+use edt_recorder::event::Denied;
 use edt_types::stage;
 use edt_types::text::Shown as _;
 use edt_types::trace::names::{PROGRAM, RECORD, SNAPSHOT};
@@ -51,6 +55,7 @@ use permit::Permitted;
 pub use permit::denied;
 pub use repository_programs::RepositoryPrograms;
 pub use request::ProgramRequest;
+use sandbox::{NameQuestions, RecordPlan};
 use std::path::Path;
 pub use store::OutputStream;
 
@@ -133,6 +138,16 @@ fn run_permitted(
         .transpose()
         .inspect_err(|_| before.finish())?;
     answer.not_kept = before.not_kept();
+    let (mut bare, mut read_only) = Default::default();
+    if let Some(files) = &executed_files {
+        (bare, read_only) = (files.bare(), files.read_only());
+        if permitted.approval.is_none() {
+            read_only.extend(files.repositories(&workspace.repo, &permitted.writable));
+        }
+    }
+    let mut names = name_judge::start(&workspace.repo, policy, &permitted, bare)
+        .map_err(|error| failed("watch", Path::new("the names that the program makes"), &error))
+        .inspect_err(|_| before.finish())?;
     let consumed =
         permitted.approval.take().map(|approval| approval.consume(workspace)).transpose()?;
     // The program may call edt in this worktree. With the lock held, both would wait for each
@@ -144,10 +159,9 @@ fn run_permitted(
         let program = stage!(PROGRAM, {
             // The observers name the current span, which is the program's.
             let environment: Vec<_> = observers.iter().flat_map(|one| one.environment()).collect();
-            let read_only = executed_files.as_ref().map(planted::Executed::read_only);
-            let read_only = read_only.unwrap_or_default();
-            let store = before.store();
-            execute::execute(repo, &permitted, (read_only, store), &environment, observer)
+            let read_only = std::mem::take(&mut read_only);
+            let record = before.record_plan(names.take());
+            execute::execute(repo, &permitted, (read_only, record), &environment, observer)
         });
         program.map(|done| executed = Some(done))
     });
@@ -169,11 +183,13 @@ fn run_permitted(
     answer.run = Some(executed.report.clone());
     let mut planted = executed_files.map(|files| files.after(&workspace.repo, policy));
     planted.iter_mut().for_each(|planted| planted.move_git(&workspace.repo));
-    let done = relocked
-        .and_then(|()| record_program(workspace, &permitted, &before, &executed, &mut answer));
-    answer
-        .errors
-        .extend(planted.map(|planted| planted.finish(&workspace.repo)).unwrap_or_default());
+    let mut denials = Vec::new();
+    let done = relocked.and_then(|()| {
+        let found = (&mut answer, &mut denials);
+        record_program(workspace, &permitted, &before, &executed, found)
+    });
+    let left = planted.map(|planted| planted.finish(&workspace.repo));
+    answer.errors.extend(left.unwrap_or_default());
     kept::update_hint(workspace);
     let mut errors: Vec<Finding> =
         timeout_finding(&executed).into_iter().chain(executed.watch_error.clone()).collect();
@@ -182,6 +198,7 @@ fn run_permitted(
     errors.append(&mut answer.errors);
     let failed = executed.stopped || executed.report.exit_code != Some(0);
     answer.warnings.extend(withheld::warning(&executed.report).filter(|_| failed));
+    answer.warnings.extend(denied::warnings(&denials, failed));
     Ok(with_status(answer, failed, errors))
 }
 
@@ -254,9 +271,9 @@ impl StateBefore {
         }
     }
 
-    fn store(&self) -> Option<&Path> {
+    fn record_plan(&self, names: Option<NameQuestions>) -> Option<RecordPlan> {
         match &self.capture {
-            Capture::Recorded(store, _) => Some(&store.place),
+            Capture::Recorded(store, _) => Some(RecordPlan { store: store.place.clone(), names }),
             Capture::Compared(_) => None,
         }
     }
@@ -284,14 +301,15 @@ fn record_program(
     permitted: &Permitted<'_>,
     before: &StateBefore,
     executed: &Executed,
-    answer: &mut RunOutcome,
+    (answer, denials): (&mut RunOutcome, &mut Vec<Denied>),
 ) -> Result<()> {
     let taken;
     let snapshot = match &before.capture {
         Capture::Recorded(store, ignored) => {
             let repo = &workspace.repo;
-            let (snapshot, warnings) = store.snapshot(repo, ignored)?;
+            let (snapshot, warnings, denied) = store.snapshot(repo, ignored)?;
             answer.warnings.extend(warnings);
+            *denials = denied;
             taken = snapshot;
             &taken
         }

@@ -3,6 +3,7 @@
 //!
 //! The quarantine is `quarantine/<n>/<k>` in edt's state directory. edt deletes nothing of it.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::io;
@@ -19,7 +20,8 @@ use edt_types::text::Shown as _;
 use edt_types::text::shell_word;
 use edt_types::{Code, Effect, Finding, Level, RepoPath, Result};
 
-use crate::inventory::{Inventory, ItemKind, PARTS};
+use crate::inventory::{Inventory, ItemKind};
+use crate::sandbox::asked_names::PARTS;
 
 /// The largest executed file whose bytes are held while a program runs, and all of them together.
 const MAX_HELD: u64 = 1 << 20;
@@ -118,6 +120,35 @@ impl Executed {
         let items = items.filter(|path| !self.plain.contains(*path));
         let others = self.others.iter().map(Vec::as_slice);
         items.chain(others).map(|path| at(&self.root, path)).collect()
+    }
+
+    /// The other repositories below the root, which are the user's. Not those that tools keep in
+    /// ignored directories, nor those at or below a path in `writable`, nor a directory of which
+    /// this repository tracks files.
+    pub(super) fn repositories(&self, repo: &Repo, writable: &[PathBuf]) -> Vec<PathBuf> {
+        let tree = OnceCell::new();
+        let writable: Vec<PathBuf> = writable.iter().map(|path| fs::real_path(path)).collect();
+        let is_tools = |path: &[u8]| {
+            memchr::memchr_iter(b'/', path).any(|end| self.ignored.contains(&path[..end]))
+        };
+        let is_allowed = |root: &Path| {
+            let below = |path: &&PathBuf| path.starts_with(&self.root) && **path != self.root;
+            writable.iter().filter(below).any(|path| root.starts_with(path))
+        };
+        let roots = self.inventory.git_directories().map(|(path, kind)| match kind {
+            ItemKind::DotGit => split(path).0,
+            _ => path,
+        });
+        let is_own = |path: &[u8]| is_tracked(repo, *tree.get_or_init(|| tree_now(repo)), path);
+        let roots = roots.filter(|root| !root.is_empty() && !is_tools(root) && !is_own(root));
+        roots.map(|root| at(&self.root, root)).filter(|root| !is_allowed(root)).collect()
+    }
+
+    /// The Git directories without `.git`.
+    pub(super) fn bare(&self) -> BTreeSet<Vec<u8>> {
+        let git = self.inventory.git_directories();
+        let bare = git.filter(|(_, kind)| *kind == ItemKind::Bare);
+        bare.map(|(path, _)| path.to_vec()).collect()
     }
 
     /// What is new or changed after a program.
@@ -403,7 +434,7 @@ impl IgnoredAbove<'_> {
 }
 
 /// Whether Git ignores the directory itself, and so every file in it.
-fn is_ignored_directory(repo: &Repo, directory: &[u8]) -> bool {
+pub(super) fn is_ignored_directory(repo: &Repo, directory: &[u8]) -> bool {
     let any = RepoPath::from_tree(&[directory, b"/edt"].concat());
     repo.is_excluded(&any).unwrap_or(false)
 }

@@ -62,6 +62,8 @@ fn each_touched_path_has_its_earlier_version() {
         ("mv a c; echo new > c; echo other > a", map([("a", "644 one"), ("c", "-")])),
         ("ln -sf b l", map([("l", "-> a")])),
         ("echo more >> y; rm x", map([("x", "644 linked"), ("y", "644 linked")])),
+        ("echo more >> x", map([("x", "644 linked"), ("y", "644 linked")])),
+        ("chmod 600 x", map([("x", "= x 644"), ("y", "= y 644")])),
         (
             "mv d e; echo more >> e/f; echo new > e/n",
             map([

@@ -85,7 +85,20 @@ pub(super) fn of(plan: &SandboxPlan, temporary: &Path) -> Result<Layout, String>
         .iter()
         .filter(|path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir() || meta.is_file()));
     let read_only: Vec<PathBuf> = plan.git.iter().chain(others).cloned().collect();
-    ops.extend(read_only_mounts(&read_only, &writable)?);
+    let read_only = read_only_mounts(&read_only, &writable)?;
+    let is_covered = |path: &&PathBuf| {
+        let above = |op: &MountOp| match op {
+            MountOp::ReadOnly(above) => path.starts_with(above.path()) && *path != above.path(),
+            _ => false,
+        };
+        read_only.iter().any(above)
+    };
+    let again: Vec<MountOp> = writable
+        .iter()
+        .filter(is_covered)
+        .map(|path| MountOp::Writable(path.as_os_str().into()))
+        .collect();
+    ops.extend(read_only.into_iter().chain(again));
     ops.extend(hidden(plan, &root));
     writable.push(temporary.to_owned());
     Ok(Layout { ops, writable })

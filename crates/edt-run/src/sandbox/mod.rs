@@ -16,6 +16,7 @@
 //! level is applied completely or not at all ([`StartError::Unavailable`]). `docs/guide/sandbox.md`
 //! lists what each level restricts.
 
+pub(crate) mod asked_names;
 mod bubblewrap;
 pub mod child;
 mod confine;
@@ -41,6 +42,7 @@ use std::path::{Path, PathBuf};
 
 use edt_types::Level;
 
+pub use asked_names::NameQuestions;
 pub use limits::{ResourceLimit, ResourceLimits};
 pub use running::{RunningProgram, SandboxOutcome};
 pub use secrets::VariableRules;
@@ -78,11 +80,19 @@ pub struct SandboxPlan {
     pub secrets: Vec<PathBuf>,
     pub limits: ResourceLimits,
     pub backend: NamespaceBackend,
-    /// Where to record what the program changes below the root: an empty directory. If this system
-    /// cannot record, it stays empty.
-    pub recorded: Option<PathBuf>,
+    /// How to record what the program changes below the root.
+    pub recorded: Option<RecordPlan>,
     /// The edt executable, which supervises.
     pub edt: PathBuf,
+}
+
+/// How a program is recorded.
+#[derive(Debug, Clone)]
+pub struct RecordPlan {
+    /// An empty directory, for the log and what is kept.
+    pub store: PathBuf,
+    /// Who says which names the program may make; `None`: every name.
+    pub names: Option<NameQuestions>,
 }
 
 impl SandboxPlan {

@@ -7,21 +7,29 @@ use std::sync::Arc;
 
 use edt_recorder::{ChildSetup, Recorder, Recording, Rights};
 
+use super::asked_names::AskingNames;
 use super::confine;
 use super::os_bytes::OsBytes;
-use super::wire::{Orders, OuterDirectories, SupervisorReport};
+use super::wire::{Orders, Outer, SupervisorReport};
 use edt_types::Level;
 
 /// Prepares the recorder after the mounts were made. `None` if nothing is to be recorded.
 pub(super) fn prepare(
     orders: &Arc<Orders>,
-    outer: &OuterDirectories,
+    outer: &Outer,
 ) -> Result<Option<(ChildSetup, Recorder)>, SupervisorReport> {
     let Some(recorded) = &orders.recorded else { return Ok(None) };
     let own = |number: i32| PathBuf::from(format!("/proc/self/fd/{number}"));
     let mut recording = Recording::new(recorded.root.path(), own(outer.store.as_raw_fd()));
     recording.outer_root = Some(own(outer.root.as_raw_fd()));
     recording.excluded = recorded.excluded.iter().map(OsBytes::path).map(Into::into).collect();
+    if let (Some(socket), Some(configured)) = (&outer.names, &recorded.configured) {
+        let socket = socket.try_clone().map_err(|error| failed(&error))?;
+        let names = AskingNames::new(socket, configured.clone());
+        recording.names = Box::new(names.ok_or_else(|| {
+            SupervisorReport::Unavailable("The built-in policy cannot be read.".to_owned())
+        })?);
+    }
     if orders.level > Level::Permissive {
         let orders = Arc::clone(orders);
         recording.rights = Rights::Confined(Box::new(move || confine::reduce_rights(&orders)));

@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{getpid, set_child_subreaper};
 
 use super::os_bytes::OsBytes;
-use super::wire::{self, Namespaces, Orders, OuterDirectories, RecordedOrders, SupervisorReport};
+use super::wire::{self, Namespaces, Orders, Outer, RecordedOrders, SupervisorReport};
 use super::{
     NamespaceBackend, RunningProgram, SandboxPlan, StartError, bubblewrap, layout, namespaces, tree,
 };
@@ -64,12 +64,14 @@ fn begin(plan: &SandboxPlan, streams: &[OwnedFd; 3]) -> Result<RunningProgram, S
         recorded: None,
     };
     let outer = match &plan.recorded {
-        Some(store) => {
+        Some(record) => {
             let excluded = plan.git.iter().map(|path| path.as_os_str().into()).collect();
             let root = plan.root.as_os_str().into();
-            orders.recorded = Some(RecordedOrders { root, excluded });
+            let configured = record.names.as_ref().map(|names| names.configured.clone());
+            orders.recorded = Some(RecordedOrders { root, excluded, configured });
             let open = |path: &Path| std::fs::File::open(path).map(OwnedFd::from);
-            Some(OuterDirectories { root: open(&plan.root)?, store: open(store)? })
+            let names = record.names.as_ref().map(|names| names.socket.try_clone()).transpose()?;
+            Some(Outer { root: open(&plan.root)?, store: open(&record.store)?, names })
         }
         None => None,
     };
@@ -120,7 +122,7 @@ fn launch(
     mut command: Command,
     orders: &Orders,
     streams: &[OwnedFd; 3],
-    outer: Option<&OuterDirectories>,
+    outer: Option<&Outer>,
     scratch: Option<Scratch>,
     by: &'static str,
 ) -> Result<RunningProgram, StartError> {

@@ -17,7 +17,7 @@ use rustix::process::{
 };
 
 use super::os_bytes::OsBytes;
-use super::wire::{self, Ended, Namespaces, Orders, OuterDirectories, SupervisorReport};
+use super::wire::{self, Ended, Namespaces, Orders, Outer, SupervisorReport};
 use super::{
     ResourceLimit, ResourceLimits, Termination, confine, mounts, namespaces, recorded, tree,
 };
@@ -86,7 +86,7 @@ fn prepare(orders: &Orders) -> Result<(), SupervisorReport> {
 fn launch(
     orders: &Arc<Orders>,
     streams: [OwnedFd; 3],
-    outer: Option<&OuterDirectories>,
+    outer: Option<&Outer>,
     control: &OwnedFd,
 ) -> Result<(Pid, Option<Recorder>), SupervisorReport> {
     let recorded = outer.map_or(Ok(None), |outer| recorded::prepare(orders, outer))?;

@@ -63,13 +63,17 @@ pub(super) struct Orders {
 pub(super) struct RecordedOrders {
     pub(super) root: OsBytes,
     pub(super) excluded: Vec<OsBytes>,
+    /// The paths from which Git executes something, if edt says which names may be made.
+    pub(super) configured: Option<Vec<String>>,
 }
 
-/// The root and the store, on the mounts of edt.
+/// What the supervisor records with, on the mounts of edt.
 #[derive(Debug)]
-pub(super) struct OuterDirectories {
+pub(super) struct Outer {
     pub(super) root: OwnedFd,
     pub(super) store: OwnedFd,
+    /// Where it asks which names may be made.
+    pub(super) names: Option<OwnedFd>,
 }
 
 /// Which namespaces the supervisor has to create.
@@ -109,7 +113,7 @@ pub(super) fn send_orders(
     socket: BorrowedFd<'_>,
     orders: &Orders,
     streams: &[OwnedFd; 3],
-    recorded: Option<&OuterDirectories>,
+    recorded: Option<&Outer>,
 ) -> io::Result<()> {
     let bytes = postcard::to_stdvec(orders).map_err(io::Error::other)?;
     let mut file = File::from(memfd_create("edt-orders", MemfdFlags::CLOEXEC)?);
@@ -117,7 +121,8 @@ pub(super) fn send_orders(
     file.rewind()?;
     let mut fds = vec![file.as_fd(), streams[0].as_fd(), streams[1].as_fd(), streams[2].as_fd()];
     fds.extend(recorded.iter().flat_map(|outer| [outer.root.as_fd(), outer.store.as_fd()]));
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(6))];
+    fds.extend(recorded.and_then(|outer| outer.names.as_ref()).map(AsFd::as_fd));
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(7))];
     let mut rights = SendAncillaryBuffer::new(&mut space);
     rights.push(SendAncillaryMessage::ScmRights(&fds));
     sendmsg(socket, &[IoSlice::new(b"o")], &mut rights, SendFlags::NOSIGNAL)?;
@@ -126,8 +131,8 @@ pub(super) fn send_orders(
 
 pub(super) fn receive_orders(
     socket: BorrowedFd<'_>,
-) -> io::Result<(Orders, [OwnedFd; 3], Option<OuterDirectories>)> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(6))];
+) -> io::Result<(Orders, [OwnedFd; 3], Option<Outer>)> {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(7))];
     let mut rights = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
     recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut rights, RecvFlags::CMSG_CLOEXEC)?;
@@ -138,8 +143,9 @@ pub(super) fn receive_orders(
         }
     }
     let missing = || io::Error::from(io::ErrorKind::UnexpectedEof);
+    let names = if fds.len() == 7 { fds.pop() } else { None };
     let outer = match fds.len() {
-        6 => fds.pop().zip(fds.pop()).map(|(store, root)| OuterDirectories { root, store }),
+        6 => fds.pop().zip(fds.pop()).map(|(store, root)| Outer { root, store, names }),
         _ => None,
     };
     let [file, input, output, errors] = <[OwnedFd; 4]>::try_from(fds).map_err(|_| missing())?;

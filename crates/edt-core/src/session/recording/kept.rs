@@ -54,7 +54,7 @@ pub fn interrupted(repo: &Repo) -> Vec<Warning> {
     }
     for run in RunStore::interrupted(repo) {
         let reported =
-            run.snapshot(repo, &[]).and_then(|(snapshot, _)| report_interrupted(repo, &snapshot));
+            run.snapshot(repo, &[]).and_then(|(snapshot, ..)| report_interrupted(repo, &snapshot));
         if let Ok(found) = reported {
             warnings.extend(found);
             run.remove();

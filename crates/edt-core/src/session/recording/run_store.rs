@@ -16,8 +16,9 @@ use edt_git::{Oid, Repo};
 use edt_io::disk::{FoundEntry, MAX_FILE, Parent};
 use edt_io::file::{File, OpenMode};
 use edt_io::{failed, fs, lock};
-use edt_recorder::event::{Attributes, FileEvent, Kept, Node, Place};
+use edt_recorder::event::{Attributes, Denied, FileEvent, Kept, Node, Place};
 use edt_recorder::{Before, RecordedRun};
+use edt_types::path::spells_git;
 use edt_types::text::Shown as _;
 use edt_types::{RepoPath, Result, Warning};
 
@@ -63,11 +64,16 @@ impl RunStore {
         Ok(Some(RunStore { place, owner, tree, _lock: locked }))
     }
 
-    /// The snapshot of what the program touched. `ignored`: what Git ignored before, in order.
+    /// The snapshot of what the program touched, and what it was denied. `ignored`: what Git ignored
+    /// before, in order.
     ///
     /// # Errors
     /// `IO_ERROR`.
-    pub fn snapshot(&self, repo: &Repo, ignored: &[RepoPath]) -> Result<(Snapshot, Vec<Warning>)> {
+    pub fn snapshot(
+        &self,
+        repo: &Repo,
+        ignored: &[RepoPath],
+    ) -> Result<(Snapshot, Vec<Warning>, Vec<Denied>)> {
         let touched = Touched { repo, place: &self.place, ignored };
         touched.snapshot(self.tree)
     }
@@ -118,7 +124,7 @@ struct Touched<'a> {
 }
 
 impl Touched<'_> {
-    fn snapshot(&self, tree: Oid) -> Result<(Snapshot, Vec<Warning>)> {
+    fn snapshot(&self, tree: Oid) -> Result<(Snapshot, Vec<Warning>, Vec<Denied>)> {
         let wrap = |error: std::io::Error| failed("read", self.place, &error);
         let root = self.repo.real_root()?;
         let run = RecordedRun::open(self.place).map_err(wrap)?;
@@ -135,6 +141,13 @@ impl Touched<'_> {
                 && (now.is_some_and(|now| now.is_directory()) || self.repo.is_excluded(&path)?)
             {
                 // Git has no directories, and a new file that Git ignores is nobody's.
+                continue;
+            }
+            if path.as_bytes().split(|byte| *byte == b'/').any(spells_git) {
+                // No commit has a file of a Git directory.
+                if let (TouchedBefore::Stored { name, .. }, true) = (&before, now.is_none()) {
+                    large.files.push((path, self.place.join(name)));
+                }
                 continue;
             }
             if let TouchedBefore::Stored { name, .. } = &before {
@@ -157,6 +170,9 @@ impl Touched<'_> {
             if matches!(before, TouchedBefore::Unknown) {
                 warnings.push(not_kept_of(&path));
                 continue;
+            }
+            if found.named_elsewhere {
+                warnings.push(named_elsewhere(&path));
             }
             if found.foreign {
                 // Versions of others may be among what the program removed or replaced.
@@ -182,7 +198,8 @@ impl Touched<'_> {
         }
         let place = (self.place.to_owned(), is_proved);
         let snapshot = Snapshot::of_recording(self.repo, tree, place, touched)?;
-        Ok((Snapshot { ignored: ignored.into_iter().collect(), ..snapshot }, warnings))
+        let snapshot = Snapshot { ignored: ignored.into_iter().collect(), ..snapshot };
+        Ok((snapshot, warnings, run.denied))
     }
 
     /// What was at `path`. `None`: nothing of it changed.
@@ -274,6 +291,12 @@ fn not_kept_of(path: &RepoPath) -> Warning {
     Warning { code: "not_restorable", path: Some(path.text()), message: message.to_owned() }
 }
 
+fn named_elsewhere(path: &RepoPath) -> Warning {
+    let message = "The program wrote this file, which has further names outside of the worktree \
+                   (hard links). They have what it wrote, also after `edt undo`.";
+    Warning { code: "named_elsewhere", path: Some(path.text()), message: message.to_owned() }
+}
+
 /// Whether `ignored` is a directory with so many files that it is taken for build output.
 fn is_build_output(repo: &Repo, ignored: &RepoPath) -> bool {
     not_kept::files_of(repo, ignored).is_none()
@@ -299,7 +322,7 @@ impl KeptFiles {
         let until = if is_output { " until a later program removes such files" } else { "" };
         let message = format!(
             "`edt undo` does not bring back {first}{more}, which the program removed or replaced: it \
-             is too large, or somebody else wrote it, too. It is in {}{until}.",
+             is too large, or in a Git directory, or somebody else wrote it, too. It is in {}{until}.",
             place.shown()
         );
         Ok(Some(Warning { code: "kept_aside", path: Some(first.text()), message }))
