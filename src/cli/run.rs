@@ -261,11 +261,7 @@ fn print_answer(context: &Context, answer: &RunOutcome) {
     }
     if let (Some(commit), Some(session)) = (&answer.commit, &answer.session) {
         let (count, branch) = (answer.files_in_all, paint(NAME, &session.branch));
-        let verb = if answer.errors.is_empty() {
-            paint(GOOD, "recorded")
-        } else {
-            paint(NOTE, "recorded and rolled back")
-        };
+        let verb = paint(GOOD, "recorded");
         out += &format!("{verb} {count} changed on {branch} as {}\n", short(commit));
     }
     out += &new_files(&answer.new_files);

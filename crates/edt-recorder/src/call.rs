@@ -80,6 +80,8 @@ pub(crate) enum Call {
     Umask,
     /// The thread changes what it may do.
     Rights,
+    /// The thread asks which recorder is above it.
+    Mark,
 }
 
 const AT: i32 = libc::AT_FDCWD;
@@ -162,6 +164,7 @@ impl Call {
             libc::SYS_bind => Call::Bind { address: args[1], length: args[2] },
             number::SETXATTRAT | number::REMOVEXATTRAT => extended(subject(path(0, 1), flags(2))),
             libc::SYS_umask => Call::Umask,
+            libc::SYS_nfsservctl => Call::Mark,
             number::LANDLOCK_RESTRICT_SELF
             | libc::SYS_setuid
             | libc::SYS_setgid

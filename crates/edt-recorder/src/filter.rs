@@ -121,6 +121,8 @@ const RULES: &[Rule] = &[
     (libc::SYS_capset, Always, NOTIFY),
     (libc::SYS_setns, Always, NOTIFY),
     (libc::SYS_unshare, Has(0, bits(libc::CLONE_NEWUSER)), NOTIFY),
+    // No kernel has it any more: programs ask with it whether they are recorded.
+    (libc::SYS_nfsservctl, Always, NOTIFY),
     // These open and write files without a call that is notified.
     (libc::SYS_io_uring_setup, Always, PERM),
     (libc::SYS_open_by_handle_at, Always, PERM),

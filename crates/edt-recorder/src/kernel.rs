@@ -122,6 +122,14 @@ pub(crate) fn has_writer(file: impl AsFd) -> bool {
     lease != 0 && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
 }
 
+/// The number that an outer recorder answers to [`libc::SYS_nfsservctl`], a call that no kernel has
+/// any more.
+pub(crate) fn outer_mark() -> Option<u32> {
+    // SAFETY: the call has no arguments.
+    let mark = unsafe { libc::syscall(libc::SYS_nfsservctl) };
+    u32::try_from(mark).ok().filter(|mark| *mark > 0)
+}
+
 fn request<T>(listener: BorrowedFd<'_>, request: libc::Ioctl, argument: &mut T) -> io::Result<()> {
     // SAFETY: each caller passes the structure that the request names.
     let done = unsafe { libc::ioctl(listener.as_raw_fd(), request, std::ptr::from_mut(argument)) };

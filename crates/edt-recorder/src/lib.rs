@@ -79,7 +79,7 @@ mod watch;
 pub use {
     hands::Rights,
     record::{Before, RecordedRun, TouchedPath},
-    recorder::{ChildSetup, Listener, Recorder, Recording, is_supported},
+    recorder::{ChildSetup, Listener, Recorder, Recording, is_supported, outer_mark},
     restore::{Restoration, restore},
     store::CopyLimits,
 };

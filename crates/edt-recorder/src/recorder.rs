@@ -32,6 +32,8 @@ pub struct Recording {
     pub clean: Box<dyn Clean>,
     /// Which names programs may make.
     pub names: Box<dyn Names>,
+    /// What [`outer_mark`] returns below this recorder; zero is nothing.
+    pub mark: u32,
 }
 
 impl Recording {
@@ -47,6 +49,7 @@ impl Recording {
             rights: Rights::Own,
             clean: Box::new(crate::NothingClean),
             names: Box::new(crate::AnyName),
+            mark: 0,
         }
     }
 }
@@ -90,6 +93,13 @@ pub fn is_supported() -> bool {
     probe.join().unwrap_or(false)
 }
 
+/// The [mark](Recording::mark) of the recorder above this thread. `None`: there is none, or it has
+/// no mark.
+#[must_use]
+pub fn outer_mark() -> Option<u32> {
+    kernel::outer_mark()
+}
+
 impl Recorder {
     /// Prepares a recording. Nothing is recorded before [`ChildSetup::apply`].
     ///
@@ -110,11 +120,14 @@ impl Recorder {
             let mut too_large = SigSet::empty();
             too_large.add(Signal::SIGXFSZ);
             too_large.thread_block()?;
-            let Recording { root, store, outer_root, excluded, limits, rights, clean, names } =
+            let Recording { root, store, outer_root, excluded, limits, rights, clean, names, mark } =
                 recording;
             let prepared = Hands::start(rights).map_err(io::Error::other).and_then(|hands| {
                 let kept = Store::open(&store, outer_root.as_deref(), limits)?;
-                Server::new(&root, &store, kept, &excluded, hands, (clean, names))
+                let mut server =
+                    Server::new(&root, &store, kept, &excluded, hands, (clean, names))?;
+                server.mark = mark;
+                Ok(server)
             });
             let mut server = match prepared {
                 Ok(server) => server,

@@ -95,6 +95,8 @@ pub(crate) struct Server {
     unproved: HashSet<String>,
     pub(crate) names: Box<dyn Names>,
     pub(crate) denied: HashSet<Denied>,
+    /// What programs are told that ask whether they are recorded.
+    pub(crate) mark: u32,
 }
 
 impl Server {
@@ -127,6 +129,7 @@ impl Server {
             unproved: HashSet::new(),
             names,
             denied: HashSet::new(),
+            mark: 0,
         })
     }
 
@@ -194,6 +197,7 @@ impl Server {
                 self.one_umask = false;
                 Ok(CONTINUE)
             }
+            Call::Mark => Ok(Outcome::Reply(Reply::Value(i64::from(self.mark)))),
             Call::Rights => {
                 self.one_right = false;
                 Ok(CONTINUE)

@@ -75,8 +75,8 @@ pub struct RunReport {
     pub limit: Option<&'static str>,
     /// The duration in milliseconds.
     pub duration_ms: u64,
-    /// How its changes were found: `recorded` at the system call, or `compared` with copies of the
-    /// worktree before.
+    /// How its changes were found: `recorded` at the system call, `compared` with copies of the
+    /// worktree before, or `outer`: the `edt run` above records them.
     pub capture: &'static str,
     /// The sandbox that it ran in.
     pub sandbox: Sandbox,

@@ -17,6 +17,7 @@ pub mod changes;
 mod covered;
 mod denied;
 mod execute;
+mod inside;
 mod inventory;
 mod message;
 mod name_judge;
@@ -43,7 +44,7 @@ use edt_guard::policy::Policy;
 use edt_io::failed;
 use edt_recorder::event::Denied;
 use edt_types::stage;
-use edt_types::text::Shown as _;
+use edt_types::text::{Shown as _, counted};
 use edt_types::trace::names::{PROGRAM, RECORD, SNAPSHOT};
 use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result, Status, Warning};
 pub use rustix::process::Signal;
@@ -86,6 +87,9 @@ pub fn run(
 ) -> Result<RunOutcome> {
     request.check()?;
     let policy = workspace.current_policy()?;
+    if let Some(outer) = inside::outer_level(&policy, request) {
+        return inside::run(workspace, &policy, request, outer, observer);
+    }
     let mut permitted = permit::permit(workspace, &policy, request)?;
     if permitted.approval.is_some() {
         permitted.turn.cover(&workspace.repo, &permitted.covered.paths())?;
@@ -191,8 +195,9 @@ fn run_permitted(
     let left = planted.map(|planted| planted.finish(&workspace.repo));
     answer.errors.extend(left.unwrap_or_default());
     kept::update_hint(workspace);
+    let timeout = timeout_finding(&executed).map(|one| with_recorded(one, &answer));
     let mut errors: Vec<Finding> =
-        timeout_finding(&executed).into_iter().chain(executed.watch_error.clone()).collect();
+        timeout.into_iter().chain(executed.watch_error.clone()).collect();
     let found = done.err().map(Refusal::into_vec).unwrap_or_default();
     errors.extend(found.into_iter().map(not_recorded));
     errors.append(&mut answer.errors);
@@ -489,6 +494,21 @@ fn timeout_finding(executed: &Executed) -> Option<Finding> {
          time with --timeout SECONDS.",
     );
     Some(finding.with("timeout_s", seconds))
+}
+
+/// The finding about a time limit, with what became of the program's changes. If they were rolled
+/// back, another finding says so.
+fn with_recorded(finding: Finding, answer: &RunOutcome) -> Finding {
+    let recorded = match (&answer.commit, &answer.session) {
+        (None, _) => "It had changed nothing that is recorded.".to_owned(),
+        (Some(_), None) => return finding,
+        (Some(commit), Some(_)) => format!(
+            "What it had changed until then is recorded as {}: {}.",
+            commit.get(..12).unwrap_or(commit),
+            counted(answer.files.len(), "file")
+        ),
+    };
+    Finding { summary: format!("{} {recorded}", finding.summary), ..finding }
 }
 
 fn stopped() -> Warning {

@@ -44,6 +44,7 @@ use edt_types::Level;
 
 pub use asked_names::NameQuestions;
 pub use limits::{ResourceLimit, ResourceLimits};
+pub use recorded::outer_level;
 pub use running::{RunningProgram, SandboxOutcome};
 pub use secrets::VariableRules;
 pub use start::start;

@@ -23,6 +23,7 @@ pub(super) fn prepare(
     let mut recording = Recording::new(recorded.root.path(), own(outer.store.as_raw_fd()));
     recording.outer_root = Some(own(outer.root.as_raw_fd()));
     recording.excluded = recorded.excluded.iter().map(OsBytes::path).map(Into::into).collect();
+    recording.mark = mark(orders.level);
     if let (Some(socket), Some(configured)) = (&outer.names, &recorded.configured) {
         let socket = socket.try_clone().map_err(|error| failed(&error))?;
         let names = AskingNames::new(socket, configured.clone());
@@ -35,6 +36,18 @@ pub(super) fn prepare(
         recording.rights = Rights::Confined(Box::new(move || confine::reduce_rights(&orders)));
     }
     Recorder::prepare(recording).map(Some).map_err(|error| failed(&error))
+}
+
+/// The mark of a recorder at this level: from 1 on.
+fn mark(level: Level) -> u32 {
+    (1..).zip(Level::ALL).find_map(|(mark, one)| (one == level).then_some(mark)).unwrap_or(1)
+}
+
+/// The level of the run that records this process.
+#[must_use]
+pub fn outer_level() -> Option<Level> {
+    let mark = edt_recorder::outer_mark()?;
+    Level::ALL.into_iter().find(|level| self::mark(*level) == mark)
 }
 
 /// The program must not start unrecorded: nobody has compared the worktree.
