@@ -80,6 +80,16 @@ pub(crate) enum Call {
     Umask,
     /// The thread changes what it may do.
     Rights,
+    /// A new socket.
+    Socket {
+        family: i32,
+        kind: i32,
+    },
+    Connect {
+        file: i32,
+        address: u64,
+        length: u64,
+    },
     /// The thread asks which recorder is above it.
     Mark,
 }
@@ -161,6 +171,10 @@ impl Call {
             libc::SYS_setxattr | libc::SYS_removexattr => extended(Subject::Path(here(0))),
             libc::SYS_lsetxattr | libc::SYS_lremovexattr => extended(Subject::Link(here(0))),
             libc::SYS_fsetxattr | libc::SYS_fremovexattr => extended(Subject::Open(flags(0))),
+            libc::SYS_socket => Call::Socket { family: flags(0), kind: flags(1) },
+            libc::SYS_connect => {
+                Call::Connect { file: flags(0), address: args[1], length: args[2] }
+            }
             libc::SYS_bind => Call::Bind { address: args[1], length: args[2] },
             number::SETXATTRAT | number::REMOVEXATTRAT => extended(subject(path(0, 1), flags(2))),
             libc::SYS_umask => Call::Umask,

@@ -45,6 +45,7 @@ impl Server {
                         return Ok(CONTINUE);
                     }
                     let Some(place) = self.place(request, &file, &sight)? else {
+                        self.note_outside(&file, b"")?;
                         return Ok(CONTINUE);
                     };
                     self.note_writer(&place, Some(sight.inode), flags);
@@ -61,6 +62,7 @@ impl Server {
                 }
                 Found::Missing(directory, name) if creates => {
                     let Some(place) = self.place_below(request, &directory, &name)? else {
+                        self.note_outside(&directory, &name)?;
                         return Ok(CONTINUE);
                     };
                     let slot = Slot { directory: Arc::new(directory), name };

@@ -1,5 +1,8 @@
 //! Calls that are denied, and those that the system denies because of the sandbox.
 
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{StatVfsMountFlags, fstatvfs};
 use rustix::io::Errno;
 
 use crate::event::{Denied, FileEvent, NewNode, Place};
@@ -7,6 +10,7 @@ use crate::hands::Slot;
 use crate::inode::{Sight, existing};
 use crate::names::trimmed;
 use crate::serve::{Server, Step, Stop, refuse};
+use crate::tree::path_of;
 use crate::{NewName, Origin};
 
 /// How many denials are in the log.
@@ -48,6 +52,21 @@ impl Server {
             return Ok(());
         }
         self.note_denied(Denied::ReadOnly(place.clone())).map_err(refuse)
+    }
+
+    /// Notes a write outside of the tree that the kernel will deny because of a read-only mount.
+    pub(crate) fn note_outside(&mut self, directory: &OwnedFd, name: &[u8]) -> Step<()> {
+        let is_read_only =
+            fstatvfs(directory).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY));
+        if self.sockets.is_none() || !is_read_only {
+            return Ok(());
+        }
+        let mut path = path_of(self.tree.own_files(), directory)?;
+        if !name.is_empty() {
+            path.push(b'/');
+            path.extend_from_slice(name);
+        }
+        self.note_denied(Denied::ReadOnly(Place::Outside(path))).map_err(refuse)
     }
 
     pub(crate) fn note_denied(&mut self, denied: Denied) -> std::io::Result<()> {

@@ -173,4 +173,8 @@ pub enum Denied {
     Name(Place),
     /// To change what is at this place: it is read-only.
     ReadOnly(Place),
+    /// A socket of this family (`AF_*`).
+    Socket { family: i32 },
+    /// To connect to the Unix socket with this name.
+    UnixSocket(Vec<u8>),
 }

@@ -149,8 +149,12 @@ const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
 
-/// The filter for `machine`.
-pub(crate) fn program(machine: u32) -> Vec<sock_filter> {
+/// The calls that make and connect sockets.
+const SOCKETS: [Rule; 2] =
+    [(libc::SYS_socket, Always, NOTIFY), (libc::SYS_connect, Always, NOTIFY)];
+
+/// The filter for `machine`; `with_sockets`: also of sockets.
+pub(crate) fn program(machine: u32, with_sockets: bool) -> Vec<sock_filter> {
     let mut program = vec![
         instruction(LOAD, ARCHITECTURE),
         jump(IF_EQUAL, machine, 1, 0),
@@ -162,7 +166,8 @@ pub(crate) fn program(machine: u32) -> Vec<sock_filter> {
         program.push(jump(IF_AT_LEAST, 0x4000_0000, 0, 1));
         program.push(instruction(RETURN, NOT_IMPLEMENTED));
     }
-    for (number, condition, action) in RULES {
+    let sockets: &[Rule] = if with_sockets { &SOCKETS } else { &[] };
+    for (number, condition, action) in RULES.iter().chain(sockets) {
         let body = body(*condition, *action);
         let skip = u8::try_from(body.len()).unwrap_or(u8::MAX);
         program.push(jump(IF_EQUAL, u32::try_from(*number).unwrap_or(u32::MAX), 0, skip));
@@ -211,7 +216,7 @@ mod tests {
 
     /// Runs the filter as the kernel does.
     fn action(architecture: u32, number: i64, args: &[i32]) -> u32 {
-        let program = program(MACHINE.unwrap());
+        let program = program(MACHINE.unwrap(), true);
         let word = |offset: u32| match offset {
             NUMBER => u32::try_from(number).unwrap(),
             ARCHITECTURE => architecture,
@@ -297,7 +302,7 @@ mod tests {
 
     #[test]
     fn every_jump_stays_in_the_filter() {
-        let program = program(MACHINE.unwrap());
+        let program = program(MACHINE.unwrap(), true);
         for (at, one) in program.iter().enumerate() {
             let far = usize::from(one.jt.max(one.jf));
             assert!(at + 1 + far < program.len() || one.code == RETURN, "{at}");

@@ -65,6 +65,8 @@ mod serve;
 #[cfg(target_os = "linux")]
 mod shared;
 #[cfg(target_os = "linux")]
+mod socket;
+#[cfg(target_os = "linux")]
 mod store;
 #[cfg(target_os = "linux")]
 mod thread;
@@ -81,6 +83,7 @@ pub use {
     record::{Before, RecordedRun, TouchedPath},
     recorder::{ChildSetup, Listener, Recorder, Recording, is_supported, outer_mark},
     restore::{Restoration, restore},
+    socket::Sockets,
     store::CopyLimits,
 };
 

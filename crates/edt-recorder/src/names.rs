@@ -238,6 +238,9 @@ impl Server {
         }
         let slot = self.slot(request, arg)?;
         let Some(place) = self.place_below(request, &slot.directory, trimmed(&slot.name))? else {
+            if existing(Sight::at(&slot.directory, trimmed(&slot.name)))?.is_none() {
+                self.note_outside(&slot.directory, trimmed(&slot.name))?;
+            }
             return Ok(CONTINUE);
         };
         self.check_new(&slot, &place, node)?;

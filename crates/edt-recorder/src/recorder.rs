@@ -12,6 +12,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use crate::hands::{Hands, Rights};
 use crate::record::RecordedRun;
 use crate::serve::Server;
+use crate::socket::{OwnSockets, Sockets};
 use crate::store::{CopyLimits, Store};
 use crate::{Clean, Names, filter, kernel};
 
@@ -32,6 +33,8 @@ pub struct Recording {
     pub clean: Box<dyn Clean>,
     /// Which names programs may make.
     pub names: Box<dyn Names>,
+    /// Which sockets programs may make.
+    pub sockets: Sockets,
     /// What [`outer_mark`] returns below this recorder; zero is nothing.
     pub mark: u32,
 }
@@ -49,6 +52,7 @@ impl Recording {
             rights: Rights::Own,
             clean: Box::new(crate::NothingClean),
             names: Box::new(crate::AnyName),
+            sockets: Sockets::All,
             mark: 0,
         }
     }
@@ -77,6 +81,7 @@ pub struct Recorder {
 #[must_use = "without it nothing is recorded"]
 pub struct ChildSetup {
     listener: SyncSender<OwnedFd>,
+    with_sockets: bool,
 }
 
 /// A copy of the listener, which keeps the programs waiting when the recorder dies.
@@ -89,7 +94,8 @@ pub struct Listener(OwnedFd);
 pub fn is_supported() -> bool {
     let Some(machine) = filter::MACHINE else { return false };
     // A filter cannot be removed: the thread ends with it.
-    let probe = std::thread::spawn(move || kernel::install(&filter::program(machine)).is_ok());
+    let probe =
+        std::thread::spawn(move || kernel::install(&filter::program(machine, false)).is_ok());
     probe.join().unwrap_or(false)
 }
 
@@ -111,6 +117,7 @@ impl Recorder {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let store = recording.store.clone();
+        let with_sockets = matches!(recording.sockets, Sockets::Own { .. });
         let stop = eventfd(0, EventfdFlags::CLOEXEC)?;
         let stopped = stop.try_clone()?;
         let (listener, incoming) = sync_channel::<OwnedFd>(1);
@@ -120,13 +127,24 @@ impl Recorder {
             let mut too_large = SigSet::empty();
             too_large.add(Signal::SIGXFSZ);
             too_large.thread_block()?;
-            let Recording { root, store, outer_root, excluded, limits, rights, clean, names, mark } =
-                recording;
+            let Recording {
+                root,
+                store,
+                outer_root,
+                excluded,
+                limits,
+                rights,
+                clean,
+                names,
+                sockets,
+                mark,
+            } = recording;
             let prepared = Hands::start(rights).map_err(io::Error::other).and_then(|hands| {
                 let kept = Store::open(&store, outer_root.as_deref(), limits)?;
                 let mut server =
                     Server::new(&root, &store, kept, &excluded, hands, (clean, names))?;
                 server.mark = mark;
+                server.sockets = OwnSockets::open(sockets)?;
                 Ok(server)
             });
             let mut server = match prepared {
@@ -148,7 +166,7 @@ impl Recorder {
         let builder = std::thread::Builder::new().name("edt-recorder".to_owned());
         let thread = builder.spawn(serve)?;
         is_ready.recv().map_err(io::Error::other)??;
-        Ok((ChildSetup { listener }, Recorder { thread, stop, store }))
+        Ok((ChildSetup { listener, with_sockets }, Recorder { thread, stop, store }))
     }
 
     /// Ends the recording. Call it when the programs have ended: calls of those that go on fail
@@ -174,7 +192,7 @@ impl ChildSetup {
     /// `ResourceBusy`: this thread is recorded already. Else this system has no listeners.
     pub fn apply(self) -> io::Result<Listener> {
         let machine = filter::MACHINE.ok_or(io::ErrorKind::Unsupported)?;
-        let listener = kernel::install(&filter::program(machine))?;
+        let listener = kernel::install(&filter::program(machine, self.with_sockets))?;
         let copy = listener.try_clone()?;
         self.listener.send(listener).map_err(io::Error::other)?;
         Ok(Listener(copy))

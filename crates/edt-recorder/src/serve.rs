@@ -17,6 +17,7 @@ use crate::inode::{Sight, existing};
 use crate::kernel::{self, Notice, Reply};
 use crate::log::EventLog;
 use crate::record::RecordedRun;
+use crate::socket::OwnSockets;
 use crate::store::Store;
 use crate::thread::{CallingThread, own_user_namespace};
 use crate::tree::Tree;
@@ -95,6 +96,8 @@ pub(crate) struct Server {
     unproved: HashSet<String>,
     pub(crate) names: Box<dyn Names>,
     pub(crate) denied: HashSet<Denied>,
+    /// Which sockets programs may make, if not all.
+    pub(crate) sockets: Option<OwnSockets>,
     /// What programs are told that ask whether they are recorded.
     pub(crate) mark: u32,
 }
@@ -129,6 +132,7 @@ impl Server {
             unproved: HashSet::new(),
             names,
             denied: HashSet::new(),
+            sockets: None,
             mark: 0,
         })
     }
@@ -197,6 +201,8 @@ impl Server {
                 self.one_umask = false;
                 Ok(CONTINUE)
             }
+            Call::Socket { family, kind } => self.socket(family, kind),
+            Call::Connect { file, address, length } => self.connect(request, file, address, length),
             Call::Mark => Ok(Outcome::Reply(Reply::Value(i64::from(self.mark)))),
             Call::Rights => {
                 self.one_right = false;

@@ -134,6 +134,12 @@ impl CallingThread {
         mask.ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
+    /// The number of its process.
+    pub(crate) fn process(self) -> io::Result<i32> {
+        let number = field(&self.status()?, "Tgid:").and_then(|text| text.parse().ok());
+        number.ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
     /// The numbers that `/proc/self` and `/proc/thread-self` have for it.
     pub(crate) fn own_numbers(self) -> io::Result<(String, String)> {
         let status = self.status()?;

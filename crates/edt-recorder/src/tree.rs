@@ -53,6 +53,10 @@ impl Tree {
         &self.root
     }
 
+    pub(crate) fn own_files(&self) -> &OwnedFd {
+        &self.own_files
+    }
+
     pub(crate) fn root_inode(&self) -> Inode {
         self.root_sight.inode
     }

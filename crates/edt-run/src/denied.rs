@@ -1,14 +1,15 @@
 //! What the sandbox denied to a program, and which way there is.
 
 use edt_recorder::event::{Denied, Place};
-use edt_types::{RepoPath, Warning};
+use edt_types::text::escape_controls;
+use edt_types::{Level, RepoPath, Warning};
 
 /// The most paths that a warning names.
 const MAX_NAMED: usize = 5;
 
 /// The warnings about what was denied. A program that ended well did not need what it could not
 /// write outside of the worktree.
-pub(super) fn warnings(denied: &[Denied], failed: bool) -> Vec<Warning> {
+pub(super) fn warnings(denied: &[Denied], level: Level, failed: bool) -> Vec<Warning> {
     let mut all = Vec::new();
     let names: Vec<String> = denied.iter().filter_map(name_of).collect();
     if let Some(first) = names.first() {
@@ -42,7 +43,51 @@ pub(super) fn warnings(denied: &[Denied], failed: bool) -> Vec<Warning> {
         );
         all.push(Warning { code: "sandbox_denied", path: Some(first.clone()), message });
     }
+    if failed {
+        all.extend(sockets(denied, level));
+    }
     all
+}
+
+/// The warning about refused sockets.
+fn sockets(denied: &[Denied], level: Level) -> Option<Warning> {
+    let families: Vec<i32> = denied.iter().filter_map(family_of).collect();
+    let has = |family| families.contains(&family);
+    let unix = denied.iter().find_map(|one| match one {
+        Denied::UnixSocket(name) => Some(String::from_utf8_lossy(name).into_owned()),
+        _ => None,
+    });
+    let (what, way) = if has(INTERNET[0]) || has(INTERNET[1]) {
+        let way = match level {
+            Level::Strict => "At strict it has TCP and UDP in a network of its own.",
+            _ => {
+                "A server and its client on 127.0.0.1 work with `--sandbox strict`, which has a \
+                 network of its own. For another network the user runs the program themselves."
+            }
+        };
+        ("make a socket for the Internet, also not on 127.0.0.1".to_owned(), way)
+    } else if let Some(name) = unix {
+        let way = "Sockets in the worktree and below $TMPDIR work. What serves the others is \
+                   outside of the sandbox: the user runs such a program themselves.";
+        (format!("connect to the socket {}", escape_controls(&name).0), way)
+    } else {
+        let family = families.first()?;
+        let way = "It has Unix sockets of streams, and with `--sandbox strict` TCP and UDP in a \
+                   network of its own.";
+        (format!("make a socket of the family {family}"), way)
+    };
+    let message = format!("The program failed, and the sandbox had not let it {what}. {way}");
+    Some(Warning { code: "sandbox_denied", path: None, message })
+}
+
+/// `AF_INET` and `AF_INET6`.
+const INTERNET: [i32; 2] = [2, 10];
+
+fn family_of(denied: &Denied) -> Option<i32> {
+    match denied {
+        Denied::Socket { family } => Some(*family),
+        _ => None,
+    }
 }
 
 fn name_of(denied: &Denied) -> Option<String> {
@@ -87,7 +132,10 @@ mod tests {
         let outside = Place::Outside("/a".into());
         let denied = [Denied::ReadOnly(outside), Denied::Name(tree("b/.git"))];
         let codes = |failed| {
-            warnings(&denied, failed).iter().map(|one| (one.code, one.path.clone())).collect()
+            warnings(&denied, Level::Standard, failed)
+                .iter()
+                .map(|one| (one.code, one.path.clone()))
+                .collect()
         };
         let name = ("name_refused", Some("b/.git".to_owned()));
         let both: Vec<_> = vec![name.clone(), ("sandbox_denied", Some("/a".to_owned()))];

@@ -203,7 +203,7 @@ fn run_permitted(
     errors.append(&mut answer.errors);
     let failed = executed.stopped || executed.report.exit_code != Some(0);
     answer.warnings.extend(withheld::warning(&executed.report).filter(|_| failed));
-    answer.warnings.extend(denied::warnings(&denials, failed));
+    answer.warnings.extend(denied::warnings(&denials, permitted.level, failed));
     Ok(with_status(answer, failed, errors))
 }
 

@@ -12,6 +12,7 @@ use super::os_bytes::OsBytes;
 use super::wire::{Namespaces, Orders};
 use super::{privileges, seccomp};
 use edt_types::Level;
+use seccomp::SocketRule;
 
 /// Writable device files.
 const DEVICES: &[&str] = &[
@@ -29,7 +30,12 @@ const DEVICE_DIRECTORIES: &[&str] = &["/dev/shm", "/dev/pts"];
 /// Confines this thread and all processes that it starts. This cannot be undone.
 pub(super) fn this_thread(orders: &Orders) -> Result<(), String> {
     reduce_rights(orders)?;
-    seccomp::apply(orders.level == Level::Strict)
+    let sockets = match orders.level {
+        _ if orders.recorded.is_some() => SocketRule::Recorder,
+        Level::Strict => SocketRule::OwnNetwork,
+        _ => SocketRule::None,
+    };
+    seccomp::apply(sockets)
 }
 
 /// Gives this thread the rights of the program: its capabilities, and its Landlock rules.

@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use edt_recorder::{ChildSetup, Recorder, Recording, Rights};
+use edt_recorder::{ChildSetup, Recorder, Recording, Rights, Sockets};
 
 use super::asked_names::AskingNames;
 use super::confine;
@@ -32,6 +32,14 @@ pub(super) fn prepare(
         })?);
     }
     if orders.level > Level::Permissive {
+        let temporary = match orders.level {
+            Level::Strict => Some(PathBuf::from("/tmp")),
+            _ => orders.temporary.as_ref().map(|path| path.path().to_owned()),
+        };
+        recording.sockets = Sockets::Own {
+            directories: temporary.into_iter().collect(),
+            network: orders.level == Level::Strict,
+        };
         let orders = Arc::clone(orders);
         recording.rights = Rights::Confined(Box::new(move || confine::reduce_rights(&orders)));
     }

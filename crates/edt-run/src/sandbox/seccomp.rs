@@ -145,8 +145,13 @@ const RULES: &[SyscallRule] = &[
     (libc::SYS_mknodat, NEW_NODE[1], libc::EPERM),
     // Terminals.
     (libc::SYS_ioctl, &[Condition::Is(1, &[TIOCSTI, TIOCLINUX])], libc::EPERM),
-    // Socket pairs are used as pipes, which need only AF_UNIX.
-    (libc::SYS_socketpair, &[Condition::IsNot(0, &[UNIX])], libc::EACCES),
+    // Socket pairs are used as pipes, which need only AF_UNIX. One of datagrams could send to any
+    // path.
+    (
+        libc::SYS_socketpair,
+        &[Condition::IsNot(0, &[UNIX]), Condition::IsNot(1 | KIND, &[1, 5])],
+        libc::EACCES,
+    ),
 ];
 
 /// Of `mknod` and of `mknodat`.
@@ -157,13 +162,34 @@ const NEW_NODE: [&[Condition]; 2] = [
 
 /// Without a network namespace all sockets are denied, including Unix sockets: key agents, Docker,
 /// D-Bus.
-const NO_SOCKETS: SyscallRule = (libc::SYS_socket, ALWAYS, libc::EACCES);
+static NO_SOCKETS: SyscallRule = (libc::SYS_socket, ALWAYS, libc::EACCES);
 /// In a network namespace, Internet sockets reach only the loopback device.
-const OWN_SOCKETS: SyscallRule = (
+static OWN_SOCKETS: SyscallRule = (
     libc::SYS_socket,
     &[Condition::IsNot(0, INTERNET), Condition::IsNot(1 | KIND, STREAM_OR_DATAGRAM)],
     libc::EACCES,
 );
+
+/// Who decides which sockets the program may make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SocketRule {
+    /// It may make none.
+    None,
+    /// It may make those that reach its own network namespace alone.
+    OwnNetwork,
+    /// The recorder decides.
+    Recorder,
+}
+
+impl SocketRule {
+    fn rule(self) -> Option<&'static SyscallRule> {
+        match self {
+            SocketRule::None => Some(&NO_SOCKETS),
+            SocketRule::OwnNetwork => Some(&OWN_SOCKETS),
+            SocketRule::Recorder => None,
+        }
+    }
+}
 
 /// Flag of an argument index: compare only the socket type.
 const KIND: u32 = 1 << 8;
@@ -176,17 +202,17 @@ const MACHINE: Option<u32> = Some(0xC000_00B7);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const MACHINE: Option<u32> = None;
 
-/// Applies the filter to this thread permanently. `network`: the thread is in its own network
-/// namespace.
-pub(super) fn apply(network: bool) -> Result<(), String> {
+/// Applies the filter to this thread permanently.
+pub(super) fn apply(sockets: SocketRule) -> Result<(), String> {
     let machine = MACHINE.ok_or("The seccomp filter supports only x86_64 and aarch64.")?;
-    let sockets = if network { OWN_SOCKETS } else { NO_SOCKETS };
-    seccompiler::apply_filter(&filter(machine, RULES.iter().chain([&sockets]))).map_err(|error| {
-        format!(
-            "Seccomp cannot filter system calls: {error}. It requires a kernel with \
+    seccompiler::apply_filter(&filter(machine, RULES.iter().chain(sockets.rule()))).map_err(
+        |error| {
+            format!(
+                "Seccomp cannot filter system calls: {error}. It requires a kernel with \
              CONFIG_SECCOMP_FILTER."
-        )
-    })
+            )
+        },
+    )
 }
 
 const LOAD: u16 = 0x20;
@@ -305,8 +331,8 @@ mod tests {
 
     /// Runs the filter as the kernel does. `None` if the call is allowed, else the error.
     fn denied(network: bool, architecture: u32, call: &Call) -> Option<i32> {
-        let sockets = if network { OWN_SOCKETS } else { NO_SOCKETS };
-        let program = filter(MACHINE.unwrap(), RULES.iter().chain([&sockets]));
+        let sockets = if network { &OWN_SOCKETS } else { &NO_SOCKETS };
+        let program = filter(MACHINE.unwrap(), RULES.iter().chain([sockets]));
         let word = |offset: u32| match offset {
             NUMBER => u32::try_from(call.number).unwrap(),
             ARCHITECTURE => architecture,
