@@ -458,6 +458,17 @@ impl Dir {
         Ok(sys::fdatasync(&file)?)
     }
 
+    /// Syncs the whole file system of this directory to disk.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = sys::openat(&self.0, ".", flags, Mode::empty())?;
+        step(SideEffect::Sync, b".")?;
+        Ok(sys::syncfs(&dir)?)
+    }
+
     /// Syncs the names in this directory to disk.
     ///
     /// # Errors

@@ -223,6 +223,9 @@ pub fn sync_together(paths: &[PathBuf]) -> io::Result<()> {
         return sync(path);
     }
     paths.iter().try_for_each(|path| effect::step(SideEffect::Sync, path))?;
+    if paths.len() > FEW_SYNCS {
+        return sync_file_systems(paths);
+    }
     let one = |path: &PathBuf| std::fs::File::open(path)?.sync_all();
     let chunk = paths.len().div_ceil(MOST_SYNCS).max(1);
     let mut parts = paths.chunks(chunk);
@@ -242,6 +245,24 @@ pub fn sync_together(paths: &[PathBuf]) -> io::Result<()> {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a sync panicked")))
         })
     })
+}
+
+/// Up to so many files are synced one by one. The sync of a file system also waits for what others
+/// wrote there, but for all files once.
+pub const FEW_SYNCS: usize = 256;
+
+/// Syncs the file systems of these files and directories.
+fn sync_file_systems(paths: &[PathBuf]) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    let mut synced = Vec::new();
+    for path in paths {
+        let device = std::fs::metadata(path)?.dev();
+        if !synced.contains(&device) {
+            rustix::fs::syncfs(std::fs::File::open(path)?)?;
+            synced.push(device);
+        }
+    }
+    Ok(())
 }
 
 /// Syncs the file or directory at `path` to disk.

@@ -129,7 +129,7 @@ impl Install<'_> {
             .chain(change.drop.iter().map(|(name, _)| name))
             .try_for_each(|name| repo.check_unlocked(name))?;
         files.iter().try_for_each(|file| stage.swap(file))?;
-        files.iter().try_for_each(|file| stage.sync_target(file))?;
+        stage.sync_targets(files)?;
         if let Some(prepared) = &mut prepared {
             let stats = index::stats(stage, moves, files);
             prepared.refresh(repo, stage, &stats)?;

@@ -113,7 +113,7 @@ pub(super) fn recover(repo: &Repo, journal: &Journal, record: &ChangeRecord) -> 
         }
         Decision::RollBack => roll_back(repo, &stage, record, &branch)?,
     };
-    record.files.iter().try_for_each(|file| stage.sync_target(file))?;
+    stage.sync_targets(&record.files)?;
     durable::sync_record(repo, record, journal.pointer())?;
     index::discard_staged(&stage);
     Ok(recovered)
