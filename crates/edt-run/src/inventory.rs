@@ -68,9 +68,10 @@ impl Inventory {
     ) -> std::io::Result<Inventory> {
         let now = clock::seconds();
         let mut inventory = Inventory::default();
-        // With the length of the ignored directory that is above.
-        let mut waiting: Vec<(Vec<u8>, Option<usize>)> = vec![(Vec::new(), None)];
-        while let Some((path, inside)) = waiting.pop() {
+        // With the length of the ignored directory that is above, and whether files in one above are
+        // executed whatever their names are.
+        let mut waiting: Vec<(Vec<u8>, Option<usize>, bool)> = vec![(Vec::new(), None, false)];
+        while let Some((path, inside, above)) = waiting.pop() {
             if others.contains(&path) {
                 continue;
             }
@@ -78,10 +79,11 @@ impl Inventory {
             let known = earlier.and_then(|earlier| earlier.directories.get(&path));
             let known = known
                 .filter(|known| !known.is_recent && root.stat(&path).as_ref() == Some(&known.stat));
+            let is_executed = above || is_executed(policy, &path);
             let seen = if let Some(known) = known {
                 known.clone()
             } else {
-                let mut reading = Reading::of(policy, &path, inside);
+                let mut reading = Reading::of(policy, &path, inside, is_executed);
                 let Some(stat) = reading.read(root, earlier) else {
                     inventory.hidden.insert(path);
                     continue;
@@ -89,7 +91,8 @@ impl Inventory {
                 reading.seen(stat, now)
             };
             inventory.items.extend(seen.items.iter().cloned());
-            waiting.extend(seen.subdirectories.iter().map(|path| (path.clone(), inside)));
+            let below = seen.subdirectories.iter();
+            waiting.extend(below.map(|path| (path.clone(), inside, is_executed)));
             inventory.directories.insert(path, seen);
         }
         Ok(inventory)
@@ -145,13 +148,17 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn of(policy: &'a Policy, path: &'a [u8], inside: Option<usize>) -> Reading<'a> {
-        let any = RepoPath::from_tree(&joined(path, b"x"));
+    fn of(
+        policy: &'a Policy,
+        path: &'a [u8],
+        inside: Option<usize>,
+        is_executed: bool,
+    ) -> Reading<'a> {
         Reading {
             policy,
             path,
             inside,
-            is_executed: policy.executed_from(&any).is_some(),
+            is_executed,
             subdirectories: Vec::new(),
             items: Vec::new(),
             parts: [false; PARTS.len()],
@@ -213,6 +220,14 @@ impl<'a> Reading<'a> {
         let is_recent = stat.ctime.0 >= now - RECENT || stat.mtime.0 >= now - RECENT;
         SeenDirectory { stat, is_recent, subdirectories: self.subdirectories, items: self.items }
     }
+}
+
+/// Whether files in the directory `path` are executed whatever their names are, because of its last
+/// name. A look at the whole path would take too long in deep directories.
+fn is_executed(policy: &Policy, path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    let any = || RepoPath::from_tree(&joined(path, b"x"));
+    policy.knows_name(name) && policy.executed_from(&any()).is_some()
 }
 
 /// Where in `path` the name begins that makes something execute what is there; `None` if nothing
