@@ -145,3 +145,25 @@ fn a_denied_write_outside_is_said_if_the_program_fails() {
         }
     }
 }
+
+#[test]
+fn a_file_in_place_of_a_directory_is_refused_and_every_file_comes_back() {
+    for text in ["rm -rf d; echo file > d", "mv d e; ln -s e d", "mv d e; echo file > d"] {
+        let repo = repo("standard");
+        let all = [("d/tracked", "1\n"), ("d/deep/untracked", "2\n"), ("d/x.log", "3\n")];
+        all.iter().for_each(|(path, bytes)| repo.write(path, bytes));
+        repo.git(&["add", "d/tracked"]);
+        repo.git(&["commit", "--quiet", "-m", "d"]);
+        repo.write("a.txt", "by the user\n");
+        let text = format!("{text}; echo other > a.txt; echo new > n.txt");
+        let answer = runs(&repo, &[], &text);
+        assert_eq!(answer.codes(), ["NOT_A_FILE"], "{text}: {:#}", answer.json);
+        for (path, bytes) in all.iter().chain(&[("a.txt", "by the user\n")]) {
+            assert_eq!(repo.read(path), bytes.as_bytes(), "{text}: {path}");
+        }
+        assert!(!repo.exists("n.txt") && !repo.exists("e"), "{text}");
+        // What the program had written is kept.
+        let kept = repo.root.join(".git/edt/main/kept/1");
+        assert_eq!(std::fs::read(kept.join("n.txt")).unwrap(), b"new\n", "{text}");
+    }
+}

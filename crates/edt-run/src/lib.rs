@@ -312,10 +312,17 @@ fn record_program(
     let snapshot = match &before.capture {
         Capture::Recorded(store, ignored) => {
             let repo = &workspace.repo;
-            let (snapshot, warnings, denied) = store.snapshot(repo, ignored)?;
-            answer.warnings.extend(warnings);
-            *denials = denied;
-            taken = snapshot;
+            let found = store.snapshot(repo, ignored)?;
+            *denials = found.denied;
+            if let Some(path) = &found.displaced {
+                let (finding, warnings) = store.put_back(repo, path)?;
+                answer.errors.push(finding);
+                answer.warnings.extend(warnings);
+                store.remove();
+                return Ok(());
+            }
+            answer.warnings.extend(found.warnings);
+            taken = found.snapshot;
             &taken
         }
         Capture::Compared(snapshot) => snapshot,

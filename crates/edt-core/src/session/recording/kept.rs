@@ -54,7 +54,7 @@ pub fn interrupted(repo: &Repo) -> Vec<Warning> {
     }
     for run in RunStore::interrupted(repo) {
         let reported =
-            run.snapshot(repo, &[]).and_then(|(snapshot, ..)| report_interrupted(repo, &snapshot));
+            run.snapshot(repo, &[]).and_then(|taken| report_interrupted(repo, &taken.snapshot));
         if let Ok(found) = reported {
             warnings.extend(found);
             run.remove();

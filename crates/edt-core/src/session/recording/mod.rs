@@ -4,6 +4,7 @@
 pub(crate) mod call_text;
 pub(crate) mod candidates;
 pub mod checkpoint;
+mod displaced;
 pub(crate) mod edit_commit;
 pub mod ignored_before;
 mod judged;

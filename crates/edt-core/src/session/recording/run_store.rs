@@ -3,7 +3,7 @@
 //! The store is `recordings/<name>/` in edt's state directory. Beside it, `<name>.run` has the tree of the
 //! session, and is locked while edt lives: a store without a locked file is of an interrupted run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -64,16 +64,11 @@ impl RunStore {
         Ok(Some(RunStore { place, owner, tree, _lock: locked }))
     }
 
-    /// The snapshot of what the program touched, and what it was denied. `ignored`: what Git ignored
-    /// before, in order.
+    /// What is recorded of the program. `ignored`: what Git ignored before, in order.
     ///
     /// # Errors
     /// `IO_ERROR`.
-    pub fn snapshot(
-        &self,
-        repo: &Repo,
-        ignored: &[RepoPath],
-    ) -> Result<(Snapshot, Vec<Warning>, Vec<Denied>)> {
+    pub fn snapshot(&self, repo: &Repo, ignored: &[RepoPath]) -> Result<TakenRun> {
         let touched = Touched { repo, place: &self.place, ignored };
         touched.snapshot(self.tree)
     }
@@ -107,6 +102,18 @@ impl RunStore {
     }
 }
 
+/// What is recorded of a program.
+#[derive(Debug)]
+pub struct TakenRun {
+    /// What was at the paths that it touched.
+    pub snapshot: Snapshot,
+    pub warnings: Vec<Warning>,
+    /// What it was denied.
+    pub denied: Vec<Denied>,
+    /// A directory with files in whose place something else is now.
+    pub displaced: Option<RepoPath>,
+}
+
 /// The extension of the files with a run's tree.
 const OWNER: &str = "run";
 
@@ -124,7 +131,7 @@ struct Touched<'a> {
 }
 
 impl Touched<'_> {
-    fn snapshot(&self, tree: Oid) -> Result<(Snapshot, Vec<Warning>, Vec<Denied>)> {
+    fn snapshot(&self, tree: Oid) -> Result<TakenRun> {
         let wrap = |error: std::io::Error| failed("read", self.place, &error);
         let root = self.repo.real_root()?;
         let run = RecordedRun::open(self.place).map_err(wrap)?;
@@ -133,7 +140,9 @@ impl Touched<'_> {
         let (mut large, mut output) = (KeptFiles::default(), KeptFiles::default());
         let mut ignored: BTreeSet<RepoPath> = self.ignored.iter().cloned().collect();
         let mut left = MAX_IGNORED_TOTAL;
-        for (path, found) in run.touched(&root).map_err(wrap)? {
+        let all = run.touched(&root).map_err(wrap)?;
+        let displaced = self.displaced(&all);
+        for (path, found) in all {
             let Some(before) = self.before(&run, &path, &found.before) else { continue };
             let path = RepoPath::from_tree(&path);
             let now = stat_at(self.repo, &path);
@@ -199,7 +208,32 @@ impl Touched<'_> {
         let place = (self.place.to_owned(), is_proved);
         let snapshot = Snapshot::of_recording(self.repo, tree, place, touched)?;
         let snapshot = Snapshot { ignored: ignored.into_iter().collect(), ..snapshot };
-        Ok((snapshot, warnings, run.denied))
+        Ok(TakenRun { snapshot, warnings, denied: run.denied, displaced })
+    }
+
+    /// The first directory with files in whose place something else is now.
+    fn displaced(&self, all: &BTreeMap<Vec<u8>, edt_recorder::TouchedPath>) -> Option<RepoPath> {
+        let had_files = |directory: &[u8]| {
+            let start = [directory, b"/"].concat();
+            let mut below =
+                all.range(start.clone()..).take_while(|(path, _)| path.starts_with(&start));
+            below.any(|(_, one)| match &one.before {
+                Before::File { kept, .. } => *kept != Kept::Made,
+                Before::Same { .. } => true,
+                _ => false,
+            })
+        };
+        // It was removed, or moved to another place.
+        let was_directory = |path: &[u8], before: &Before| match before {
+            Before::Directory(_) => true,
+            Before::Same { now: Place::Tree(now), .. } => now != path,
+            _ => false,
+        };
+        all.iter()
+            .filter(|(path, one)| was_directory(path, &one.before) && !one.foreign)
+            .map(|(path, _)| RepoPath::from_tree(path))
+            .filter(|path| stat_at(self.repo, path).is_some_and(|now| !now.is_directory()))
+            .find(|path| had_files(path.as_bytes()))
     }
 
     /// What was at `path`. `None`: nothing of it changed.
