@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use edt_recorder::{NothingClean, RecordedRun, restore};
-use edt_run::sandbox::{self, NamespaceBackend, SandboxPlan, StartError, Termination};
+use edt_run::sandbox::{self, NamespaceBackend, RecordPlan, SandboxPlan, StartError, Termination};
 use edt_types::Level;
 
 /// Another user than root.
@@ -81,7 +81,7 @@ fn after_the_supervisor_was_killed(place: &Path) {
     plan.args = ["-c", KILLS].map(Into::into).to_vec();
     plan.env = vec![("PATH".into(), "/usr/bin:/bin".into())];
     plan.git = vec![root.join(".git")];
-    plan.recorded = Some(store.clone());
+    plan.recorded = Some(RecordPlan { store: store.clone(), names: None });
     let null = || File::options().read(true).write(true).open("/dev/null").unwrap();
     let outcome = sandbox::start(&plan, null(), null(), null()).unwrap().wait().unwrap();
     assert_eq!((outcome.how, outcome.left), (Termination::Lost, 0));
@@ -107,7 +107,7 @@ fn at_level(place: &Path, level: Level, backend: NamespaceBackend) {
     plan.env = vec![("PATH".into(), "/usr/bin:/bin".into())];
     plan.git = vec![root.join(".git")];
     plan.backend = backend;
-    plan.recorded = Some(store.clone());
+    plan.recorded = Some(RecordPlan { store: store.clone(), names: None });
     let null = || File::options().read(true).write(true).open("/dev/null").unwrap();
     let running = match sandbox::start(&plan, null(), null(), null()) {
         Err(StartError::Unavailable { why, .. }) => {
