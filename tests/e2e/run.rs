@@ -1053,20 +1053,16 @@ fn a_protected_path_does_not_land_by_way_of_a_checkpoint() {
 #[test]
 fn unrecordable_changes_of_protected_paths_are_refused_too() {
     let protect = b"[[protect]]\npaths = [\"ci/**\"]\n".as_slice();
-    for text in [
-        "rm ci/run; ln -s ../a.txt ci/run",
-        "mv ci other; ln -s other ci",
-        "printf '* text eol=lf\\n' > .gitattributes; printf 'x\\r\\n' > ci/run",
+    for (text, code) in [
+        ("rm ci/run; ln -s ../a.txt ci/run", "PROTECTED_PATH"),
+        ("mv ci other; ln -s other ci", "NOT_A_FILE"),
+        ("printf '* text eol=lf\\n' > .gitattributes; printf 'x\\r\\n' > ci/run", "PROTECTED_PATH"),
     ] {
         let workspace =
             TestRepo::with(&[("edt.toml", protect), ("ci/run", b"true\n"), ("a.txt", b"a\n")]);
         policy(&workspace, FREE);
         let refused = sh(&workspace, &[], text);
-        assert!(
-            refused.exit == 1 && refused.codes().contains(&"PROTECTED_PATH"),
-            "{text}: {:#}",
-            refused.json
-        );
+        assert!(refused.exit == 1 && refused.codes().contains(&code), "{text}: {:#}", refused.json);
         let heads = workspace.git(&["for-each-ref", "--format=%(refname)", "refs/heads"]);
         assert!(
             heads.lines().all(|head| workspace
