@@ -1,5 +1,6 @@
 //! `edt apply` and `edt check`.
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use super::value::one_of;
 use super::{gc, note, render};
 use edt_core::proposal;
 use edt_core::txn::edit_fields::EditFields;
+use edt_core::txn::other_words::Surroundings;
 use edt_core::txn::patch_text::PatchText;
 use edt_core::txn::request::CONTEXT;
 use edt_core::txn::wire::Match;
@@ -169,7 +171,7 @@ impl ProposeArgs {
             .into());
         }
         require_readable(&context.start, self.input.files())?;
-        propose(context, &self.input.request()?)
+        propose(context, &self.input.request(context)?)
     }
 }
 
@@ -190,14 +192,14 @@ impl Input {
         require_readable(&context.start, self.files())?;
         match self.proposal {
             Some(ProposalName(id)) => apply_proposal(context, id, dry_run),
-            None => apply(context, self.request(), dry_run),
+            None => apply(context, self.request(context), dry_run),
         }
     }
 
-    fn request(&self) -> Result<Request> {
+    fn request(&self, context: &Context) -> Result<Request> {
         let mut request = match &self.request {
             Some(file) => {
-                let mut request = Request::from_json(&bytes_of(file, MAX_REQUEST)?)?;
+                let mut request = request_of(context, &bytes_of(file, MAX_REQUEST)?)?;
                 request.message = self.message.clone().or(request.message);
                 request.agent = self.agent.clone().or(request.agent);
                 request.allow.extend(self.allow.iter().cloned());
@@ -258,6 +260,43 @@ impl Input {
             expected_text: text(&self.expected_text, &self.expected_text_file)?,
             expected_hash: self.expected_hash.clone(),
         })
+    }
+}
+
+/// The request of `bytes`, which are JSON.
+///
+/// # Errors
+/// As [`Request::from_json`].
+pub(super) fn request_of(context: &Context, bytes: &[u8]) -> Result<Request> {
+    Request::from_json_in(bytes, &Worktree { context, roots: OnceCell::new() })
+}
+
+/// The worktree that a request is about. It is opened only if the request is in other words.
+struct Worktree<'c> {
+    context: &'c Context,
+    /// Its root as it was given, and without symbolic links.
+    roots: OnceCell<Vec<PathBuf>>,
+}
+
+impl Worktree<'_> {
+    fn roots(&self) -> &[PathBuf] {
+        self.roots.get_or_init(|| {
+            let Ok((repo, _)) = self.context.repo() else { return Vec::new() };
+            let given = repo.root_path().to_owned();
+            [Some(given), repo.real_root().ok()].into_iter().flatten().collect()
+        })
+    }
+}
+
+impl Surroundings for Worktree<'_> {
+    fn exists(&self, path: &str) -> bool {
+        self.roots().first().is_some_and(|root| root.join(path).symlink_metadata().is_ok())
+    }
+
+    fn inside(&self, absolute: &str) -> Option<String> {
+        let mut below =
+            self.roots().iter().filter_map(|root| Path::new(absolute).strip_prefix(root).ok());
+        below.next()?.to_str().map(str::to_owned)
     }
 }
 

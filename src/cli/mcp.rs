@@ -90,7 +90,7 @@ const TOOLS: &[Row] = &[
         |context, args, _| match args.get("proposal") {
             Some(id) if !id.is_null() =>
                 apply::apply_proposal(context, of::<ProposalArgs>(args)?.proposal.0, DryRun::No),
-            _ => apply::apply(context, request(&without(args, "proposal")), DryRun::No),
+            _ => apply::apply(context, request(context, &without(args, "proposal")), DryRun::No),
         }
     ),
     request!(
@@ -98,7 +98,7 @@ const TOOLS: &[Row] = &[
         Reads,
         input::<txn::wire::RequestWire>,
         "Do everything that `apply` does with the same arguments, except writing: would it be refused, and why?",
-        |context, args, _| apply::apply(context, request(&args), DryRun::Yes)
+        |context, args, _| apply::apply(context, request(context, &args), DryRun::Yes)
     ),
     command!(
         "read",
@@ -184,7 +184,7 @@ const TOOLS: &[Row] = &[
         Commits,
         input::<txn::wire::RequestWire>,
         "Propose edits that the user must approve, with the arguments of `apply`.",
-        |context, args, _| apply::propose(context, &request(&args)?)
+        |context, args, _| apply::propose(context, &request(context, &args)?)
     ),
     command!(
         "proposals",
@@ -384,8 +384,8 @@ impl RunObserver for ProgressWatch<'_> {
     }
 }
 
-fn request(args: &Value) -> Result<Request> {
-    Request::from_json(args.to_string().as_bytes())
+fn request(context: &Context, args: &Value) -> Result<Request> {
+    apply::request_of(context, args.to_string().as_bytes())
 }
 
 fn without(mut args: Value, key: &str) -> Value {

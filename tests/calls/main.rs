@@ -27,6 +27,7 @@ mod corrections;
 mod display;
 mod documentation;
 mod ended_sessions;
+mod first_calls;
 mod guards;
 mod guide;
 mod hints;

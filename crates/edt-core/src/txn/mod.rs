@@ -10,6 +10,7 @@ pub mod edit_fields;
 pub mod guard;
 mod messages;
 mod nearest;
+pub mod other_words;
 pub mod outline;
 pub mod patch;
 mod patch_messages;

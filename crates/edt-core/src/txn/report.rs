@@ -94,6 +94,11 @@ fn file_report(
 
 fn warnings(cleared: &Cleared<'_>) -> Vec<Warning> {
     let mut warnings = cleared.warnings.clone();
+    if !cleared.request.left_out.is_empty() {
+        let keys = cleared.request.left_out.join("`, `");
+        let message = format!("The request has keys that edt does not use: `{keys}`.");
+        warnings.push(Warning { code: "keys_left_out", path: None, message });
+    }
     for file in &cleared.files {
         for line in &file.step.unchecked {
             let message = format!(

@@ -35,6 +35,8 @@ pub struct Request {
     pub patch: Option<PatchText>,
     /// Number of context lines in the answer.
     pub context: usize,
+    /// The keys that were left out because they say nothing about the edit.
+    pub left_out: Vec<String>,
     /// What is wrong with edits that were added one by one.
     pub(crate) problems: Vec<Finding>,
     /// The lines in the texts of edits that were added one by one.
@@ -55,6 +57,7 @@ impl Default for Request {
             edits: Vec::new(),
             patch: None,
             context: CONTEXT,
+            left_out: Vec::new(),
             problems: Vec::new(),
             lines: 0,
         }

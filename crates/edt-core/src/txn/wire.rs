@@ -5,13 +5,14 @@ use serde::Deserialize;
 use similar::get_close_matches;
 
 use super::edit_fields::EditFields;
+use super::other_words::{self, Nowhere, Surroundings};
 use super::patch_text::PatchText;
 use super::request::Request;
 use super::request_key::bad;
 use super::request_limits;
 use edt_edit::Mode;
 use edt_edit::place::Matching;
-use edt_types::{Finding, Result};
+use edt_types::{Finding, Refusal, Result};
 
 /// The request of `edt apply`: `edits`, or `patch`, or the keys of a single edit at the top level.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -121,12 +122,35 @@ pub struct WireEdit {
 }
 
 impl Request {
-    /// Parses a JSON request.
+    /// Parses a JSON request, in the words of [`RequestWire`] or of other agents' tools. A word that
+    /// writes a whole file makes a new one.
     ///
     /// # Errors
     /// `BAD_REQUEST` naming the place, an unknown key with the nearest known one, or a missing key;
     /// path and text findings of every edit.
     pub fn from_json(bytes: &[u8]) -> Result<Request> {
+        Request::from_json_in(bytes, &Nowhere)
+    }
+
+    /// As [`Request::from_json`]. In `around` a word that writes a whole file overwrites one that is
+    /// there, and an absolute path of the worktree is understood.
+    ///
+    /// # Errors
+    /// As [`Request::from_json`].
+    pub fn from_json_in(bytes: &[u8], around: &dyn Surroundings) -> Result<Request> {
+        Request::in_own_words(bytes).or_else(|found| {
+            let Some(other) = other_words::of(bytes, around) else { return Err(found) };
+            let json = other.json.to_string();
+            let key = |found: &Refusal| found.as_slice().first()?.evidence.get("key").cloned();
+            let request = Request::in_own_words(json.as_bytes()).map_err(|again| {
+                // The places are those of the bytes that were sent.
+                if key(&again).is_some() && key(&again) == key(&found) { found } else { again }
+            })?;
+            Ok(Request { left_out: other.left_out, ..request })
+        })
+    }
+
+    fn in_own_words(bytes: &[u8]) -> Result<Request> {
         let wire: RequestWire =
             serde_json::from_slice(bytes).map_err(|error| not_json(&error.to_string()))?;
         let single = WireEdit {
@@ -306,7 +330,9 @@ mod tests {
                 .contains("does not take `content`")
         );
         assert!(error(r#"{"path": "a", "mode": "create"}"#).contains("needs `content`"));
-        assert!(error(r#"{"path": "a", "content": "x"}"#).contains("has no `mode`"));
+        assert!(
+            error(r#"{"path": "a", "content": "x", "start_line": 2}"#).contains("has no `mode`")
+        );
         assert!(error(r#"{"path": "a", "mode": "create", "content": "#).contains("EOF"));
         assert!(error(r#"{"path": "a", "mode": "create", "content": 3}"#).contains("invalid type"));
     }
@@ -323,7 +349,7 @@ mod tests {
     #[test]
     fn a_patch_comes_without_edits() {
         assert_eq!(
-            refused(r#"{"patch": "x", "edits": []}"#),
+            refused(r#"{"patch": "x", "edits": [{"path": "a"}]}"#),
             texts(
                 "The request has both `patch` and edits.",
                 "Send the edits or the patch. A patch takes only `path`, `expected_hash` and \
@@ -331,7 +357,7 @@ mod tests {
             )
         );
         assert_eq!(
-            refused(r#"{"patch": "x", "mode": "edit"}"#).0,
+            refused(r#"{"patch": "x", "mode": "append"}"#).0,
             "The request has both `patch` and edits."
         );
     }
@@ -354,7 +380,7 @@ mod tests {
     #[test]
     fn keys_of_a_single_edit_are_not_mixed_with_a_list() {
         assert_eq!(
-            refused(r#"{"edits": [], "path": "a"}"#),
+            refused(r#"{"edits": [{"path": "b", "mode": "delete"}], "path": "a"}"#),
             texts(
                 "The request has both `edits` and the keys of a single edit.",
                 "Put every edit into `edits`."

@@ -1,0 +1,608 @@
+//! Requests in the words that models use: other names of keys, placeholders, and values in another
+//! JSON type. A request that is refused as it is written is put in edt's own words here, and tried
+//! once more. Nothing is guessed: each rule is a row of a table, and keys that mean nothing to edt
+//! are named in a warning.
+
+use serde_json::{Map, Value, json};
+
+/// The key of edt, and the names that tools of other agents have for it, in snake case.
+const NAMES: &[(&str, &[&str])] = &[
+    (
+        "path",
+        &[
+            "file_path",
+            "filepath",
+            "filename",
+            "file_name",
+            "file",
+            "target_file",
+            "relative_path",
+            "absolute_path",
+            "abs_path",
+            "notebook_path",
+            "path_in_project",
+        ],
+    ),
+    (
+        "old_text",
+        &[
+            "old_string",
+            "old_str",
+            "old",
+            "search",
+            "search_text",
+            "search_string",
+            "find",
+            "old_content",
+            "original",
+            "original_text",
+            "old_code",
+            "target_content",
+        ],
+    ),
+    (
+        "content",
+        &[
+            "new_string",
+            "new_str",
+            "new_text",
+            "new",
+            "replacement",
+            "replace",
+            "replace_with",
+            "text",
+            "file_text",
+            "contents",
+            "new_content",
+            "file_content",
+            "insert_text",
+            "new_code",
+            "code",
+            "code_content",
+            "replacement_content",
+            "body",
+        ],
+    ),
+    ("mode", &["command", "operation", "action", "op", "type", "edit_type"]),
+    ("start_line", &["line", "line_number", "from_line", "first_line"]),
+    ("end_line", &["to_line", "last_line"]),
+    ("to", &["new_path", "destination", "dest", "target_path", "new_name"]),
+    ("replace_all", &["allow_multiple", "all", "all_occurrences"]),
+    ("executable", &[]),
+    ("expected_hash", &["hash", "blob", "blob_id"]),
+    ("expected_text", &["expected"]),
+    ("start_anchor", &[]),
+    ("end_anchor", &[]),
+    (
+        "edits",
+        &["edit", "changes", "operations", "replacements", "multi_edit", "replacement_chunks"],
+    ),
+    ("patch", &["patch_text", "diff", "unified_diff", "input"]),
+    ("message", &["commit_message"]),
+    ("allow", &["overrides", "override"]),
+    ("symbol", &["symbol_name", "name_path"]),
+];
+
+/// Keys that say nothing about the edit, in snake case.
+const WITHOUT_MEANING: &[&str] = &[
+    "description",
+    "display_description",
+    "explanation",
+    "instruction",
+    "instructions",
+    "thought",
+    "thoughts",
+    "reason",
+    "reasoning",
+    "rationale",
+    "summary",
+    "tool_call_id",
+    "create_dirs",
+    "create_directories",
+    "atomic",
+    "encoding",
+    "blocking",
+    "language",
+    "line_count",
+    "complexity",
+];
+/// Flags that mean what edt does anyway, unless they are `true`.
+const OFF: &[&str] =
+    &["dry_run", "use_regex", "regex", "is_regex", "empty_file", "ignore_case", "overwrite"];
+
+/// Flags of other tools that ask for an override: the key, the value that asks, the override.
+const FLAGS: &[(&str, bool, &str)] = &[
+    ("allow_size_reduce", true, "size_reduction"),
+    ("allow_size_reduction", true, "size_reduction"),
+    ("skip_validation", true, "syntax_error"),
+    ("check_duplicates", false, "duplicate"),
+    ("allow_duplicate", true, "duplicate"),
+];
+
+/// The mode of edt, and the words of other tools for it, in lower case without `_` and `-`.
+const MODES: &[(&str, &[&str])] = &[
+    ("create", &["create", "new", "createfile", "add", "addfile", "newfile"]),
+    ("write", &["write", "writefile", "save", "full", "wholefile", "rewrite"]),
+    ("overwrite", &["overwrite", "overwritefile", "replacefile"]),
+    (
+        "edit",
+        &[
+            "edit",
+            "strreplace",
+            "replace",
+            "searchreplace",
+            "searchandreplace",
+            "update",
+            "modify",
+            "substitute",
+            "change",
+            "editfile",
+            "replacetext",
+            "patch",
+        ],
+    ),
+    ("append", &["append", "appendfile"]),
+    ("insert", &["insert", "insertat", "insertbefore", "insertlines", "insertline"]),
+    ("replace_lines", &["replacelines", "replacerange", "replaceline"]),
+    ("delete_lines", &["deletelines", "removelines", "deleterange", "deleteline"]),
+    ("delete", &["delete", "remove", "deletefile", "removefile", "rm", "unlink"]),
+    ("rename", &["rename", "move", "renamefile", "movefile", "mv"]),
+    ("replace_symbol", &["replacesymbol", "replacesymbolbody"]),
+    ("insert_before_symbol", &["insertbeforesymbol"]),
+    ("insert_after_symbol", &["insertaftersymbol"]),
+    ("rename_symbol", &["renamesymbol"]),
+];
+
+/// Keys of an edit that take a text of any length, so that `""` may be meant.
+const TEXTS: &[&str] = &["content", "expected_text"];
+const NUMBERS: &[&str] = &["start_line", "end_line"];
+const FLAG_KEYS: &[&str] = &["replace_all", "executable"];
+
+/// A request in edt's own words.
+pub(super) struct InOwnWords {
+    pub(super) json: Value,
+    /// What was left out although it was written, for the caller to know.
+    pub(super) left_out: Vec<String>,
+}
+
+/// What must be known of the worktree to understand a request.
+pub trait Surroundings {
+    /// Whether there is a file at this path of the worktree.
+    fn exists(&self, path: &str) -> bool;
+
+    /// The path in the worktree of an absolute path; `None` outside of it.
+    fn inside(&self, absolute: &str) -> Option<String>;
+}
+
+/// Nothing is known: every file is new, and every absolute path is outside.
+#[derive(Debug, Clone, Copy)]
+pub struct Nowhere;
+
+impl Surroundings for Nowhere {
+    fn exists(&self, _: &str) -> bool {
+        false
+    }
+
+    fn inside(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+/// `bytes` in edt's own words; `None` if they are no request, or two of its keys contradict each
+/// other.
+pub(super) fn of(bytes: &[u8], around: &dyn Surroundings) -> Option<InOwnWords> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let written = parsed(text)?;
+    let mut rules = Rules { left_out: Vec::new(), around };
+    let json = rules.request(written)?;
+    Some(InOwnWords { json, left_out: rules.left_out })
+}
+
+/// The JSON of `text`, which may be in a fence or be the text of a text.
+fn parsed(text: &str) -> Option<Value> {
+    let trimmed = text.trim();
+    let inside = trimmed.strip_prefix("```").and_then(|rest| {
+        let (_, body) = rest.split_once('\n')?;
+        body.trim_end().strip_suffix("```")
+    });
+    match serde_json::from_str(inside.unwrap_or(trimmed)).ok()? {
+        Value::String(text) => serde_json::from_str(&text).ok(),
+        value => Some(value),
+    }
+}
+
+struct Rules<'a> {
+    left_out: Vec<String>,
+    around: &'a dyn Surroundings,
+}
+
+impl Rules<'_> {
+    fn request(&mut self, written: Value) -> Option<Value> {
+        let map = match written {
+            Value::Object(map) => map,
+            // A list of edits.
+            edits @ Value::Array(_) => Map::from_iter([("edits".to_owned(), edits)]),
+            _ => return None,
+        };
+        let mut map = self.named(map)?;
+        self.flags(&mut map);
+        if let Some(Value::String(word)) = map.get("allow") {
+            let words: Vec<&str> = word.split([',', ' ']).filter(|word| !word.is_empty()).collect();
+            let words = json!(words);
+            map.insert("allow".into(), words);
+        }
+        if let Some(edits) = map.remove("edits") {
+            let edits = match edits {
+                Value::String(text) => parsed(&text)?,
+                other => other,
+            };
+            let list = match edits {
+                Value::Array(list) => list,
+                one @ Value::Object(_) => vec![one],
+                _ => return None,
+            };
+            // The path of all edits may be beside them.
+            let path = map.get("path").and_then(Value::as_str).map(|path| json!(self.path(path)));
+            let mut edits = Vec::new();
+            for one in list {
+                let Value::Object(one) = one else { return None };
+                let mut edit = self.named(one)?;
+                if let (Some(path), false) = (&path, edit.contains_key("path")) {
+                    edit.insert("path".into(), path.clone());
+                }
+                self.edit(&mut edit);
+                edits.push(Value::Object(edit));
+            }
+            if !edits.is_empty() {
+                // A path beside edits of other files is an error.
+                if edits.iter().all(|edit| edit.get("path") == path.as_ref()) {
+                    map.remove("path");
+                }
+                self.edit_without_mode(&mut map);
+                map.insert("edits".into(), Value::Array(edits));
+                return Some(Value::Object(map));
+            }
+        }
+        if map.contains_key("patch") {
+            self.edit_without_mode(&mut map);
+        } else {
+            self.edit(&mut map);
+        }
+        Some(Value::Object(map))
+    }
+
+    /// The map with edt's keys. `None` if two keys mean the same and differ.
+    fn named(&mut self, map: Map<String, Value>) -> Option<Map<String, Value>> {
+        let line = map.get("insert_line").cloned();
+        let mut out = Map::new();
+        for (key, value) in map {
+            let snake = snake_case(&key);
+            let known = NAMES
+                .iter()
+                .find(|(own, others)| *own == snake || others.contains(&snake.as_str()));
+            let own = known.map_or(key.as_str(), |(own, _)| own).to_owned();
+            let is_off =
+                OFF.contains(&snake.as_str()) && typed("replace_all", value.clone()) == false;
+            if is_off || is_placeholder(&own, &value) {
+                continue;
+            }
+            if WITHOUT_MEANING.contains(&snake.as_str()) {
+                self.left_out.push(key);
+                continue;
+            }
+            // `type: "file"` says nothing about the edit.
+            if own == "mode" && key != "mode" && mode_of(&value).is_none() {
+                self.left_out.push(key);
+                continue;
+            }
+            let value = typed(&own, value);
+            match out.get(&own) {
+                Some(other) if *other != value => return None,
+                _ => out.insert(own, value),
+            };
+        }
+        // The line after which other tools insert: 0 is the beginning of the file.
+        if let (Some(line), Some(mode)) = (line, out.get("mode")) {
+            if mode_of(mode) == Some("insert") {
+                out.remove("insert_line");
+                let number = typed("start_line", line).as_u64()?;
+                out.insert("start_line".into(), json!(number.checked_add(1)?));
+            }
+        }
+        Some(out)
+    }
+
+    /// A path in the worktree, without `./` at its beginning.
+    fn path(&self, path: &str) -> String {
+        let mut rest = path;
+        while let Some(below) = rest.strip_prefix("./") {
+            rest = below.trim_start_matches('/');
+        }
+        let inside = rest.starts_with('/').then(|| self.around.inside(rest)).flatten();
+        inside.unwrap_or_else(|| rest.to_owned())
+    }
+
+    fn flags(&mut self, map: &mut Map<String, Value>) {
+        for (key, asks, word) in FLAGS {
+            let Some(value) = map.remove(*key) else { continue };
+            if typed("replace_all", value) == json!(asks) {
+                let allow = map.entry("allow").or_insert_with(|| json!([]));
+                if let Value::Array(words) = allow {
+                    words.push(json!(word));
+                }
+            }
+        }
+    }
+
+    /// Removes what a request with a list of edits or a patch has as placeholders of single edits.
+    fn edit_without_mode(&mut self, map: &mut Map<String, Value>) {
+        for key in ["content", "old_text", "expected_text"] {
+            if map.get(key).is_some_and(|value| value == "") {
+                map.remove(key);
+            }
+        }
+        for key in FLAG_KEYS {
+            if map.get(*key) == Some(&json!(false)) {
+                map.remove(*key);
+            }
+        }
+        // A tool's name for all that it does.
+        if map.get("mode").is_some_and(|mode| mode_of(mode) == Some("edit")) {
+            map.remove("mode");
+        }
+    }
+
+    fn edit(&mut self, map: &mut Map<String, Value>) {
+        for key in ["path", "to"] {
+            if let Some(path) = map.get(key).and_then(Value::as_str) {
+                let plain = self.path(path);
+                map.insert(key.into(), json!(plain));
+            }
+        }
+        for key in FLAG_KEYS {
+            if map.get(*key) == Some(&json!(false)) {
+                map.remove(*key);
+            }
+        }
+        let said = map.get("mode").and_then(mode_of);
+        let mode = match said {
+            Some(mode) => mode,
+            None if map.contains_key("mode") => return,
+            None => match implied(map) {
+                Some(mode) => mode,
+                None => return,
+            },
+        };
+        // `replace` of other tools takes the whole file, lines or a text.
+        let mode = match mode {
+            "edit" if !map.contains_key("old_text") => match implied(map) {
+                Some(mode @ "replace_lines") => mode,
+                _ => mode,
+            },
+            mode => mode,
+        };
+        let mode = match mode {
+            "write" => {
+                let path = map.get("path").and_then(Value::as_str).unwrap_or_default();
+                if self.around.exists(path) { "overwrite" } else { "create" }
+            }
+            mode => mode,
+        };
+        let takes = |key: &str| match mode {
+            "create" | "overwrite" | "append" => key == "content",
+            "edit" => matches!(key, "content" | "old_text"),
+            "insert" | "replace_lines" => matches!(key, "content" | "expected_text"),
+            "delete_lines" => key == "expected_text",
+            "rename" | "delete" | "rename_symbol" => false,
+            _ => matches!(key, "content" | "expected_text"),
+        };
+        for key in ["content", "old_text", "expected_text"] {
+            if !takes(key) && map.get(key).is_some_and(|value| value == "") {
+                map.remove(key);
+            }
+        }
+        map.insert("mode".into(), json!(mode));
+    }
+}
+
+/// `oldString` and `OldString` as `old_string`.
+fn snake_case(key: &str) -> String {
+    let mut out = String::new();
+    for (at, letter) in key.chars().enumerate() {
+        if letter.is_ascii_uppercase() && at > 0 && !out.ends_with('_') {
+            out.push('_');
+        }
+        out.push(if letter == '-' { '_' } else { letter.to_ascii_lowercase() });
+    }
+    out
+}
+
+/// The mode that the keys of an edit imply.
+fn implied(map: &Map<String, Value>) -> Option<&'static str> {
+    let has = |key: &str| map.contains_key(key);
+    let lines = has("start_line") || has("start_anchor");
+    let last = has("end_line") || has("end_anchor");
+    match (has("old_text"), has("content"), lines, last, has("to"), has("symbol")) {
+        (true, true, false, false, false, false) => Some("edit"),
+        (false, true, true, true, false, false) => Some("replace_lines"),
+        (false, true, false, false, false, false) => Some("write"),
+        (false, false, false, false, true, false) => Some("rename"),
+        _ => None,
+    }
+}
+
+/// The mode that a word of another tool means.
+fn mode_of(value: &Value) -> Option<&'static str> {
+    let word: String = value.as_str()?.to_lowercase();
+    let word = word.replace(['_', '-', ' '], "");
+    MODES.iter().find(|(_, words)| words.contains(&word.as_str())).map(|(mode, _)| *mode)
+}
+
+/// Whether the value says nothing: what a client fills in for a key that the model left out.
+fn is_placeholder(own: &str, value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty() && !TEXTS.contains(&own) && own != "old_text",
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Number(number) => NUMBERS.contains(&own) && number.as_u64() == Some(0),
+        Value::Bool(_) => false,
+    }
+}
+
+/// Numbers and flags that are written as texts.
+fn typed(own: &str, value: Value) -> Value {
+    match &value {
+        Value::String(text) if NUMBERS.contains(&own) => {
+            text.trim().parse::<u64>().map_or(value, |number| json!(number))
+        }
+        Value::Number(number) if NUMBERS.contains(&own) => match number.as_f64() {
+            Some(float) if float.fract() == 0.0 && float >= 0.0 => json!(float as u64),
+            _ => value,
+        },
+        Value::String(text) if FLAG_KEYS.contains(&own) => {
+            match text.trim().to_lowercase().as_str() {
+                "true" | "1" | "yes" => json!(true),
+                "false" | "0" | "no" => json!(false),
+                _ => value,
+            }
+        }
+        _ => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Here;
+
+    impl Surroundings for Here {
+        fn exists(&self, path: &str) -> bool {
+            path == "old.txt"
+        }
+
+        fn inside(&self, absolute: &str) -> Option<String> {
+            absolute.strip_prefix("/w/").map(str::to_owned)
+        }
+    }
+
+    fn normal(json: Value) -> Value {
+        of(json.to_string().as_bytes(), &Here).unwrap().json
+    }
+
+    #[test]
+    fn an_absolute_path_in_the_worktree_is_one_of_it() {
+        let path =
+            |path: &str| normal(json!({"file_path": path, "mode": "delete"}))["path"].clone();
+        assert_eq!((path("/w/a/b"), path("/v/a")), (json!("a/b"), json!("/v/a")));
+    }
+
+    #[test]
+    fn keys_of_other_tools_are_understood() {
+        let edit = json!({"path": "a", "old_text": "x", "content": "y", "mode": "edit"});
+        for written in [
+            json!({"file_path": "a", "old_string": "x", "new_string": "y"}),
+            json!({"filePath": "./a", "oldString": "x", "newString": "y", "replaceAll": false}),
+            json!({"command": "str_replace", "path": "a", "old_str": "x", "new_str": "y", "file_text": null}),
+            json!({"path": "a", "mode": "EDIT", "search": "x", "replace": "y", "start_line": 0}),
+            json!({"target_file": "a", "old_text": "x", "new_text": "y", "symbol": "", "edits": []}),
+        ] {
+            assert_eq!(normal(written.clone()), edit, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_mode_is_implied_by_the_keys() {
+        let mode = |written: Value| normal(written)["mode"].clone();
+        assert_eq!(mode(json!({"path": "new.txt", "content": "x"})), "create");
+        assert_eq!(mode(json!({"path": "old.txt", "content": "x"})), "overwrite");
+        assert_eq!(
+            mode(json!({"path": "a", "content": "x", "start_line": "2", "end_line": 3.0})),
+            "replace_lines"
+        );
+        assert_eq!(mode(json!({"path": "a", "to": "b"})), "rename");
+        assert_eq!(mode(json!({"path": "a", "content": "x", "start_line": 2})), Value::Null);
+        assert_eq!(
+            mode(json!({"path": "old.txt", "mode": "write", "content": "", "old_text": ""})),
+            "overwrite"
+        );
+    }
+
+    #[test]
+    fn insert_line_is_the_line_after_which_a_command_inserts() {
+        let lines = |written: Value| normal(written)["start_line"].clone();
+        assert_eq!(
+            lines(json!({"command": "insert", "path": "a", "insert_line": 0, "new_str": "x"})),
+            1
+        );
+        assert_eq!(
+            lines(json!({"command": "insert", "path": "a", "insert_line": "4", "new_str": "x"})),
+            5
+        );
+    }
+
+    #[test]
+    fn values_in_other_types_are_understood() {
+        let edits = json!([{"path": "a", "mode": "append", "content": "x"}]);
+        for written in [
+            json!({"edits": edits.to_string()}),
+            json!({"edits": edits[0]}),
+            edits.clone(),
+            json!({"changes": edits, "mode": "edit", "content": ""}),
+        ] {
+            assert_eq!(normal(written.clone())["edits"], edits, "{written}");
+        }
+        let fenced = format!("```json\n{}\n```", json!({"edits": edits}));
+        assert_eq!(of(fenced.as_bytes(), &Nowhere).unwrap().json["edits"], edits);
+        let text = json!(json!({"edits": edits}).to_string());
+        assert_eq!(normal(text)["edits"], edits);
+        let one = json!({"path": "a", "edits": [{"old_string": "x", "new_string": ""}]});
+        assert_eq!(
+            normal(one),
+            json!({"edits": [{"old_text": "x", "content": "", "path": "a", "mode": "edit"}]})
+        );
+    }
+
+    #[test]
+    fn flags_of_the_first_tools_are_overrides() {
+        let allow = |written: Value| normal(written)["allow"].clone();
+        let edit = |key: &str, value: bool| json!({"path": "a", "mode": "append", "content": "x", key: value});
+        assert_eq!(allow(edit("allow_size_reduce", true)), json!(["size_reduction"]));
+        assert_eq!(allow(edit("allow_size_reduce", false)), Value::Null);
+        assert_eq!(allow(edit("check_duplicates", false)), json!(["duplicate"]));
+        assert_eq!(
+            allow(json!({"path": "a", "allow": "duplicate, size_reduction"})),
+            json!(["duplicate", "size_reduction"])
+        );
+    }
+
+    #[test]
+    fn what_means_nothing_is_left_out_and_named() {
+        let written = json!({"path": "a", "mode": "append", "content": "x", "explanation": "why"});
+        let found = of(written.to_string().as_bytes(), &Nowhere).unwrap();
+        assert_eq!(found.left_out, ["explanation"]);
+        assert_eq!(found.json, json!({"path": "a", "mode": "append", "content": "x"}));
+    }
+
+    #[test]
+    fn two_keys_for_the_same_must_agree() {
+        let both = json!({"path": "a", "file_path": "b", "mode": "append", "content": "x"});
+        assert!(of(both.to_string().as_bytes(), &Nowhere).is_none());
+        let same = json!({"path": "a", "file_path": "a", "mode": "append", "content": "x"});
+        assert!(of(same.to_string().as_bytes(), &Nowhere).is_some());
+    }
+
+    #[test]
+    fn an_empty_text_is_a_text_where_the_mode_takes_one() {
+        assert_eq!(normal(json!({"path": "a", "mode": "create", "content": ""}))["content"], "");
+        assert_eq!(
+            normal(json!({"path": "a", "mode": "edit", "old_text": "", "content": "x"}))["old_text"],
+            ""
+        );
+        assert_eq!(
+            normal(json!({"path": "a", "mode": "delete", "content": "", "expected_text": ""})),
+            json!({"path": "a", "mode": "delete"})
+        );
+    }
+}
