@@ -132,16 +132,15 @@ fn a_program_has_sockets_of_its_own_and_reaches_no_others() {
 #[test]
 fn a_denied_write_outside_is_said_if_the_program_fails() {
     let repo = repo("standard");
-    std::fs::create_dir_all(repo.home.join(".cache")).unwrap();
     for (end, says) in [("exit 1", true), ("true", false)] {
-        let text = format!("mkdir \"$HOME/.cache/tool\"; {end}");
+        let text = format!("mkdir /usr/edt-test; {end}");
         let answer = runs(&repo, &[], &text);
         let warnings = answer.json["warnings"].as_array().unwrap();
         let said = warnings.iter().any(|one| one["code"] == "sandbox_denied");
         assert_eq!(said, says, "{:#}", answer.json);
         if says {
             let message = warning(&answer, "sandbox_denied");
-            assert!(message.contains(".cache/tool") && message.contains("writable"), "{message}");
+            assert!(message.contains("/usr/edt-test") && message.contains("writable"), "{message}");
         }
     }
 }
@@ -166,4 +165,40 @@ fn a_file_in_place_of_a_directory_is_refused_and_every_file_comes_back() {
         let kept = repo.root.join(".git/edt/main/kept/1");
         assert_eq!(std::fs::read(kept.join("n.txt")).unwrap(), b"new\n", "{text}");
     }
+}
+
+#[test]
+fn permissions_alone_are_recorded_and_come_back() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let repo = repo("standard");
+    repo.write("x.log", "x\n");
+    let set = |name: &str, mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(repo.root.join(name), mode).unwrap();
+    };
+    let modes = || {
+        ["a.txt", "x.log"]
+            .map(|name| repo.root.join(name).metadata().unwrap().permissions().mode() & 0o777)
+    };
+    set("a.txt", 0o644);
+    set("x.log", 0o640);
+    for (script, after) in [
+        ("chmod 600 a.txt x.log", [0o600, 0o600]),
+        ("chmod 755 a.txt x.log", [0o755, 0o755]),
+        ("echo more >> x.log; chmod 604 x.log", [0o644, 0o604]),
+    ] {
+        let answer = runs(&repo, &[], script);
+        assert_eq!(modes(), after, "{script}");
+        assert_ne!(answer.json["commit"], serde_json::Value::Null, "{script}: {:#}", answer.json);
+        repo.edt(&["undo"]);
+        assert_eq!(modes(), [0o644, 0o640], "{script}");
+        repo.edt(&["redo"]);
+        assert_eq!(modes(), after, "{script}");
+        repo.edt(&["undo"]);
+    }
+    // The user's own permissions stay.
+    runs(&repo, &[], "chmod 600 a.txt x.log; echo more >> a.txt");
+    set("a.txt", 0o640);
+    repo.edt(&["undo"]);
+    assert_eq!(modes(), [0o640, 0o640]);
 }

@@ -45,8 +45,21 @@ impl PathChange {
     #[must_use]
     pub fn changes_disk(&self) -> bool {
         let wanted = self.disk.as_ref().map(|disk| disk.as_ref().map(|version| version.file));
+        let version = self.disk.as_ref().and_then(Option::as_ref);
         wanted.is_some_and(|wanted| wanted != self.seen.disk_file())
+            || version.and_then(|version| new_permissions(&self.seen, version)).is_some()
     }
+}
+
+/// The permissions that the file of `state` gets as `version`; `None`: a file that is replaced keeps
+/// its own, apart from what follows from the mode.
+fn new_permissions(state: &PathState, version: &Version) -> Option<u32> {
+    version.permissions.filter(|bits| {
+        state.disk.as_ref().is_none_or(|disk| {
+            let own = disk.stat.mode & 0o777;
+            *bits != own && *bits != ownership::with_mode(own, version.file.mode)
+        })
+    })
 }
 
 impl WorktreeChange {
@@ -157,8 +170,7 @@ impl WorktreeChange {
                         Some(NewFile::of(writer, version.file, forms)?)
                     }
                 };
-                // A replaced file keeps its permissions.
-                let permissions = version.permissions.filter(|_| state.disk.is_none());
+                let permissions = new_permissions(&state, &version);
                 new.map(|new| NewFile { permissions, ..new })
             }
         };

@@ -68,7 +68,8 @@ impl ProgramChange {
             .as_ref()
             .zip(state.disk.as_ref())
             .is_none_or(|(before, disk)| before.bytes == disk.exact());
-        if id(&version) == id(&after) && same_bytes {
+        let same_permissions = !changes_permissions(before.as_ref(), &state);
+        if id(&version) == id(&after) && same_bytes && same_permissions {
             return Ok(None);
         }
         let exact = (before, ownership::exact(&state));
@@ -251,7 +252,7 @@ impl ProgramChange {
     }
 
     /// Whether the private store keeps the bytes, because the commit does not have them, or not the
-    /// permissions of a file that is new or gone.
+    /// permissions.
     pub(crate) fn is_private(&self) -> bool {
         let permissions = match (&self.before, &self.state.disk) {
             (Some(before), None) => before.permissions,
@@ -265,6 +266,7 @@ impl ProgramChange {
             || self.separated.left_over != LeftOver::Nothing
             || self.separated.user_changes == UserChanges::Separate
             || permissions.is_some_and(ownership::is_restricted)
+            || changes_permissions(self.before.as_ref(), &self.state)
     }
 
     /// What the private store keeps of the change.
@@ -274,6 +276,15 @@ impl ProgramChange {
         let file = PrivateFile::new(&self.state.path, before, after).with_left_over(is_left_over);
         file.with_unproved(self.is_unproved)
     }
+}
+
+/// Whether the file of `state` had other permissions, apart from those that follow from its mode.
+fn changes_permissions(before: Option<&PrivateBytes>, state: &PathState) -> bool {
+    let before = before.and_then(|before| before.permissions);
+    before.zip(state.disk.as_ref()).is_some_and(|(before, disk)| {
+        disk.stat.mode & 0o777 != ownership::with_mode(before & 0o777, disk.file.mode)
+            && disk.stat.mode & 0o777 != before & 0o777
+    })
 }
 
 /// The exact file that Git would check out for `version`.

@@ -182,6 +182,7 @@ impl FollowedFiles {
         step: &PathStep,
     ) -> Result<FollowedFile> {
         let now = file.now.as_ref();
+        let permissions = permissions_after(now, &step.disk);
         let merged = |(from, to): &Sides| merge3(writer, from.as_ref(), now, to.as_ref());
         let id = |version: &Option<Version>| version.as_ref().map(|version| version.file);
         // What no commit had after the edit, and the branch's own step.
@@ -204,7 +205,7 @@ impl FollowedFiles {
                     }
                     Some(_) => Committed::Yes,
                 };
-                let file = file.with(next);
+                let file = file.with(next, permissions);
                 return Ok(FollowedFile { committed: file.committed.max(committed), ..file });
             }
             MergedFile::Conflict(rows) => rows,
@@ -213,7 +214,7 @@ impl FollowedFiles {
         if let Some(branch) = gone {
             sides = branch;
             match merged(branch)? {
-                MergedFile::Clean(next) => return Ok(file.with(next)),
+                MergedFile::Clean(next) => return Ok(file.with(next, permissions)),
                 MergedFile::Conflict(rows) => overlap = rows,
             }
         }
@@ -223,15 +224,30 @@ impl FollowedFiles {
         self.overlaps.entry(file.origin.clone()).or_insert(overlap);
         let (from, to) = sides;
         let next = merge3_with_theirs(writer, from.as_ref(), now, to.as_ref())?;
-        Ok(file.with(next))
+        Ok(file.with(next, permissions))
     }
 }
 
 impl FollowedFile {
-    fn with(self, next: Option<Version>) -> FollowedFile {
-        let now = next.map(|next| next.replacing(self.now.as_ref()));
+    /// `permissions`: those that a step gives it. Else a file that is there keeps its own.
+    fn with(self, next: Option<Version>, permissions: Option<u32>) -> FollowedFile {
+        let known = self.now.as_ref().and_then(|now| now.permissions);
+        let now = next.map(|next| match permissions.or(known) {
+            Some(_) if permissions.is_none() => {
+                Version { permissions: None, ..next }.replacing(self.now.as_ref())
+            }
+            Some(_) => Version { permissions, ..next },
+            None => next,
+        });
         FollowedFile { now, ..self }
     }
+}
+
+/// The permissions of the file `now` after a step that changes them.
+fn permissions_after(now: Option<&Version>, (from, to): &Sides) -> Option<u32> {
+    let bits = |version: Option<&Version>| version.and_then(|version| version.permissions);
+    let (from, to) = (bits(from.as_ref())?, bits(to.as_ref())?);
+    (from != to && bits(now) == Some(from)).then_some(to)
 }
 
 /// Whether a step adds a line that `known` has not.
