@@ -369,7 +369,7 @@ fn a_command_that_needs_approval_runs_once_after_it() {
     // The sandbox holds it all the same: a word for a command is none for a place outside.
     assert_eq!(
         (ran.exit, ran.json["status"].as_str(), warnings(&ran)),
-        (10, Some("failed"), vec!["proposal_approved"]),
+        (10, Some("failed"), vec!["sandbox_denied", "proposal_approved"]),
         "{:#}",
         ran.json
     );

@@ -1055,6 +1055,7 @@ fn unrecordable_changes_of_protected_paths_are_refused_too() {
     let protect = b"[[protect]]\npaths = [\"ci/**\"]\n".as_slice();
     for (text, code) in [
         ("rm ci/run; ln -s ../a.txt ci/run", "PROTECTED_PATH"),
+        // Everything is put back.
         ("mv ci other; ln -s other ci", "NOT_A_FILE"),
         ("printf '* text eol=lf\\n' > .gitattributes; printf 'x\\r\\n' > ci/run", "PROTECTED_PATH"),
     ] {

@@ -32,6 +32,8 @@
 #[cfg(target_os = "linux")]
 mod call;
 #[cfg(target_os = "linux")]
+mod connect;
+#[cfg(target_os = "linux")]
 mod content;
 #[cfg(target_os = "linux")]
 mod denied;
@@ -65,7 +67,7 @@ mod serve;
 #[cfg(target_os = "linux")]
 mod shared;
 #[cfg(target_os = "linux")]
-mod socket;
+mod sockets;
 #[cfg(target_os = "linux")]
 mod store;
 #[cfg(target_os = "linux")]
@@ -83,7 +85,7 @@ pub use {
     record::{Before, RecordedRun, TouchedPath},
     recorder::{ChildSetup, Listener, Recorder, Recording, is_supported, outer_mark},
     restore::{Restoration, restore},
-    socket::Sockets,
+    sockets::Sockets,
     store::CopyLimits,
 };
 

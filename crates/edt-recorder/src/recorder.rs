@@ -12,7 +12,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use crate::hands::{Hands, Rights};
 use crate::record::RecordedRun;
 use crate::serve::Server;
-use crate::socket::{OwnSockets, Sockets};
+use crate::sockets::{OwnSockets, Sockets};
 use crate::store::{CopyLimits, Store};
 use crate::{Clean, Names, filter, kernel};
 

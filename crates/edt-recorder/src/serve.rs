@@ -17,7 +17,7 @@ use crate::inode::{Sight, existing};
 use crate::kernel::{self, Notice, Reply};
 use crate::log::EventLog;
 use crate::record::RecordedRun;
-use crate::socket::OwnSockets;
+use crate::sockets::OwnSockets;
 use crate::store::Store;
 use crate::thread::{CallingThread, own_user_namespace};
 use crate::tree::Tree;
@@ -98,7 +98,7 @@ pub(crate) struct Server {
     pub(crate) denied: HashSet<Denied>,
     /// Which sockets programs may make, if not all.
     pub(crate) sockets: Option<OwnSockets>,
-    /// What programs are told that ask whether they are recorded.
+    /// The answer to programs that ask whether they are recorded.
     pub(crate) mark: u32,
 }
 

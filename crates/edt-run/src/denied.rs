@@ -11,7 +11,7 @@ const MAX_NAMED: usize = 5;
 /// write outside of the worktree.
 pub(super) fn warnings(denied: &[Denied], level: Level, failed: bool) -> Vec<Warning> {
     let mut all = Vec::new();
-    let names: Vec<String> = denied.iter().filter_map(name_of).collect();
+    let names: Vec<RepoPath> = denied.iter().filter_map(name_of).collect();
     if let Some(first) = names.first() {
         let message = format!(
             "The sandbox did not let the program make {}: Git, an editor or a shell may execute \
@@ -20,9 +20,9 @@ pub(super) fn warnings(denied: &[Denied], level: Level, failed: bool) -> Vec<War
              as a command of `edt run`. A file is written with `edt apply`, which asks the user.",
             listed(&names)
         );
-        all.push(Warning { code: "name_refused", path: Some(first.clone()), message });
+        all.push(Warning { code: "name_refused", path: Some(first.text()), message });
     }
-    let in_tree: Vec<String> = denied.iter().filter_map(read_only_in_tree).collect();
+    let in_tree: Vec<RepoPath> = denied.iter().filter_map(read_only_in_tree).collect();
     if let Some(first) = in_tree.first() {
         let message = format!(
             "The sandbox did not let the program change {}. Read-only to programs \
@@ -31,7 +31,7 @@ pub(super) fn warnings(denied: &[Denied], level: Level, failed: bool) -> Vec<War
              own edt.toml: writable = [\"DIR\"]",
             listed(&in_tree)
         );
-        all.push(Warning { code: "sandbox_denied", path: Some(first.clone()), message });
+        all.push(Warning { code: "sandbox_denied", path: Some(first.text()), message });
     }
     let outside: Vec<String> = denied.iter().filter_map(read_only_outside).collect();
     if let Some(first) = outside.first().filter(|_| failed) {
@@ -90,29 +90,32 @@ fn family_of(denied: &Denied) -> Option<i32> {
     }
 }
 
-fn name_of(denied: &Denied) -> Option<String> {
+fn name_of(denied: &Denied) -> Option<RepoPath> {
     match denied {
-        Denied::Name(Place::Tree(path)) => Some(RepoPath::from_tree(path).text()),
+        Denied::Name(Place::Tree(path)) => Some(RepoPath::from_tree(path)),
         _ => None,
     }
 }
 
-fn read_only_in_tree(denied: &Denied) -> Option<String> {
+fn read_only_in_tree(denied: &Denied) -> Option<RepoPath> {
     match denied {
-        Denied::ReadOnly(Place::Tree(path)) => Some(RepoPath::from_tree(path).text()),
+        Denied::ReadOnly(Place::Tree(path)) => Some(RepoPath::from_tree(path)),
         _ => None,
     }
 }
 
 fn read_only_outside(denied: &Denied) -> Option<String> {
     match denied {
-        Denied::ReadOnly(Place::Outside(path)) => Some(String::from_utf8_lossy(path).into_owned()),
+        Denied::ReadOnly(Place::Outside(path)) => {
+            Some(escape_controls(&String::from_utf8_lossy(path)).0)
+        }
         _ => None,
     }
 }
 
-fn listed(names: &[String]) -> String {
-    let shown = names[..names.len().min(MAX_NAMED)].join(", ");
+fn listed(names: &[impl std::fmt::Display]) -> String {
+    let shown: Vec<String> = names.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    let shown = shown.join(", ");
     match names.len().saturating_sub(MAX_NAMED) {
         0 => shown,
         count => format!("{shown} and {count} more"),

@@ -8,7 +8,7 @@ use edt_types::{Finding, Level, Result};
 use super::answer::RunOutcome;
 use super::permit::{self, Permitted};
 use super::request::ProgramRequest;
-use super::{RunObserver, execute, sandbox, timeout_finding, with_status, withheld};
+use super::{RunObserver, execute, sandbox, time_limit, with_status, withheld};
 
 /// The level of the run above, if it confines at least as much as `request` needs.
 pub(super) fn outer_level(policy: &Policy, request: &ProgramRequest) -> Option<Level> {
@@ -49,6 +49,6 @@ pub(super) fn run(
     answer.warnings.extend(withheld::warning(&report).filter(|_| failed));
     answer.run = Some(report);
     let found: Vec<Finding> =
-        timeout_finding(&executed).into_iter().chain(executed.watch_error).collect();
+        time_limit::finding(&executed).into_iter().chain(executed.watch_error).collect();
     Ok(with_status(answer, failed, found))
 }

@@ -28,6 +28,7 @@ mod repository_programs;
 pub mod request;
 pub mod sandbox;
 pub mod store;
+mod time_limit;
 mod withheld;
 
 use edt_core::session::private::not_kept::NamedPaths;
@@ -44,9 +45,9 @@ use edt_guard::policy::Policy;
 use edt_io::failed;
 use edt_recorder::event::Denied;
 use edt_types::stage;
-use edt_types::text::{Shown as _, counted};
+use edt_types::text::Shown as _;
 use edt_types::trace::names::{PROGRAM, RECORD, SNAPSHOT};
-use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result, Status, Warning};
+use edt_types::{Effect, Finding, Refusal, RepoPath, Result, Status, Warning};
 pub use rustix::process::Signal;
 
 pub use answer::RunOutcome;
@@ -195,7 +196,7 @@ fn run_permitted(
     let left = planted.map(|planted| planted.finish(&workspace.repo));
     answer.errors.extend(left.unwrap_or_default());
     kept::update_hint(workspace);
-    let timeout = timeout_finding(&executed).map(|one| with_recorded(one, &answer));
+    let timeout = time_limit::finding(&executed).map(|one| time_limit::with_recorded(one, &answer));
     let mut errors: Vec<Finding> =
         timeout.into_iter().chain(executed.watch_error.clone()).collect();
     let found = done.err().map(Refusal::into_vec).unwrap_or_default();
@@ -483,39 +484,6 @@ fn session_left(from: &Session, to: &Session) -> Warning {
         from.name, to.name
     );
     Warning { code: "session_left", path: None, message }
-}
-
-fn timeout_finding(executed: &Executed) -> Option<Finding> {
-    let report = &executed.report;
-    if !report.timed_out {
-        return None;
-    }
-    let seconds = executed.limit.as_secs_f64();
-    let finding = Finding::new(
-        Code::CommandTimeout,
-        format!(
-            "{} timed out after {seconds} s and was killed, with all processes that it had started.",
-            executed.command_line
-        ),
-        "Look at the end of its output for what it waited for. Give it input with --stdin, or more \
-         time with --timeout SECONDS.",
-    );
-    Some(finding.with("timeout_s", seconds))
-}
-
-/// The finding about a time limit, with what became of the program's changes. If they were rolled
-/// back, another finding says so.
-fn with_recorded(finding: Finding, answer: &RunOutcome) -> Finding {
-    let recorded = match (&answer.commit, &answer.session) {
-        (None, _) => "It had changed nothing that is recorded.".to_owned(),
-        (Some(_), None) => return finding,
-        (Some(commit), Some(_)) => format!(
-            "What it had changed until then is recorded as {}: {}.",
-            commit.get(..12).unwrap_or(commit),
-            counted(answer.files.len(), "file")
-        ),
-    };
-    Finding { summary: format!("{} {recorded}", finding.summary), ..finding }
 }
 
 fn stopped() -> Warning {
