@@ -508,7 +508,7 @@ pub(crate) mod tests {
     use super::*;
     use answer::{RunReport, Sandbox};
     use captured::OutputBuffer;
-    use edt_types::Level;
+    use edt_types::{Code, Level};
     use std::path::Path;
     use std::time::Duration;
 
@@ -547,7 +547,7 @@ pub(crate) mod tests {
     fn a_program_that_timed_out_is_an_error_with_its_limit() {
         let report = RunReport { timed_out: true, ..report(None, Some(9)) };
         let executed = executed("make", report);
-        let finding = timeout_finding(&executed).unwrap();
+        let finding = time_limit::finding(&executed).unwrap();
         assert_eq!(
             finding.summary,
             "make timed out after 60 s and was killed, with all processes that it had started."
@@ -564,7 +564,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_program_that_ended_in_time_is_no_error() {
-        assert_eq!(timeout_finding(&executed("make", report(Some(1), None))), None);
+        assert_eq!(time_limit::finding(&executed("make", report(Some(1), None))), None);
     }
 
     fn status(exit_code: i32, commit: Option<&str>, found: Vec<Finding>) -> Status {
