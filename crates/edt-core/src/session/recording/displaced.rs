@@ -27,12 +27,11 @@ impl RunStore {
             .iter()
             .filter_map(|(place, name)| Some((in_tree(place)?, self.place.join(name))))
             .collect();
-        let kept = match saved.is_empty() {
-            true => String::new(),
-            false => {
-                let place = kept_directory::move_to_new(repo, &saved, false)?;
-                format!(" What it had written is in {}.", place.shown())
-            }
+        let kept = if saved.is_empty() {
+            String::new()
+        } else {
+            let place = kept_directory::move_to_new(repo, &saved, false)?;
+            format!(" What it had written is in {}.", place.shown())
         };
         let finding = Finding::new(
             Code::NotAFile,
