@@ -146,7 +146,7 @@ fn no_name_forges_a_line_of_an_answer() {
     ] {
         let new = "IFS=; n=$(mktemp -d 'x\nnext: FORGED.XXXXXX')";
         let file = workspace.root.join("program");
-        std::fs::write(&file, format!("#!/bin/sh\n{new}\n{program}\n")).unwrap();
+        std::fs::write(&file, format!("#!/bin/sh\nexec 2>/dev/null\n{new}\n{program}\n")).unwrap();
         std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .unwrap();
         no_forged_line(&workspace, &["run", "--", "./program"]);
