@@ -203,7 +203,11 @@ fn run_permitted(
     errors.extend(found.into_iter().map(not_recorded));
     errors.append(&mut answer.errors);
     let failed = executed.stopped || executed.report.exit_code != Some(0);
-    answer.warnings.extend(withheld::warning(&executed.report).filter(|_| failed));
+    if failed {
+        let place = permitted.home().and_then(|home| withheld::place(&executed.report, &home));
+        let place = place.filter(|_| denials.is_empty());
+        answer.warnings.extend(withheld::warning(&executed.report).into_iter().chain(place));
+    }
     answer.warnings.extend(denied::warnings(&denials, permitted.level, failed));
     Ok(with_status(answer, failed, errors))
 }

@@ -96,6 +96,13 @@ pub(super) fn of_shell<'q>(
     })
 }
 
+impl Permitted<'_> {
+    /// The home directory, if the sandbox withholds parts of it.
+    pub(super) fn home(&self) -> Option<PathBuf> {
+        LocalHost.home_directory().filter(|_| self.level > Level::Permissive)
+    }
+}
+
 /// # Errors
 /// `COMMAND_DENIED`, `APPROVAL_REQUIRED`, `PROPOSAL_REJECTED`, `PROGRAM_NOT_FOUND`,
 /// `PATH_OUTSIDE_REPO`, `BAD_REQUEST`; `SESSION_BUSY` if an approved program runs, or if this one is

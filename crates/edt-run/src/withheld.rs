@@ -1,4 +1,7 @@
-//! What the user can do if a program failed because it did not get a variable.
+//! What the user can do if a program failed because it did not get a variable, or could not write a
+//! directory.
+
+use std::path::Path;
 
 use super::answer::RunReport;
 use edt_types::Warning;
@@ -24,6 +27,33 @@ pub(super) fn warning(report: &RunReport) -> Option<Warning> {
          environment = [\"{first}\"]"
     );
     Some(Warning { code: "variables_withheld", path: None, message })
+}
+
+/// How programs call what they may not write. What is hidden from them is missing (`ENOENT`), as a
+/// key is that they only wanted to read: that is named only if they wanted to make it.
+const DENIALS: [&str; 6] =
+    ["EROFS", "EACCES", "EPERM", "Read-only file system", "ermission denied", "mkdir"];
+
+/// The warning about a failed program whose output names a directory of `home` that it could not
+/// use.
+pub(super) fn place(report: &RunReport, home: &Path) -> Option<Warning> {
+    let home = format!("{}/", home.to_str()?.trim_end_matches('/'));
+    let is_denial = |line: &&str| DENIALS.iter().any(|denial| line.contains(denial));
+    let outputs = [&report.stderr.text, &report.stdout.text];
+    let mut lines = outputs.into_iter().flat_map(|text| text.lines()).filter(is_denial);
+    let name = lines.find_map(|line| {
+        let (_, below) = line.split_once(&home)?;
+        let is_part = |c: char| c.is_alphanumeric() || "._-".contains(c);
+        let name = below.split(|c| !is_part(c)).next()?;
+        (!name.is_empty() && !report.cwd.starts_with(&format!("{home}{name}"))).then_some(name)
+    })?;
+    let message = format!(
+        "The program failed, and its output names ~/{name}, which it cannot use at the sandbox \
+         level {}. A cache may have another place: `--env npm_config_cache=node_modules/.cache`, for \
+         example. Else the user adds it below [run] in their own edt.toml: writable = [\"~/{name}\"]",
+        report.sandbox.level
+    );
+    Some(Warning { code: "directory_withheld", path: None, message })
 }
 
 /// Whether `word` is in `text` and not a part of a longer name.
@@ -61,6 +91,21 @@ mod tests {
             "The program failed. It did not get these variables, which its output names: ODD. If it \
              needs one, the user adds it below [run] in their own edt.toml: environment = [\"ODD\"]"
         );
+    }
+
+    #[test]
+    fn a_directory_that_a_program_cannot_use_is_named_with_the_setting() {
+        let said = |stderr: &str| {
+            let mut report = report(Some(1), None);
+            report.stderr.text = stderr.to_owned();
+            place(&report, Path::new("/home/u")).map(|warning| warning.message)
+        };
+        let npm = said("npm error ENOENT: no such file or directory, mkdir '/home/u/.npm'\n");
+        assert!(npm.unwrap().ends_with("edt.toml: writable = [\"~/.npm\"]"));
+        assert!(said("open /home/u/.cache/go/x: Permission denied").unwrap().contains("~/.cache,"));
+        assert_eq!(said("EACCES: /srv/x"), None);
+        assert_eq!(said("/home/u/.aws/credentials: No such file or directory"), None);
+        assert_eq!(said("see /home/u/.npm/_logs"), None);
     }
 
     #[test]
