@@ -80,6 +80,8 @@ pub(super) struct Builder {
     command: SimpleCommand,
     /// Where the last word ended.
     end: Option<usize>,
+    /// As `end`, or where the last redirection did.
+    last: Option<usize>,
 }
 
 impl Builder {
@@ -412,10 +414,16 @@ impl<'a> Reader<'a> {
     /// part of that one.
     fn argument(&mut self, node: Node<'_>, builder: &mut Builder) {
         let word = self.word(node, builder, false);
-        let gap = builder.end.map(|end| self.source(end..node.start_byte()));
+        let since = |end| self.source(end..node.start_byte()).replace("\\\n", "");
+        let gap = builder.end.map(since);
+        // The grammar reads on after a line that is followed by an escaped line end.
+        if builder.last.map(since).is_some_and(|gap| gap.contains('\n')) {
+            self.unparsed("its syntax is not understood");
+        }
         builder.end = Some(node.end_byte());
+        builder.last = builder.end;
         if let Some(last) = builder.command.words.last_mut()
-            && gap.is_some_and(|gap| gap.replace("\\\n", "").is_empty())
+            && gap.is_some_and(|gap| gap.is_empty())
         {
             last.pieces.extend(word.pieces);
             last.hidden |= word.hidden;
@@ -472,6 +480,7 @@ impl<'a> Reader<'a> {
         }
         // The grammar takes the words after the file for further files.
         builder.end = None;
+        builder.last = Some(node.start_byte());
         targets.into_iter().for_each(|child| self.argument(child, builder));
     }
 }
@@ -528,6 +537,22 @@ mod tests {
             let script = read(text);
             let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
             assert_eq!((commands(text), script.unparsed), (expected, vec![]), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_the_grammar_reads_on_is_not_understood() {
+        for text in [
+            "true\n\\\ngit push -f",
+            "\nE\n\\\ngit push -f",
+            "true  #\n\\git push -f",
+            "true > f\n\\\ngit push -f",
+            "true # x\n\\\ngit push -f",
+            "true a#\n\\\ngit push -f",
+        ] {
+            let script = read(text);
+            let found = commands(text).iter().any(|command| command.starts_with("git push"));
+            assert!(found || !script.unparsed.is_empty(), "{text:?}: {:?}", commands(text));
         }
     }
 

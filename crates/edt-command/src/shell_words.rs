@@ -106,6 +106,10 @@ impl Reader<'_> {
     fn literal(&mut self, text: &str, quoted: bool) -> ShellWord {
         let literal = Literal::unquoted(text);
         literal.unparsed.into_iter().for_each(|why| self.unparsed(why));
+        // No word has a line end; a comment that the grammar takes for one does.
+        if !quoted && text.replace("\\\n", "").contains('\n') {
+            self.unparsed("its syntax is not understood");
+        }
         let mut pieces = literal.pieces;
         if quoted {
             pieces = vec![Piece::Text { text: text.to_owned(), quoted: true }];
