@@ -1384,6 +1384,7 @@ fn leftovers(root: &Path, hands: Hands) -> Vec<String> {
         "edt/main",
         "edt/main/journal",
         "edt/main/lock",
+        "edt/main/running",
         "edt/main/ref",
         "edt/main/head",
         "edt/main/tables",
