@@ -397,6 +397,21 @@ fn mcp_lists_its_tools_and_refuses_an_unknown_one() {
 }
 
 #[test]
+fn agent_shell_runs_what_a_hook_judged_and_nothing_else() {
+    let workspace = repository();
+    let payload = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": "BeforeTool",
+        "tool_name": "run_shell_command", "tool_input": {"command": "echo x >> a.txt"}});
+    let judged = agent_hook(&workspace, "gemini", &payload);
+    let answer: Value = serde_json::from_slice(&judged.stdout).unwrap();
+    let command = answer["hookSpecificOutput"]["tool_input"]["command"].as_str().unwrap();
+    let done = workspace.command("bash").args(["-c", command]).output().unwrap();
+    assert!(done.status.success() && done.stdout.is_empty(), "{done:?}");
+    assert!(workspace.text("a.txt").ends_with("x\n"));
+    workspace.refuses(&["BAD_REQUEST"], 2, &["agent-shell", "gemini", "x", "echo y >> a.txt"]);
+    malformed(&workspace, &["agent-shell", "gemini"]);
+}
+
+#[test]
 fn agent_hook_passes_a_good_edit_and_refuses_a_syntax_error() {
     let workspace = repository();
     let edit = |new: &str| {

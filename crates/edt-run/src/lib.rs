@@ -12,6 +12,7 @@
 //! ```
 
 pub mod answer;
+mod before;
 pub mod captured;
 pub mod changes;
 mod covered;
@@ -31,16 +32,12 @@ pub mod store;
 mod time_limit;
 mod withheld;
 
-use edt_core::session::private::not_kept::NamedPaths;
 use edt_core::session::recording::ignored_before::MOVED_FROM;
 use edt_core::session::recording::kept;
 use edt_core::session::recording::record::{CommitInfo, RecordAction, record_changes};
 use edt_core::session::recording::review::{self, ChangesPreview, ChangesReview};
-use edt_core::session::recording::run_store::RunStore;
-use edt_core::session::recording::snapshot::Snapshot;
 use edt_core::session::refs::message::Kind;
 use edt_core::session::{LockedWorkspace, Session};
-use edt_git::{Oid, Repo};
 use edt_guard::policy::Policy;
 use edt_io::failed;
 use edt_recorder::event::Denied;
@@ -51,13 +48,13 @@ use edt_types::{Effect, Finding, Refusal, RepoPath, Result, Status, Warning};
 pub use rustix::process::Signal;
 
 pub use answer::RunOutcome;
+use before::{Capture, StateBefore};
 use execute::{Executed, GRACE_PERIOD};
 use message::message;
 use permit::Permitted;
 pub use permit::denied;
 pub use repository_programs::RepositoryPrograms;
 pub use request::ProgramRequest;
-use sandbox::{NameQuestions, RecordPlan};
 use std::path::Path;
 pub use store::OutputStream;
 
@@ -226,82 +223,6 @@ fn with_status(mut answer: RunOutcome, failed: bool, found: Vec<Finding>) -> Run
         Ok(()) => Status::Unchanged,
     };
     answer
-}
-
-/// What is known of the worktree before the program runs.
-struct StateBefore {
-    session: Option<Session>,
-    capture: Capture,
-}
-
-/// How the changes of the program are found.
-enum Capture {
-    /// They are recorded at the system call. With what Git ignores, in order.
-    Recorded(RunStore, Vec<RepoPath>),
-    /// The worktree is compared with its state before.
-    Compared(Box<Snapshot>),
-}
-
-impl StateBefore {
-    fn of(workspace: &LockedWorkspace, named: &NamedPaths) -> Result<StateBefore> {
-        let repo = &workspace.repo;
-        let head = repo.head()?;
-        let session = Session::current(repo, &head)?;
-        let tip = session.as_ref().map(|session| session.tip).or(head.commit);
-        let tree = tree_of(repo, tip)?;
-        let capture = match RunStore::new(repo, tree)? {
-            Some(store) if repo.operation().is_none() => {
-                let mut ignored = repo.ignored().inspect_err(|_| store.remove())?;
-                ignored.sort();
-                Capture::Recorded(store, ignored)
-            }
-            other => {
-                other.iter().for_each(RunStore::remove);
-                Capture::Compared(Box::new(Snapshot::take(repo, tree, named)?))
-            }
-        };
-        Ok(StateBefore { session, capture })
-    }
-
-    /// What Git ignores.
-    fn ignored(&self) -> &[RepoPath] {
-        match &self.capture {
-            Capture::Recorded(_, ignored) => ignored,
-            Capture::Compared(snapshot) => snapshot.ignored(),
-        }
-    }
-
-    /// The paths of which there is no copy.
-    fn not_kept(&self) -> Vec<String> {
-        match &self.capture {
-            Capture::Recorded(..) => Vec::new(),
-            Capture::Compared(snapshot) => {
-                snapshot.not_kept.iter().map(|one| one.path.text()).collect()
-            }
-        }
-    }
-
-    fn record_plan(&self, names: Option<NameQuestions>) -> Option<RecordPlan> {
-        match &self.capture {
-            Capture::Recorded(store, _) => Some(RecordPlan { store: store.place.clone(), names }),
-            Capture::Compared(_) => None,
-        }
-    }
-
-    /// Nothing of the run is needed any more.
-    fn finish(&self) {
-        match &self.capture {
-            Capture::Recorded(store, _) => store.remove(),
-            Capture::Compared(snapshot) => snapshot.finish(),
-        }
-    }
-}
-
-fn tree_of(repo: &Repo, tip: Option<Oid>) -> Result<Oid> {
-    match tip {
-        Some(tip) if tip != repo.empty_tree() => repo.tree_of(tip),
-        _ => Ok(repo.empty_tree()),
-    }
 }
 
 /// Records the program's changes after the guards examined them, or puts the files back if policy

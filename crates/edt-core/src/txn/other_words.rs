@@ -263,6 +263,9 @@ impl Rules<'_> {
                 return Some(Value::Object(map));
             }
         }
+        if !["path", "patch", "edits"].iter().any(|key| map.contains_key(*key)) {
+            return None;
+        }
         if map.contains_key("patch") {
             self.edit_without_mode(&mut map);
         } else {

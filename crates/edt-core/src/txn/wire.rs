@@ -12,7 +12,7 @@ use super::request_key::bad;
 use super::request_limits;
 use edt_edit::Mode;
 use edt_edit::place::Matching;
-use edt_types::{Finding, Refusal, Result};
+use edt_types::{Code, Finding, Refusal, Result};
 
 /// The request of `edt apply`: `edits`, or `patch`, or the keys of a single edit at the top level.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -144,7 +144,10 @@ impl Request {
             let key = |found: &Refusal| found.as_slice().first()?.evidence.get("key").cloned();
             let request = Request::in_own_words(json.as_bytes()).map_err(|again| {
                 // The places are those of the bytes that were sent.
-                if key(&again).is_some() && key(&again) == key(&found) { found } else { again }
+                let is_same = key(&again).is_some() && key(&again) == key(&found);
+                // What was understood at once is judged as it was written.
+                let is_content = found.any(|finding| finding.code != Code::BadRequest);
+                if is_same || is_content { found } else { again }
             })?;
             Ok(Request { left_out: other.left_out, ..request })
         })
