@@ -440,45 +440,6 @@ impl Dir {
             AtFlags::empty(),
         )?)
     }
-
-    /// Syncs the content of the file `name` to disk.
-    ///
-    /// # Errors
-    /// Any error of the operating system.
-    pub fn sync(&self, name: &[u8]) -> io::Result<()> {
-        let name = OsStr::from_bytes(name);
-        effect::step(SideEffect::Sync, Path::new(name))?;
-        let file = sys::openat(
-            &self.0,
-            name,
-            // A FIFO would wait for a writer.
-            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?;
-        Ok(sys::fdatasync(&file)?)
-    }
-
-    /// Syncs the whole file system of this directory to disk.
-    ///
-    /// # Errors
-    /// Any error of the operating system.
-    pub fn sync_file_system(&self) -> io::Result<()> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let dir = sys::openat(&self.0, ".", flags, Mode::empty())?;
-        step(SideEffect::Sync, b".")?;
-        Ok(sys::syncfs(&dir)?)
-    }
-
-    /// Syncs the names in this directory to disk.
-    ///
-    /// # Errors
-    /// Any error of the operating system.
-    pub fn sync_entries(&self) -> io::Result<()> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let dir = sys::openat(&self.0, ".", flags, Mode::empty())?;
-        step(SideEffect::Sync, b".")?;
-        Ok(sys::fsync(&dir)?)
-    }
 }
 
 /// Whether a rename failed because the file system knows none of that kind.
@@ -487,7 +448,7 @@ pub fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
-fn step(effect: SideEffect, name: &[u8]) -> io::Result<()> {
+pub(super) fn step(effect: SideEffect, name: &[u8]) -> io::Result<()> {
     effect::step(effect, as_path(name))
 }
 

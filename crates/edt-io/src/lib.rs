@@ -36,6 +36,7 @@ pub mod spawn;
 pub mod ssh_keygen;
 pub mod stat;
 pub mod streams;
+mod sync;
 pub mod terminal;
 
 pub use environment::Environment;
