@@ -7,6 +7,7 @@ use crate::test_repo::TestRepo;
 const TEXT: &str = "one\ntwo\nthree\n";
 
 /// Calls in the words of other agents' tools, and what the file has then.
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn calls() -> Vec<(Value, &'static str)> {
     let two = "one\n2\nthree\n";
     let pair = |old: &str, new: &str| json!({"file_path": "a.txt", old: "two", new: "2"});

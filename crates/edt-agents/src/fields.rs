@@ -109,7 +109,7 @@ impl<'a> Fields<'a> {
     /// Whether the value at `key` is `true`.
     #[must_use]
     pub fn lenient_flag(&self, key: &str) -> bool {
-        self.map.get(key).and_then(|value| value.as_bool()).unwrap_or_default()
+        self.map.get(key).and_then(Value::as_bool).unwrap_or_default()
     }
 
     /// Whether the list of texts at `key` has exactly one.

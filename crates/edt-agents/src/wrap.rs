@@ -60,7 +60,7 @@ const NOT_WRAPPED: &[&str] = &[
 
 /// Whether a recorder can run the script in the shell's place.
 pub(super) fn is_possible(script: &str, evaluation: &CommandEvaluation) -> bool {
-    let name = |word: &String| Path::new(word).file_name().map(|name| name.to_owned());
+    let name = |word: &String| Path::new(word).file_name().map(ToOwned::to_owned);
     let runs = |step: &EvaluationStep| step.argv.first().and_then(name);
     let mut programs = evaluation.steps.iter().filter_map(runs);
     !has_background(script) && !programs.any(|name| NOT_WRAPPED.iter().any(|one| name == *one))

@@ -225,7 +225,7 @@ impl Rules<'_> {
             _ => return None,
         };
         let mut map = self.named(map)?;
-        self.flags(&mut map);
+        Self::flags(&mut map);
         if let Some(Value::String(word)) = map.get("allow") {
             let words: Vec<&str> = word.split([',', ' ']).filter(|word| !word.is_empty()).collect();
             let words = json!(words);
@@ -258,7 +258,7 @@ impl Rules<'_> {
                 if edits.iter().all(|edit| edit.get("path") == path.as_ref()) {
                     map.remove("path");
                 }
-                self.edit_without_mode(&mut map);
+                Self::edit_without_mode(&mut map);
                 map.insert("edits".into(), Value::Array(edits));
                 return Some(Value::Object(map));
             }
@@ -267,7 +267,7 @@ impl Rules<'_> {
             return None;
         }
         if map.contains_key("patch") {
-            self.edit_without_mode(&mut map);
+            Self::edit_without_mode(&mut map);
         } else {
             self.edit(&mut map);
         }
@@ -305,12 +305,12 @@ impl Rules<'_> {
             };
         }
         // The line after which other tools insert: 0 is the beginning of the file.
-        if let (Some(line), Some(mode)) = (line, out.get("mode")) {
-            if mode_of(mode) == Some("insert") {
-                out.remove("insert_line");
-                let number = typed("start_line", line).as_u64()?;
-                out.insert("start_line".into(), json!(number.checked_add(1)?));
-            }
+        if let Some(line) = line
+            && out.get("mode").and_then(mode_of) == Some("insert")
+        {
+            out.remove("insert_line");
+            let number = typed("start_line", line).as_u64()?;
+            out.insert("start_line".into(), json!(number.checked_add(1)?));
         }
         Some(out)
     }
@@ -325,7 +325,7 @@ impl Rules<'_> {
         inside.unwrap_or_else(|| rest.to_owned())
     }
 
-    fn flags(&mut self, map: &mut Map<String, Value>) {
+    fn flags(map: &mut Map<String, Value>) {
         for (key, asks, word) in FLAGS {
             let Some(value) = map.remove(*key) else { continue };
             if typed("replace_all", value) == json!(asks) {
@@ -338,7 +338,7 @@ impl Rules<'_> {
     }
 
     /// Removes what a request with a list of edits or a patch has as placeholders of single edits.
-    fn edit_without_mode(&mut self, map: &mut Map<String, Value>) {
+    fn edit_without_mode(map: &mut Map<String, Value>) {
         for key in ["content", "old_text", "expected_text"] {
             if map.get(key).is_some_and(|value| value == "") {
                 map.remove(key);
@@ -459,10 +459,12 @@ fn typed(own: &str, value: Value) -> Value {
         Value::String(text) if NUMBERS.contains(&own) => {
             text.trim().parse::<u64>().map_or(value, |number| json!(number))
         }
-        Value::Number(number) if NUMBERS.contains(&own) => match number.as_f64() {
-            Some(float) if float.fract() == 0.0 && float >= 0.0 => json!(float as u64),
-            _ => value,
-        },
+        // `2.0`
+        Value::Number(number) if NUMBERS.contains(&own) => {
+            let whole =
+                number.to_string().strip_suffix(".0").and_then(|text| text.parse::<u64>().ok());
+            whole.map_or(value, |number| json!(number))
+        }
         Value::String(text) if FLAG_KEYS.contains(&own) => {
             match text.trim().to_lowercase().as_str() {
                 "true" | "1" | "yes" => json!(true),
@@ -476,6 +478,8 @@ fn typed(own: &str, value: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
+
     use super::*;
 
     struct Here;
