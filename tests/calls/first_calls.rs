@@ -59,10 +59,13 @@ fn calls() -> Vec<(Value, &'static str)> {
         ),
         (json!({"mode": "write", "path": "a.txt", "content": two}), two),
         (json!({"path": "a.txt", "content": two}), two),
-        (json!({"filename": "a.txt", "text": two}), two),
+        (json!({"filename": "a.txt", "contents": two}), two),
         (json!({"file_path": "a.txt", "content": two, "line_count": 3}), two),
         (json!({"file_path": "{ROOT}/a.txt", "content": two}), two),
-        (json!({"target_file": "a.txt", "code": two, "instructions": "x", "blocking": true}), two),
+        (
+            json!({"target_file": "a.txt", "content": two, "instructions": "x", "blocking": true}),
+            two,
+        ),
         (
             json!({"path": "a.txt", "mode": "overwrite", "content": two, "old_text": "", "edits": [],
             "start_line": 0, "end_line": 0, "replace_all": false, "symbol": "", "patch": null}),
@@ -176,8 +179,35 @@ fn what_could_mean_two_things_is_refused() {
         json!({"path": "a.txt", "mode": "edit", "old_text": "two", "content": "2", "dry_run": true}),
         json!({"path": "a.txt", "edits": [{"path": "b.txt", "mode": "append", "content": "x"}]}),
         json!({"path": "a.txt", "mode": "view"}),
+        json!({"command": "copy", "path": "a.txt", "destination": "c.txt"}),
+        json!({"operation": "prepend", "path": "a.txt", "content": "x\n"}),
+        json!({"action": "insert_after", "path": "a.txt", "content": "x\n"}),
+        json!({"file_path": "a.txt", "new_string": "x\n"}),
+        json!({"file_path": "a.txt", "old_string": null, "new_string": "x\n"}),
+        json!({"path": "a.txt", "insert_text": "x\n"}),
+        json!({"path": "a.txt", "code": "x\n"}),
+        json!({"path": "a.txt", "edits": [{"newText": "x\n"}]}),
+        json!({"file_path": "a.txt", "content": "x\n", "overwrite": false}),
+        json!({"path": "a.txt", "action": "remove", "start_line": 0, "end_line": 0}),
+        json!({"path": "a.txt", "content": "x\n", "start_line": 0, "end_line": 0}),
+        json!({"command": "insert", "path": "a.txt", "insert_line": 2, "start_line": 1, "new_str": "x"}),
+        json!({"path": "c.txt", "content": "eA==", "encoding": "base64"}),
     ] {
         workspace.refuses_request(&["BAD_REQUEST"], 2, &call);
+    }
+}
+
+#[test]
+fn a_key_that_is_there_twice_is_refused() {
+    let workspace = TestRepo::with(&[("a.txt", TEXT.as_bytes()), ("b.txt", b"b\n")]);
+    for call in [
+        r#"{"path": "a.txt", "mode": "delete", "path": "b.txt"}"#,
+        r#"{"file_path": "a.txt", "mode": "delete", "file_path": "b.txt"}"#,
+        r#"{"path": "a.txt", "mode": "append", "content": "x", "content": "y"}"#,
+    ] {
+        workspace.unchanged(&["BAD_REQUEST"], 2, || {
+            workspace.edt_fed(call.as_bytes(), &["apply", "--request", "-"])
+        });
     }
 }
 

@@ -3,6 +3,7 @@
 //! once more. Nothing is guessed: each rule is a row of a table, and keys that mean nothing to edt
 //! are named in a warning.
 
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 /// The key of edt, and the names that tools of other agents have for it, in snake case.
@@ -100,15 +101,13 @@ const WITHOUT_MEANING: &[&str] = &[
     "create_dirs",
     "create_directories",
     "atomic",
-    "encoding",
     "blocking",
     "language",
     "line_count",
     "complexity",
 ];
 /// Flags that mean what edt does anyway, unless they are `true`.
-const OFF: &[&str] =
-    &["dry_run", "use_regex", "regex", "is_regex", "empty_file", "ignore_case", "overwrite"];
+const OFF: &[&str] = &["dry_run", "use_regex", "regex", "is_regex", "empty_file", "ignore_case"];
 
 /// Flags of other tools that ask for an override: the key, the value that asks, the override.
 const FLAGS: &[(&str, bool, &str)] = &[
@@ -198,17 +197,92 @@ pub(super) fn of(bytes: &[u8], around: &dyn Surroundings) -> Option<InOwnWords> 
     Some(InOwnWords { json, left_out: rules.left_out })
 }
 
-/// The JSON of `text`, which may be in a fence or be the text of a text.
+/// The JSON of `text`, which may be in a fence or be the text of a text. `None` if it is none, or has
+/// a key twice.
 fn parsed(text: &str) -> Option<Value> {
     let trimmed = text.trim();
     let inside = trimmed.strip_prefix("```").and_then(|rest| {
         let (_, body) = rest.split_once('\n')?;
         body.trim_end().strip_suffix("```")
     });
-    match serde_json::from_str(inside.unwrap_or(trimmed)).ok()? {
-        Value::String(text) => serde_json::from_str(&text).ok(),
+    let value = |text: &str| serde_json::from_str::<Unique>(text).ok().map(|unique| unique.0);
+    match value(inside.unwrap_or(trimmed))? {
+        Value::String(text) => value(&text),
         value => Some(value),
     }
+}
+
+/// A JSON value in which no object has a key twice.
+struct Unique(Value);
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Unique, D::Error> {
+        from.deserialize_any(UniqueVisitor).map(Unique)
+    }
+}
+
+struct UniqueVisitor;
+
+impl<'de> Visitor<'de> for UniqueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(Unique(one)) = from.next_element()? {
+            all.push(one);
+        }
+        Ok(Value::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+        let mut all = Map::new();
+        while let Some((key, Unique(value))) = from.next_entry::<String, Unique>()? {
+            if all.insert(key, value).is_some() {
+                return Err(serde::de::Error::custom("a key is there twice"));
+            }
+        }
+        Ok(Value::Object(all))
+    }
+}
+
+/// Names of a text that is the whole file. Others may be a part that goes somewhere.
+const WHOLE: &[&str] = &["content", "contents", "file_text", "file_content", "code_content"];
+
+/// How an edit was written, as far as it matters for its mode.
+#[derive(Default, Clone, Copy)]
+struct Seen {
+    /// The name of its text is one of a whole file.
+    is_whole: bool,
+    /// A line is 0: a placeholder, or a mistake.
+    has_zero: bool,
 }
 
 struct Rules<'a> {
@@ -224,7 +298,7 @@ impl Rules<'_> {
             edits @ Value::Array(_) => Map::from_iter([("edits".to_owned(), edits)]),
             _ => return None,
         };
-        let mut map = self.named(map)?;
+        let (mut map, seen) = self.named(map)?;
         Self::flags(&mut map);
         if let Some(Value::String(word)) = map.get("allow") {
             let words: Vec<&str> = word.split([',', ' ']).filter(|word| !word.is_empty()).collect();
@@ -246,11 +320,11 @@ impl Rules<'_> {
             let mut edits = Vec::new();
             for one in list {
                 let Value::Object(one) = one else { return None };
-                let mut edit = self.named(one)?;
+                let (mut edit, seen) = self.named(one)?;
                 if let (Some(path), false) = (&path, edit.contains_key("path")) {
                     edit.insert("path".into(), path.clone());
                 }
-                self.edit(&mut edit);
+                self.edit(&mut edit, seen)?;
                 edits.push(Value::Object(edit));
             }
             if !edits.is_empty() {
@@ -269,35 +343,35 @@ impl Rules<'_> {
         if map.contains_key("patch") {
             Self::edit_without_mode(&mut map);
         } else {
-            self.edit(&mut map);
+            self.edit(&mut map, seen)?;
         }
         Some(Value::Object(map))
     }
 
     /// The map with edt's keys. `None` if two keys mean the same and differ.
-    fn named(&mut self, map: Map<String, Value>) -> Option<Map<String, Value>> {
+    fn named(&mut self, map: Map<String, Value>) -> Option<(Map<String, Value>, Seen)> {
         let line = map.get("insert_line").cloned();
-        let mut out = Map::new();
+        let (mut out, mut seen) = (Map::new(), Seen::default());
         for (key, value) in map {
             let snake = snake_case(&key);
             let known = NAMES
                 .iter()
                 .find(|(own, others)| *own == snake || others.contains(&snake.as_str()));
             let own = known.map_or(key.as_str(), |(own, _)| own).to_owned();
+            seen.has_zero |= NUMBERS.contains(&own.as_str()) && typed(&own, value.clone()) == 0;
             let is_off =
                 OFF.contains(&snake.as_str()) && typed("replace_all", value.clone()) == false;
             if is_off || is_placeholder(&own, &value) {
                 continue;
             }
-            if WITHOUT_MEANING.contains(&snake.as_str()) {
+            let says_nothing = WITHOUT_MEANING.contains(&snake.as_str())
+                || snake == "type" && value == "file"
+                || snake == "encoding" && ["utf-8", "utf8"].iter().any(|utf8| value == *utf8);
+            if says_nothing {
                 self.left_out.push(key);
                 continue;
             }
-            // `type: "file"` says nothing about the edit.
-            if own == "mode" && key != "mode" && mode_of(&value).is_none() {
-                self.left_out.push(key);
-                continue;
-            }
+            seen.is_whole |= own == "content" && WHOLE.contains(&snake.as_str());
             let value = typed(&own, value);
             match out.get(&own) {
                 Some(other) if *other != value => return None,
@@ -309,10 +383,13 @@ impl Rules<'_> {
             && out.get("mode").and_then(mode_of) == Some("insert")
         {
             out.remove("insert_line");
-            let number = typed("start_line", line).as_u64()?;
-            out.insert("start_line".into(), json!(number.checked_add(1)?));
+            let number = json!(typed("start_line", line).as_u64()?.checked_add(1)?);
+            if out.insert("start_line".into(), number.clone()).is_some_and(|other| other != number)
+            {
+                return None;
+            }
         }
-        Some(out)
+        Some((out, seen))
     }
 
     /// A path in the worktree, without `./` at its beginning.
@@ -355,7 +432,8 @@ impl Rules<'_> {
         }
     }
 
-    fn edit(&mut self, map: &mut Map<String, Value>) {
+    /// `None` if it may mean something else.
+    fn edit(&self, map: &mut Map<String, Value>, seen: Seen) -> Option<()> {
         for key in ["path", "to"] {
             if let Some(path) = map.get(key).and_then(Value::as_str) {
                 let plain = self.path(path);
@@ -370,12 +448,18 @@ impl Rules<'_> {
         let said = map.get("mode").and_then(mode_of);
         let mode = match said {
             Some(mode) => mode,
-            None if map.contains_key("mode") => return,
+            None if map.contains_key("mode") => return Some(()),
             None => match implied(map) {
+                Some("write") if !seen.is_whole || seen.has_zero => return None,
                 Some(mode) => mode,
-                None => return,
+                None => return Some(()),
             },
         };
+        // Only the range tells lines from a file.
+        if seen.has_zero && mode == "delete" && map.get("mode").is_some_and(|word| word != "delete")
+        {
+            return None;
+        }
         // `replace` of other tools takes the whole file, lines or a text.
         let mode = match mode {
             "edit" if !map.contains_key("old_text") => match implied(map) {
@@ -405,6 +489,7 @@ impl Rules<'_> {
             }
         }
         map.insert("mode".into(), json!(mode));
+        Some(())
     }
 }
 
