@@ -1,11 +1,11 @@
 //! Programs that remove and write files. The location of the files decides.
 
 use super::evaluator::{CommandContext, CommandInContext, Evaluator, RuleMatch};
-use super::matching::Invocation;
+use super::matching::{Invocation, contains_listed};
 use super::path_location::PathLocation;
 use super::query::Restorable;
 use super::shell_ast::is_unknown;
-use super::{Decision, builtin};
+use super::{Decision, builtin, path_arguments};
 
 const REMOVE: [&str; 4] = ["rm", "rmdir", "unlink", "grm"];
 const COPY: [&str; 6] = ["cp", "ln", "install", "link", "gcp", "ditto"];
@@ -47,13 +47,12 @@ pub(super) fn evaluate(
         }
         return rule_matches;
     }
-    if invocation.is(&["sort"])
-        && super::matching::contains_listed(&["-o".to_owned(), "--output".to_owned()], &[], args)
-    {
-        return evaluator.in_place_change(&operands, context);
-    }
-    if invocation.is(builtin::names("programs-that-write")) {
-        return evaluator.in_place_change(&operands, context);
+    let output = ["-o".to_owned(), "--output".to_owned()];
+    let sorts = invocation.is(&["sort"]) && contains_listed(&output, &[], args);
+    if sorts || invocation.is(builtin::names("programs-that-write")) {
+        let mut rule_matches = evaluator.in_place_change(&operands, context);
+        rule_matches.extend(path_arguments::evaluate_paths(evaluator, command));
+        return rule_matches;
     }
     if invocation.is(&MODE_PROGRAMS) {
         let deep = args.iter().any(|arg| {
@@ -524,6 +523,18 @@ mod tests {
             verdict(&argv("sort -u src/a.c -o .git/index")),
             "deny by write-git: .git/index is in a Git directory, which only Git and edt may write."
         );
+    }
+
+    #[test]
+    fn the_output_of_a_sort_may_be_attached_to_its_option() {
+        for line in ["sort -o.git/x a", "sort --output=.git/x a", "shuf -uo.git/x a"] {
+            assert!(verdict(&argv(line)).starts_with("deny by write-git"), "{line}");
+        }
+        for line in ["sort --o=../x a", "sort -uo../x a", "shuf --outp=../x a"] {
+            assert!(verdict(&argv(line)).starts_with("ask by elsewhere"), "{line}");
+        }
+        assert!(verdict(&argv("sort -uosrc/x a")).starts_with("allow by write"));
+        assert!(verdict(&argv("sort -t/ -k2 /etc/hosts")).starts_with("allow by read-files"));
     }
 
     #[test]

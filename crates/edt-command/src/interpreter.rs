@@ -19,6 +19,8 @@ struct Options {
     first_is_code: bool,
     /// It changes the files in its arguments.
     in_place: bool,
+    /// How it names the copies of those files.
+    suffix: String,
     /// The name of a module, and where its arguments begin.
     module: Option<(String, usize)>,
     /// Where the operands begin.
@@ -94,7 +96,11 @@ pub(super) fn evaluate(
             rule_matches.push(evaluator.worktree_code("worktree-script", "The program of java"));
             rule_matches
         }
-        (Some(file), _) => vec![evaluator.script_file(file, context)],
+        (Some(file), _) => {
+            let mut rule_matches = vec![evaluator.script_file(file, context)];
+            rule_matches.extend(options.changes(evaluator, &rest[1..], context));
+            rule_matches
+        }
         (None, _) if name == "node" && args.iter().any(|arg| arg == "--test") => {
             vec![evaluator.worktree_code("worktree-script", "The test code of node --test")]
         }
@@ -148,10 +154,10 @@ fn text_program(
     evaluator: &Evaluator<'_>,
     command: &CommandInContext<'_>,
     name: &str,
-    options: Options,
+    mut options: Options,
     rest: &[String],
 ) -> Vec<RuleMatch> {
-    let (mut codes, mut files) = (options.codes, rest.to_vec());
+    let (mut codes, mut files) = (std::mem::take(&mut options.codes), rest.to_vec());
     // `sed -i ''` of BSD.
     files.retain(|file| !(options.in_place && file.is_empty()));
     if codes.is_empty() && !files.is_empty() {
@@ -184,9 +190,8 @@ fn text_program(
         let reason = "It has options after its program. Write them first.";
         rule_matches.push(RuleMatch::ask(name, reason));
     }
-    if options.in_place || late {
-        rule_matches.extend(evaluator.in_place_change(&files, command.context));
-    }
+    options.in_place |= late;
+    rule_matches.extend(options.changes(evaluator, &files, command.context));
     rule_matches
 }
 
@@ -205,10 +210,31 @@ fn inline(
         let reason = "Perl runs a command whose text is given as a file name.";
         rule_matches.push(RuleMatch::ask("inline-code", reason));
     }
-    if options.in_place {
-        rule_matches.extend(evaluator.in_place_change(rest, command.context));
-    }
+    rule_matches.extend(options.changes(evaluator, rest, command.context));
     rule_matches
+}
+
+impl Options {
+    /// The changes of `files` in place, and the copies of them.
+    fn changes(
+        &self,
+        evaluator: &Evaluator<'_>,
+        files: &[String],
+        context: &CommandContext,
+    ) -> Vec<RuleMatch> {
+        if !self.in_place {
+            return Vec::new();
+        }
+        let mut rule_matches = evaluator.in_place_change(files, context);
+        if self.suffix.contains(['/', '*']) || is_unknown(&self.suffix) {
+            let reason = format!(
+                "The suffix {} may name a copy elsewhere. Use one as `.bak`, or none.",
+                self.suffix
+            );
+            rule_matches.push(RuleMatch::ask("write-outside", reason));
+        }
+        rule_matches
+    }
 }
 
 /// Reads the options before the operands.
@@ -246,6 +272,7 @@ fn read_options<'a>(
                 options.codes.push(value.to_owned());
             } else if has(&one.suffix, option) {
                 options.in_place = true;
+                value.clone_into(&mut options.suffix);
             } else if !has(&one.values, option) {
                 return Err(arg);
             }
@@ -290,6 +317,7 @@ fn read_letters<'a>(
         } else if one.suffix.contains(&option) && (attached.is_empty() || attached.starts_with('.'))
         {
             options.in_place = true;
+            attached.clone_into(&mut options.suffix);
             return Ok(());
         } else if !one.letters.contains(letter) {
             return Err(arg);
@@ -462,6 +490,23 @@ mod tests {
             verdict(&["awk", "-F", ":", "-v", "n=1", "{print $n}", "/etc/passwd"]),
             "allow by awk: It prints and replaces text."
         );
+    }
+
+    #[test]
+    fn a_suffix_that_names_a_copy_elsewhere_is_asked_about() {
+        for argv in [
+            ["sed", "-i.git/hooks/*", "s/a/b/", "README.md"],
+            ["sed", "-ni../bak_*", "s/a/b/", "README.md"],
+            ["sed", "--in-place=.git/*", "s/a/b/", "README.md"],
+            ["sed", "--in-place=../b_*", "s/a/b/", "README.md"],
+        ] {
+            let verdict = verdict(&argv);
+            assert!(verdict.starts_with("ask by write-outside: The suffix"), "{verdict}");
+        }
+        assert!(verdict(&["perl", "-i../x", "-pe", "1", "README.md"]).starts_with("ask"));
+        assert!(verdict(&argv("perl -pi.git/* tools/check.py README.md")).starts_with("ask"));
+        assert!(verdict(&argv("perl -pi tools/check.py .git/config")).starts_with("deny"));
+        assert!(verdict(&argv("sed --in-place=.bak s/a/b/ README.md")).starts_with("allow"));
     }
 
     #[test]

@@ -114,6 +114,14 @@ impl OptionTable {
             .then_some(1)
     }
 
+    /// Whether an option of one letter takes a value; false if it is unknown.
+    pub(super) fn takes_value(&self, invocation: &Invocation, letter: char) -> bool {
+        let options = invocation.names.iter().find_map(|name| self.0.get(name));
+        let is_it =
+            |option: &String| option.strip_prefix('-').is_some_and(|one| one.chars().eq([letter]));
+        options.is_some_and(|options| options.values.iter().any(is_it))
+    }
+
     /// The arguments after `words`, if only known options precede them.
     pub(super) fn match_strictly<'a>(
         &self,

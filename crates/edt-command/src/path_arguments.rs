@@ -2,6 +2,7 @@
 //! whatever the option before it means.
 
 use super::evaluator::{CommandInContext, Evaluator, RuleMatch};
+use super::matching::Invocation;
 use super::path_location::PathLocation;
 use super::{Decision, builtin};
 
@@ -51,10 +52,11 @@ pub(super) fn evaluate_paths(
         }
         let names = |arg: &str| {
             let name = arg.split('=').next().unwrap_or_default().to_lowercase();
-            name.starts_with('-') && EXCLUDE_OPTIONS.iter().any(|part| name.contains(part))
+            is_option_name(&name) && EXCLUDE_OPTIONS.iter().any(|part| name.contains(part))
                 || name == "-x" && invocation.is(&["zip"])
         };
-        let excluded = left_out || names(arg);
+        // An option is judged after `--ignore-zeros`, too, which excludes nothing.
+        let excluded = left_out && !arg.starts_with('-') || names(arg);
         left_out = names(arg) && !arg.contains('=')
             || left_out && invocation.is(&["zip"]) && !arg.starts_with('-');
         if excluded {
@@ -65,7 +67,7 @@ pub(super) fn evaluate_paths(
         let arg = if is_label { arg.trim_start_matches("//") } else { arg };
         let headers = arg.starts_with("-I/usr/") || arg.starts_with("-L/usr/");
         found.extend(
-            path_parts(arg)
+            path_parts(arg, invocation)
                 .into_iter()
                 .filter_map(|part| evaluate_path(evaluator, part, command))
                 .filter(|_| !headers),
@@ -102,24 +104,38 @@ fn emptied_directories(
     evaluator.removal(&paths, command.context)
 }
 
-/// Parts of an argument that may be paths: all of it, and what follows `=`, `,`, `:`, `@` or a
-/// short option.
-fn path_parts(arg: &str) -> Vec<&str> {
+/// Whether `name` is an option, to which no path is attached.
+fn is_option_name(name: &str) -> bool {
+    name.starts_with('-') && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+}
+
+/// Parts of an argument that may be paths: all of it, and what follows `=`, `,`, `:`, `@` or short
+/// options.
+fn path_parts<'a>(arg: &'a str, invocation: &Invocation) -> Vec<&'a str> {
     let mut parts: Vec<&str> = arg.split(['=', ',', ':', ' ']).collect();
     parts.push(arg);
-    let more: Vec<&str> = parts.iter().filter_map(|part| after_short_option(part)).collect();
+    let more: Vec<&str> = parts.iter().flat_map(|part| attached(part, invocation)).collect();
     parts.extend(more);
     parts.retain(|part| !part.is_empty() && !part.starts_with('-'));
     parts.dedup();
     parts
 }
 
-fn after_short_option(part: &str) -> Option<&str> {
-    if part.starts_with('-') && !part.starts_with("--") {
-        part.get(2..)
-    } else {
-        part.strip_prefix('@')
+/// What may be attached to a short option. Others may precede it, and its name may have several
+/// letters: `-o/x`, `-cf/x`, `-MF/x`. After an option that is known to take a value, all is that
+/// value: in `-Isrc/x` nothing is `/x`.
+fn attached<'a>(part: &'a str, invocation: &Invocation) -> Vec<&'a str> {
+    if let Some(path) = part.strip_prefix('@') {
+        return vec![path];
     }
+    let Some(letters) = part.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
+        return Vec::new();
+    };
+    let takes_value =
+        |letter: u8| builtin::option_table().takes_value(invocation, char::from(letter));
+    let names = letters.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    let end = letters.bytes().take(names).position(takes_value).map_or(names, |at| at + 1);
+    (1..=end).map(|at| &letters[at..]).collect()
 }
 
 fn evaluate_path(
@@ -172,6 +188,25 @@ mod tests {
             "deny by write-git: .git/config is in a Git directory, which only Git and edt may write. \
          Leave it out."
         );
+    }
+
+    #[test]
+    fn a_path_attached_to_the_last_of_several_letters_is_evaluated() {
+        for line in ["tar -cf/srv/t.tar src", "gcc -MF../dep x.c", "tar --ignore-zeros -cf../t src"]
+        {
+            assert!(verdict(&argv(line)).starts_with("ask by elsewhere"), "{line}");
+        }
+        for line in ["tar -cf.git/ignored src", "tar --ignore-zeros -cf.git/x src"] {
+            assert!(verdict(&argv(line)).starts_with("deny by write-git"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_attached_to_a_known_option_is_one_path() {
+        for line in ["gcc -Isrc/x -osrc/y x.c", "make -sCsrc/x", "tar -cfsrc/t.tar README.md"] {
+            assert!(verdict(&argv(line)).starts_with("allow"), "{line}");
+        }
+        assert!(verdict(&argv("make -sC/srv/x")).starts_with("ask"));
     }
 
     #[test]
