@@ -14,7 +14,7 @@ use edt_types::{Code, Effect, Finding, Outcome, Result, Status};
 ///
 /// edt's hook puts this in place of a command that it judged, where the agent lets it. The command
 /// runs without a sandbox, with the streams and the environment of the agent's shell, and its exit
-/// status is the answer. A command that no hook judged is not run.
+/// status is the answer. A command that no hook judged in this directory is not run.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  edt agent-shell gemini 3f2a9c0d1b7e4f55-e3b0c44298fc1c14 'npm test'"
@@ -31,12 +31,12 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
-        if !Snapshot::claim_of_shell(&repo, &self.call, &self.script) {
+        let dir = fs::real_path(&context.start);
+        if !Snapshot::claim_of_shell(&repo, &self.call, &self.script, &dir) {
             return Err(not_judged(&self.call).into());
         }
         note::agent(Some(&self.agent));
         let mut workspace = context.workspace()?;
-        let dir = fs::real_path(&context.start);
         let shell = (self.script.as_str(), dir.as_path(), self.agent.as_str());
         let answer = edt_run::run_of_shell(&mut workspace, shell, &mut Streams(None))?;
         note::ran(&answer);
@@ -95,7 +95,9 @@ impl RunObserver for Streams {
 fn not_judged(call: &str) -> Finding {
     Finding::new(
         Code::BadRequest,
-        format!("No hook judged this command under the name {call}, or it ran already."),
+        format!(
+            "No hook judged this command under the name {call} in this directory, or it ran already."
+        ),
         "Send the command itself to your shell: edt's hook judges it, and puts this call in its place.",
     )
     .with_effect(Effect::NothingRun)

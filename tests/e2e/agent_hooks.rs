@@ -603,6 +603,24 @@ fn only_a_command_that_a_hook_judged_is_run_and_only_once() {
 }
 
 #[test]
+fn a_command_runs_only_where_a_hook_judged_it() {
+    let workspace = workspace();
+    let git_hooks = workspace.root.join(".git/hooks");
+    std::fs::create_dir_all(git_hooks.join("hooks")).unwrap();
+    std::fs::create_dir_all(workspace.root.join("hooks")).unwrap();
+    let command = wrapped(&workspace, "echo x > hooks/new");
+    for elsewhere in [&git_hooks, &workspace.root.join("hooks")] {
+        let mut shell = workspace.command("bash");
+        shell.args(["-c", &command]).current_dir(elsewhere);
+        let done = run(shell, b"");
+        assert!(done.exit == 2 && done.stderr.contains("in this directory"), "{done:?}");
+    }
+    assert!(!git_hooks.join("hooks/new").exists());
+    assert_eq!(in_shell(&workspace, &command, b"").exit, 0);
+    assert_eq!(workspace.text("hooks/new"), "x\n");
+}
+
+#[test]
 fn what_cannot_be_recorded_in_the_shells_place_is_compared() {
     let workspace = workspace();
     for script in ["make & wait", "nohup make", "edt undo > log"] {

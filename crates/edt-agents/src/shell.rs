@@ -77,7 +77,8 @@ impl Call<'_> {
             && wrap::is_possible(&self.command.script, &evaluation)
             && !Snapshot::is_not_wrapped(repo, self.agent);
         let (name, command) = (&self.name()?, &self.command.script);
-        let call = ShellCall { name, command, wrapped };
+        let dir = &fs::real_path(self.dir);
+        let call = ShellCall { name, command, dir, wrapped };
         stage!(SNAPSHOT, Snapshot::take_of_shell(repo, tree, &named, call))?;
         let info = infos.join("\n\n");
         Ok(match evaluation.decision {

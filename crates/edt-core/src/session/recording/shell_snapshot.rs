@@ -1,6 +1,7 @@
 //! Snapshots before commands of an agent's own shell, which another process looks at afterwards.
 
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 use super::snapshot::{RunManifest, Snapshot, directory};
 use crate::session::private::not_kept::NamedPaths;
@@ -21,6 +22,8 @@ pub struct ShellCall<'a> {
     pub name: &'a str,
     /// The command, as a shell reads it.
     pub command: &'a str,
+    /// The directory that it was judged in, without symbolic links.
+    pub dir: &'a Path,
     /// Whether the agent is asked to run [`Snapshot::claim_of_shell`]'s caller in its place.
     pub wrapped: bool,
 }
@@ -38,18 +41,23 @@ impl Snapshot {
         call: ShellCall<'_>,
     ) -> Result<()> {
         let (command, wrapped) = (call.command.to_owned(), call.wrapped);
-        let snapshot = Snapshot { command, wrapped, ..Snapshot::copied(repo, tree, named)? };
+        let dir = call.dir.as_os_str().as_bytes().to_vec();
+        let snapshot = Snapshot { command, dir, wrapped, ..Snapshot::copied(repo, tree, named)? };
         let place = snapshot.directory.join(format!("{}.{SHELL}", call.name));
         fs::write_atomic(&place, &snapshot.manifest(), 0o600)
             .map_err(|error| failed("write", &place, &error).into())
     }
 
-    /// Takes over the recording of `command`, which a hook judged under this name. Then nothing is
-    /// compared with the snapshot, which is removed. False if no such command was judged.
+    /// Takes over the recording of `command`, which a hook judged under this name, in `dir`: relative
+    /// paths mean something else elsewhere. Then nothing is compared with the snapshot, which is
+    /// removed. False if no such command was judged.
     #[must_use]
-    pub fn claim_of_shell(repo: &Repo, name: &str, command: &str) -> bool {
-        let judged = Snapshot::of_shell(repo, name)
-            .filter(|before| before.wrapped && before.command == command);
+    pub fn claim_of_shell(repo: &Repo, name: &str, command: &str, dir: &Path) -> bool {
+        let is_judged = |before: &Snapshot| {
+            let is_there = before.dir == dir.as_os_str().as_bytes();
+            before.wrapped && before.command == command && is_there
+        };
+        let judged = Snapshot::of_shell(repo, name).filter(is_judged);
         judged.iter().for_each(Snapshot::finish);
         judged.is_some()
     }

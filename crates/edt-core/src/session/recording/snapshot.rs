@@ -51,6 +51,8 @@ pub struct Snapshot {
     pub during_operation: Option<Oid>,
     /// The command of an agent's shell.
     pub(super) command: String,
+    /// The directory that it was judged in.
+    pub(super) dir: Vec<u8>,
     /// Whether the agent was asked to run another command, which records this one.
     pub(super) wrapped: bool,
     /// Whether others may have changed files meanwhile, too, so that nothing shows who did.
@@ -136,8 +138,8 @@ impl Snapshot {
         place: PathBuf,
         running: Option<File>,
     ) -> Snapshot {
-        let RunManifest { tree, files, not_kept, ignored, during_operation, command, wrapped } =
-            manifest;
+        let RunManifest { tree, files, not_kept, ignored, .. } = manifest;
+        let RunManifest { during_operation, command, dir, wrapped, .. } = manifest;
         let path = |bytes: Vec<u8>| RepoPath::from_tree(&bytes);
         let oid = |hex: Option<String>| hex.and_then(|hex| Oid::from_hex(hex.as_bytes()).ok());
         let kept = |(bytes, key)| NotKept { path: path(bytes), key };
@@ -152,6 +154,7 @@ impl Snapshot {
             ignored: ignored.into_iter().map(path).collect(),
             during_operation: oid(during_operation),
             command,
+            dir,
             wrapped,
             ..Snapshot::default()
         }
@@ -198,6 +201,7 @@ impl Snapshot {
             ignored: self.ignored.iter().map(bytes).collect(),
             during_operation: self.during_operation.map(|commit| commit.to_string()),
             command: self.command.clone(),
+            dir: self.dir.clone(),
             wrapped: self.wrapped,
         };
         serde_json::to_vec(&manifest).unwrap_or_default()
@@ -420,6 +424,8 @@ pub(super) struct RunManifest {
     during_operation: Option<String>,
     #[serde(default)]
     command: String,
+    #[serde(default)]
+    dir: Vec<u8>,
     #[serde(default)]
     wrapped: bool,
 }
