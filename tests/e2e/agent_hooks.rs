@@ -621,6 +621,27 @@ fn a_command_runs_only_where_a_hook_judged_it() {
 }
 
 #[test]
+fn a_call_of_edt_that_asks_the_user_itself_is_not_asked_about() {
+    let workspace = workspace();
+    let snapshots = workspace.git_dir("--git-dir").join("edt/main/snapshot");
+    let pending = || std::fs::read_dir(&snapshots).map_or(0, Iterator::count);
+    for script in ["edt run npm install x", "edt run --shell 'npm install x'", "edt run --output 3"]
+    {
+        let said = gemini_call(&workspace, "BeforeTool", script);
+        assert_eq!((said.stdout.as_str(), pending()), ("", 0), "{script}");
+    }
+    let said = gemini_call(&workspace, "BeforeTool", "edt run --shell 'npm install > log'");
+    assert!(!said.stdout.contains("refused"), "{said:?}");
+    gemini_call(&workspace, "AfterTool", "edt run --shell 'npm install > log'");
+    for script in ["edt run make; npm install x", "edt() { npm install x; }; edt run make"] {
+        let said = gemini_call(&workspace, "BeforeTool", script);
+        assert!(said.stdout.contains("edt refused this command"), "{script}: {said:?}");
+    }
+    gemini_call(&workspace, "BeforeTool", "edt() { make; }; edt run x");
+    assert_eq!(pending(), 1);
+}
+
+#[test]
 fn what_cannot_be_recorded_in_the_shells_place_is_compared() {
     let workspace = workspace();
     for script in ["make & wait", "nohup make", "edt undo > log"] {

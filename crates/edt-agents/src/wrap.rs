@@ -66,7 +66,7 @@ pub(super) fn is_possible(script: &str, evaluation: &CommandEvaluation) -> bool 
     !has_background(script) && !programs.any(|name| NOT_WRAPPED.iter().any(|one| name == *one))
 }
 
-/// The name of this program in a script.
+/// The name of this program in a script, and the rule that allows it.
 const EDT: &str = "edt";
 /// The built-in rules of commands that write no file.
 const READS: &[&str] = &["read-files", "system-information", "git-reads", "git-lists", "find"];
@@ -78,7 +78,7 @@ const FIND_WRITES: &[&str] = &["-exec", "-ok", "-delete", "-fprint", "-fls"];
 pub(super) fn needs_no_record(script: &str, evaluation: &CommandEvaluation) -> bool {
     let reads = |step: &EvaluationStep| {
         let writes = |word: &String| FIND_WRITES.iter().any(|action| word.starts_with(action));
-        let is_edt = step.argv.first().is_some_and(|name| name == EDT) || step.by == EDT;
+        let is_edt = step.argv.first().is_some_and(|name| name == EDT) && step.rule == EDT;
         step.origin == Origin::BuiltIn
             && (is_edt || READS.contains(&step.rule.as_str()))
             && !(step.rule == "find" && step.argv.iter().any(writes))

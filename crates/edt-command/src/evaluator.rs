@@ -127,11 +127,17 @@ impl Evaluator<'_> {
         if std::mem::replace(&mut self.denials_only, true) {
             return;
         }
+        self.drop_others(evaluate);
+        self.denials_only = false;
+    }
+
+    /// Calls `evaluate` and keeps only the denied steps, also below [`Self::keep_denials`]: for one
+    /// command, not for each of many.
+    pub(super) fn drop_others(&mut self, evaluate: impl FnOnce(&mut Self)) {
         let before = self.steps.len();
         evaluate(self);
         let found = self.steps.split_off(before);
         self.steps.extend(found.into_iter().filter(|step| step.decision == Decision::Deny));
-        self.denials_only = false;
     }
 
     /// Records a decision on something that is not a command of its own.

@@ -51,6 +51,9 @@ pub(super) fn evaluate(
     });
     let Some(wrapper) = wrapper else { return options_before_prefix(evaluator, command) };
     let name = wrapper.names.iter().find(|name| invocation.is(&[name])).map_or("", String::as_str);
+    if name == "edt" {
+        return own_run(evaluator, command, wrapper);
+    }
     let Some(at) = wrapper.command_at(&invocation.args) else {
         evaluate_denials(evaluator, &invocation.args, command.context);
         return vec![RuleMatch::ask(
@@ -62,14 +65,14 @@ pub(super) fn evaluate(
         )];
     };
     if at >= invocation.args.len() {
-        let nothing = matches!(name, "xargs" | "gxargs" | "busybox" | "time" | "rustup" | "edt");
+        let nothing = ["xargs", "gxargs", "busybox", "time", "rustup", "exec"].contains(&name);
         let decision =
             if nothing && !command.context.open_ended { Decision::Allow } else { Decision::Ask };
-        return vec![RuleMatch::new(
-            decision,
-            "wrapper",
-            format!("{name} has no command argument."),
-        )];
+        let reason = match name {
+            "exec" => "It redirects the script's own streams; the files are evaluated.".to_owned(),
+            _ => format!("{name} has no command argument."),
+        };
+        return vec![RuleMatch::new(decision, "wrapper", reason)];
     }
     let placeholder = wrapper.open_ended.then(|| placeholder(&invocation.args[..at])).flatten();
     let context = CommandContext {
@@ -94,6 +97,38 @@ pub(super) fn evaluate(
         "wrapper",
         format!("{name} runs another command, which is evaluated."),
     )]
+}
+
+/// `edt run`, which judges its command itself, and asks the user. What is denied in it is denied
+/// here, too.
+fn own_run(
+    evaluator: &mut Evaluator<'_>,
+    command: &CommandInContext<'_>,
+    wrapper: &Wrapper,
+) -> Vec<RuleMatch> {
+    let args = &command.invocation.args;
+    let at = wrapper.command_at(args).map_or(args.len(), |at| at.min(args.len()));
+    let value = |option: &str| {
+        let place = args[..at].iter().position(|arg| arg.split('=').next() == Some(option))?;
+        args[place]
+            .split_once('=')
+            .map(|(_, value)| value.to_owned())
+            .or(args.get(place + 1).cloned())
+    };
+    let mut context = CommandContext { by: "edt run".to_owned(), ..command.context.clone() };
+    for dir in ["-C", "--cwd"].iter().filter_map(|option| value(option)) {
+        context.dirs.iter_mut().for_each(|before| before.push(&dir));
+    }
+    evaluator.drop_others(|evaluator| {
+        if let Some(script) = value("--shell") {
+            flow::evaluate_script(evaluator, &script, "edt run --shell", &context);
+        }
+        if at < args.len() {
+            evaluator.command(&args[at..], &context);
+        }
+    });
+    let reason = "It is edt itself, which judges the command that it runs.";
+    vec![RuleMatch::new(Decision::Allow, "edt", reason)]
 }
 
 /// The text that `xargs -I` replaces.
@@ -388,6 +423,60 @@ mod tests {
                 "timeout: git push -f = deny by git-push-force",
             ]
         );
+    }
+
+    #[test]
+    fn a_call_of_edt_judges_its_command_itself() {
+        let allowed = "allow by edt: It is edt itself, which judges the command that it runs.";
+        for line in [
+            "edt run npm install x",
+            "edt run --sandbox strict --timeout 5 -- grep reboot src",
+            "edt run --cwd src rm -rf *",
+            "edt run --output 3",
+            "edt run --request -",
+            "edt run",
+        ] {
+            assert_eq!(verdict(&argv(line)), allowed, "{line}");
+        }
+        assert_eq!(verdict(&["edt", "run", "--shell", "npm install > x"]), allowed);
+        let line = "edt run --shell 'npm install > x' && npm install";
+        assert!(verdict(&["sh", "-c", line]).starts_with("ask by npm-beyond"));
+        let line = "edt run make > ../x";
+        assert!(verdict(&["sh", "-c", line]).starts_with("ask by write-outside"));
+    }
+
+    #[test]
+    fn what_a_call_of_edt_would_refuse_is_denied() {
+        for script in ["git push -f", "ls; git push -f"] {
+            let line = ["edt", "run", "--timeout=5", "--shell", script];
+            assert!(verdict(&line).starts_with("deny by git-push-force"), "{script}");
+        }
+        for line in ["edt run -- git push -f", "edt run -- edt -C . run -- git push -f"] {
+            assert!(verdict(&argv(line)).starts_with("deny by git-push-force"), "{line}");
+        }
+    }
+
+    #[test]
+    fn exec_without_a_command_redirects() {
+        for line in ["exec > log; make", "exec 3>f", "exec 3>&-", "exec < README.md"] {
+            let verdict = verdict(&["bash", "-c", line]);
+            assert!(verdict.starts_with("allow"), "{line}: {verdict}");
+        }
+        assert!(verdict(&["bash", "-c", "exec 3> ../x"]).starts_with("ask by write-outside"));
+        assert!(verdict(&["bash", "-c", "exec > .git/config"]).starts_with("deny by write-git"));
+        assert!(verdict(&["bash", "-c", "exec $X > log"]).starts_with("ask"));
+        assert!(verdict(&["bash", "-c", "exec < README.md; sh"]).starts_with("ask"));
+    }
+
+    #[test]
+    fn another_program_of_that_name_is_not_edt() {
+        let machine = Machine::with(&["edt"]).program("/srv/edt");
+        let rule = |argv: &[&str]| machine.evaluate(argv, &[]).rule;
+        assert_eq!(rule(&argv("./edt run npm install x")), "worktree-program");
+        assert_eq!(rule(&argv("/srv/edt run npm install x")), "strange-place");
+        assert_eq!(rule(&["sh", "-c", "alias edt=npm; edt run x"]), "shell-text");
+        let function = "edt() { npm install x; }; edt run x";
+        assert_eq!(rule(&["sh", "-c", function]), "npm-beyond");
     }
 
     #[test]
