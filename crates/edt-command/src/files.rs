@@ -41,7 +41,10 @@ pub(super) fn evaluate(
     }
     if invocation.is(&["mv", "gmv"]) || invocation.is(&COPY) {
         let rule_matches = evaluator.copies(invocation, context);
-        if invocation.is(&["ln", "link"]) || invocation.is(&["cp", "gcp"]) && has_letter(args, 's')
+        let symbolic = has_letter(args, 's') || args.iter().any(|arg| arg.starts_with("--sy"));
+        let hard = invocation.is(&["ln", "link"]) && !symbolic;
+        if symbolic && invocation.is(&["ln", "cp", "gcp"])
+            || hard && !operands.iter().all(|file| evaluator.is_no_link(file, context))
         {
             evaluator.makes_link(&operands, context);
         }
@@ -165,6 +168,15 @@ impl Evaluator<'_> {
             location => removal_match(start, location),
         };
         starts.iter().map(rule_match).collect()
+    }
+
+    /// Whether `file` is in the worktree, and no symbolic link leads to it or is there.
+    fn is_no_link(&self, file: &str, context: &CommandContext) -> bool {
+        let one = |dir: &std::path::PathBuf| {
+            let path = super::resolve::normalized(&self.expand_path(file, dir));
+            self.resolve_path(&path).is_some_and(|real| real == path)
+        };
+        self.locate(file, context) == PathLocation::Inside && context.dirs.iter().all(one)
     }
 
     /// Remembers where `ln` makes symbolic links: later paths through them lead elsewhere.
@@ -498,6 +510,23 @@ mod tests {
         ] {
             let verdict = machine.verdict(&["sh", "-c", line]);
             assert!(verdict.starts_with("ask by"), "{line}: {verdict}");
+        }
+    }
+
+    #[test]
+    fn a_hard_link_to_a_file_leads_nowhere_else() {
+        let machine = Machine::with(&["src/a.c"]).link("out", "src/b.c");
+        let verdict = |line: &str| machine.verdict(&["sh", "-c", line]);
+        for line in ["ln src/a.c b; rm src/a.c", "rm b; ln src/a.c b; echo x > b"] {
+            assert!(verdict(line).starts_with("allow"), "{line}: {}", verdict(line));
+        }
+        for line in [
+            "ln out b; echo x > b",
+            "ln -s /srv/x l; ln l b; echo x > b",
+            "ln --symbolic src/a.c b; echo x > b/y",
+            "cp --symbolic-link src/a.c b; echo x > b",
+        ] {
+            assert!(verdict(line).starts_with("ask"), "{line}: {}", verdict(line));
         }
     }
 
