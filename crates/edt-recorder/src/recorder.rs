@@ -7,7 +7,6 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use nix::sys::signal::{SigSet, Signal};
-use rustix::event::{EventfdFlags, eventfd};
 
 use crate::hands::{Hands, Rights};
 use crate::record::RecordedRun;
@@ -72,6 +71,7 @@ impl std::fmt::Debug for Recording {
 #[must_use = "dropping it lets the programs fail"]
 pub struct Recorder {
     thread: JoinHandle<io::Result<()>>,
+    /// The recording ends when it is closed.
     stop: OwnedFd,
     store: PathBuf,
 }
@@ -118,8 +118,8 @@ impl Recorder {
         }
         let store = recording.store.clone();
         let with_sockets = matches!(recording.sockets, Sockets::Own { .. });
-        let stop = eventfd(0, EventfdFlags::CLOEXEC)?;
-        let stopped = stop.try_clone()?;
+        let (stopped, stop) = io::pipe()?;
+        let (stopped, stop) = (OwnedFd::from(stopped), OwnedFd::from(stop));
         let (listener, incoming) = sync_channel::<OwnedFd>(1);
         let (ready, is_ready) = sync_channel(1);
         let serve = move || {
@@ -169,13 +169,14 @@ impl Recorder {
         Ok((ChildSetup { listener, with_sockets }, Recorder { thread, stop, store }))
     }
 
-    /// Ends the recording. Call it when the programs have ended: calls of those that go on fail
-    /// with ENOSYS, unless a [`Listener`] is left.
+    /// Ends the recording. Call it when the programs have ended and are reaped: calls of those that
+    /// go on fail with ENOSYS, unless a [`Listener`] is left. Files that they still have open count
+    /// as somebody else's.
     ///
     /// # Errors
     /// The log cannot be written or read.
     pub fn finish(self) -> io::Result<RecordedRun> {
-        rustix::io::write(&self.stop, &1u64.to_ne_bytes())?;
+        drop(self.stop);
         self.thread.join().map_err(|_| io::Error::other("the recorder panicked"))??;
         RecordedRun::open(&self.store)
     }

@@ -137,23 +137,31 @@ impl Server {
         })
     }
 
-    /// Answers until all programs have ended, or `stop` is readable and no call waits.
+    /// Answers until the other end of `stop` is closed and no call waits. The kernel lets go of the
+    /// listener while the last program exits, before it closes that program's files.
     pub(crate) fn serve(&mut self, listener: &OwnedFd, stop: &OwnedFd) -> io::Result<()> {
+        let mut open = true;
         loop {
-            let mut fds =
-                [listener, stop, self.watch.queue()].map(|fd| PollFd::new(fd, PollFlags::IN));
+            let mut fds: Vec<PollFd<'_>> = [stop, self.watch.queue()]
+                .into_iter()
+                .chain(open.then_some(listener))
+                .map(|fd| PollFd::new(fd, PollFlags::IN))
+                .collect();
             match poll(&mut fds, None) {
                 Err(Errno::INTR) => continue,
                 found => found?,
             };
-            let [calls, stopped, closed] = [0, 1, 2].map(|at: usize| fds[at].revents());
+            let [stopped, closed] = [0, 1].map(|at: usize| fds[at].revents());
+            let calls = fds.get(2).map_or(PollFlags::empty(), PollFd::revents);
             if !closed.is_empty() {
                 self.watch.read(self.tree.root());
             }
             if calls.contains(PollFlags::IN) {
                 self.next(listener)?;
-            } else if !calls.is_empty() || !stopped.is_empty() {
+            } else if !stopped.is_empty() {
                 return Ok(());
+            } else if !calls.is_empty() {
+                open = false;
             }
         }
     }

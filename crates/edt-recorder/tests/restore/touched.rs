@@ -157,6 +157,30 @@ fn a_file_that_both_write_is_named() {
 }
 
 #[test]
+fn a_file_that_the_program_has_open_when_it_exits_is_its_own() {
+    // Much memory: the kernel lets go of the recorder before it, and of the files after it.
+    let script = "exec python3 -c '
+import os
+memory = bytearray(400 << 20)
+memory[::4096] = b\"x\" * len(memory[::4096])
+os.write(os.open(\"f\", os.O_WRONLY), b\"p\")
+os._exit(0)'";
+    let scene = Scene::of("echo old > f");
+    let (setup, recorder) = edt_recorder::Recorder::prepare(scene.recording()).unwrap();
+    let mut command = scene.shell(script);
+    let start = move || {
+        drop(setup.apply().unwrap());
+        command.spawn().unwrap()
+    };
+    // The thread that starts the program is recorded as well, and ends before it.
+    let mut program = std::thread::spawn(start).join().unwrap();
+    assert!(program.wait().unwrap().success());
+    let run = recorder.finish().unwrap();
+    let touched = run.touched(&scene.root()).unwrap();
+    assert!(run.complete && !touched[&b"f"[..]].foreign);
+}
+
+#[test]
 fn what_the_user_saved_before_the_first_touch_comes_back() {
     let scene = Scene::of("echo old > f");
     with_user(&scene, "WAIT; echo p > f", "echo user > f");
