@@ -202,3 +202,87 @@ fn permissions_alone_are_recorded_and_come_back() {
     repo.edt(&["undo"]);
     assert_eq!(modes(), [0o640, 0o640]);
 }
+
+/// The last copy of what was at `path`.
+fn kept(repo: &TestRepo, path: &str) -> std::path::PathBuf {
+    let place = |number: u32| repo.root.join(format!(".git/edt/main/kept/{number}/{path}"));
+    (1..20).rev().map(place).find(|place| place.exists()).unwrap()
+}
+
+#[test]
+fn a_file_that_a_refused_program_left_open_comes_back() {
+    let repo = TestRepo::with(&[("edt.toml", b"[[protect]]\npaths = [\"ci/**\"]\n")]);
+    std::fs::create_dir_all(repo.home.join(".config/edt")).unwrap();
+    std::fs::write(repo.home.join(".config/edt/edt.toml"), "[run]\nunknown = \"allow\"\n").unwrap();
+    repo.write("mine", "mine\n");
+    let answer = runs(
+        &repo,
+        &[],
+        "mkdir ci; echo evil > ci/run; exec 5>mine; echo evil >&5; exec tail -n 1 mine",
+    );
+    assert!(answer.codes().contains(&"PROTECTED_PATH"), "{:#}", answer.json);
+    assert_eq!(repo.read("mine"), b"mine\n", "{:#}", answer.json);
+}
+
+#[test]
+fn the_earlier_bytes_of_a_file_that_somebody_else_wrote_too_are_kept() {
+    let repo = repo("permissive");
+    repo.write("mine", "mine\n");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !repo.root.join("ready.log").exists() {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            std::fs::write(repo.root.join("mine"), "saved\n").unwrap();
+            std::fs::write(repo.root.join("go.log"), "").unwrap();
+        });
+        let text =
+            "echo program > mine; : > ready.log; while ! test -e go.log; do sleep 0.01; done";
+        let answer = runs(&repo, &[], text);
+        assert!(warning(&answer, "kept_aside").contains("mine"), "{:#}", answer.json);
+    });
+    assert_eq!(repo.read("mine"), b"saved\n");
+    assert_eq!(std::fs::read(kept(&repo, "mine")).unwrap(), b"mine\n");
+}
+
+#[test]
+fn a_large_file_that_is_overwritten_among_many_ignored_ones_is_kept() {
+    let repo = repo("standard");
+    repo.write(".git/info/exclude", "/data/\n");
+    for at in 0..250 {
+        repo.write(&format!("data/{at}"), "x");
+    }
+    for text in [
+        "cp a.txt data/db",
+        "mv data/1 data/db",
+        "exec python3 -c 'open(\"data/db\", \"w\").write(\"y\")'",
+    ] {
+        repo.write("data/db", "mine".repeat(500_000));
+        let answer = runs(&repo, &[], text);
+        assert!(warning(&answer, "kept_aside").contains("data/db"), "{text}: {:#}", answer.json);
+        assert_eq!(std::fs::read(kept(&repo, "data/db")).unwrap().len(), 2_000_000, "{text}");
+    }
+    // What is not changed is not named.
+    repo.write("data/db", "mine".repeat(500_000));
+    let answer = runs(&repo, &[], "exec 5<>data/db");
+    assert_eq!(answer.json["warnings"], serde_json::json!([]), "{:#}", answer.json);
+}
+
+#[test]
+fn a_repository_that_is_made_anew_is_kept_whole() {
+    let repo = repo("permissive");
+    let git = |args: &[&str]| repo.git(&[&["-C", "nested"], args].concat());
+    repo.git(&["init", "-q", "nested"]);
+    repo.write("nested/f", "one\n");
+    git(&["add", "f"]);
+    git(&["-c", "user.name=U", "-c", "user.email=u@example.org", "commit", "-qm", "unpushed"]);
+    std::os::unix::fs::symlink("nowhere", repo.root.join("nested/.git/link")).unwrap();
+    let tip = git(&["rev-parse", "HEAD"]);
+    let answer = runs(&repo, &[], "rm -rf nested; git init -q nested");
+    let kept = kept(&repo, "nested/.git");
+    let found = repo.git(&["--git-dir", kept.to_str().unwrap(), "rev-parse", "HEAD"]);
+    assert_eq!(found, tip, "{:#}", answer.json);
+    repo.git(&["--git-dir", kept.to_str().unwrap(), "fsck", "--strict"]);
+    assert!(kept.join("refs/tags").is_dir());
+    assert_eq!(std::fs::read_link(kept.join("link")).unwrap(), Path::new("nowhere"));
+}

@@ -1,9 +1,7 @@
 //! A file in place of a directory with files: no session can record that, so that everything that
 //! the program did is put back.
 
-use std::path::PathBuf;
-
-use super::kept_directory;
+use super::kept_directory::{self, Kept};
 use super::run_store::RunStore;
 use edt_git::Repo;
 use edt_io::failed;
@@ -22,10 +20,11 @@ impl RunStore {
         let root = repo.real_root()?;
         let done = restore(&self.place, &root, &mut NothingClean)
             .map_err(|error| failed("restore what the program changed in", &root, &error))?;
-        let saved: Vec<(RepoPath, PathBuf)> = done
+        let stored = |name: &String| Kept::File(self.place.join(name));
+        let saved: Vec<(RepoPath, Kept)> = done
             .saved
             .iter()
-            .filter_map(|(place, name)| Some((in_tree(place)?, self.place.join(name))))
+            .filter_map(|(place, name)| Some((in_tree(place)?, stored(name))))
             .collect();
         let kept = if saved.is_empty() {
             String::new()

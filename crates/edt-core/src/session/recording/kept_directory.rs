@@ -1,6 +1,6 @@
 //! The directories of files as they were before a program: `<git-dir>/edt/<worktree>/kept/<n>`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use edt_git::Repo;
 use edt_io::{failed, fs};
@@ -19,14 +19,24 @@ pub(crate) fn numbers(repo: &Repo) -> Vec<u64> {
     all
 }
 
-/// Moves `files` to a new directory, each at its earlier path. `is_output`: they are build output, and
-/// that of earlier calls goes.
+/// What was at a path.
+#[derive(Debug)]
+pub(crate) enum Kept {
+    /// A file, which is stored here.
+    File(PathBuf),
+    /// A symbolic link with this target.
+    Link(Vec<u8>),
+    Directory,
+}
+
+/// Moves `files` to a new directory, each at its earlier path; a second one at a path has a number.
+/// `is_output`: they are build output, and that of earlier calls goes.
 ///
 /// # Errors
 /// `IO_ERROR`.
 pub(crate) fn move_to_new(
     repo: &Repo,
-    files: &[(RepoPath, PathBuf)],
+    files: &[(RepoPath, Kept)],
     is_output: bool,
 ) -> Result<PathBuf> {
     use std::os::unix::ffi::OsStrExt as _;
@@ -40,12 +50,29 @@ pub(crate) fn move_to_new(
     }
     let next = numbers(repo).last().map_or(1, |last| last + 1);
     let place = all.join(next.to_string());
-    for (path, stored) in files {
-        let file = place.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
+    for (path, kept) in files {
+        let at = |path: &[u8]| place.join(std::ffi::OsStr::from_bytes(path));
+        let mut file = at(path.as_bytes());
         let wrap = |error: std::io::Error| failed("write", &file, &error);
+        if matches!(kept, Kept::Directory) {
+            fs::make_private_dir(&file).map_err(wrap)?;
+            continue;
+        }
         fs::make_private_dir(file.parent().unwrap_or(&place)).map_err(wrap)?;
-        // A version that is needed to undo the run stays in its place.
-        fs::link(stored, &file).or_else(|_| fs::rename(stored, &file)).map_err(wrap)?;
+        let mut version = 0;
+        while file.exists() || fs::is_link(&file) {
+            version += 1;
+            file = at(&[path.as_bytes(), format!(".{version}").as_bytes()].concat());
+        }
+        let done = match kept {
+            // A version that is needed to undo the run stays in its place.
+            Kept::File(stored) => fs::link(stored, &file).or_else(|_| fs::copy(stored, &file)),
+            Kept::Link(target) => {
+                fs::symlink(Path::new(std::ffi::OsStr::from_bytes(target)), &file)
+            }
+            Kept::Directory => Ok(()),
+        };
+        done.map_err(|error| failed("write", &file, &error))?;
     }
     if is_output {
         let mark = place.with_extension(OUTPUT);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::kept_directory;
+use super::kept_directory::{self, Kept};
 use super::snapshot::Snapshot;
 use super::touched::{TouchedBefore, TouchedPath};
 use crate::session::files::file_copy::stat_at;
@@ -16,7 +16,7 @@ use edt_git::{Oid, Repo};
 use edt_io::disk::{FoundEntry, MAX_FILE, Parent};
 use edt_io::file::{File, OpenMode};
 use edt_io::{failed, fs, lock};
-use edt_recorder::event::{Attributes, Denied, FileEvent, Kept, Node, Place};
+use edt_recorder::event::{self, Attributes, Denied, FileEvent, Node, Place};
 use edt_recorder::{Before, RecordedRun};
 use edt_types::path::spells_git;
 use edt_types::text::Shown as _;
@@ -137,7 +137,7 @@ impl Touched<'_> {
         let run = RecordedRun::open(self.place).map_err(wrap)?;
         let mut touched = Vec::new();
         let mut warnings = Vec::new();
-        let (mut large, mut output) = (KeptFiles::default(), KeptFiles::default());
+        let (mut aside, mut output) = (KeptFiles::default(), KeptFiles::default());
         let mut ignored: BTreeSet<RepoPath> = self.ignored.iter().cloned().collect();
         let mut left = MAX_IGNORED_TOTAL;
         let all = run.touched(&root).map_err(wrap)?;
@@ -146,17 +146,22 @@ impl Touched<'_> {
             let Some(before) = self.before(&run, &path, &found.before) else { continue };
             let path = RepoPath::from_tree(&path);
             let now = stat_at(self.repo, &path);
+            if path.as_bytes().split(|byte| *byte == b'/').any(spells_git) {
+                // No commit has a file of a Git directory.
+                let was_directory = matches!(found.before, Before::Directory(_));
+                let kept = match before {
+                    TouchedBefore::Stored { name, .. } => Kept::File(self.place.join(name)),
+                    TouchedBefore::Link(target) => Kept::Link(target),
+                    TouchedBefore::Missing if was_directory => Kept::Directory,
+                    _ => continue,
+                };
+                aside.files.push((path, kept));
+                continue;
+            }
             if matches!(before, TouchedBefore::Missing)
                 && (now.is_some_and(|now| now.is_directory()) || self.repo.is_excluded(&path)?)
             {
                 // Git has no directories, and a new file that Git ignores is nobody's.
-                continue;
-            }
-            if path.as_bytes().split(|byte| *byte == b'/').any(spells_git) {
-                // No commit has a file of a Git directory.
-                if let (TouchedBefore::Stored { name, .. }, true) = (&before, now.is_none()) {
-                    large.files.push((path, self.place.join(name)));
-                }
                 continue;
             }
             if let TouchedBefore::Stored { name, .. } = &before {
@@ -166,10 +171,9 @@ impl Touched<'_> {
                 let most = if above.is_some() { left.min(MAX_IGNORED_FILE) } else { MAX_FILE };
                 if size > most {
                     let is_output = above.is_some_and(|above| is_build_output(self.repo, above));
-                    if !is_output {
-                        large.files.push((path, stored));
-                    } else if now.is_none() {
-                        output.files.push((path, stored));
+                    if self.differs(&path, &stored) {
+                        let kept = if is_output { &mut output } else { &mut aside };
+                        kept.files.push((path, Kept::File(stored)));
                     }
                     continue;
                 } else if above.is_some() {
@@ -184,8 +188,9 @@ impl Touched<'_> {
                 warnings.push(named_elsewhere(&path));
             }
             if found.foreign {
-                // Versions of others may be among what the program removed or replaced.
-                large.files.extend(self.versions(&run, &path));
+                // Nothing puts back what is at the path. Versions of others may be among what the
+                // program removed or replaced.
+                aside.files.extend(self.versions(&run, &path, &before));
             }
             let moved_to = run.moved_to(path.as_bytes()).map(|now| RepoPath::from_tree(&now));
             if !matches!(before, TouchedBefore::Missing) && self.repo.is_excluded(&path)? {
@@ -193,7 +198,7 @@ impl Touched<'_> {
             }
             touched.push(TouchedPath { path, before, moved_to, is_foreign: found.foreign });
         }
-        warnings.extend(large.keep(self.repo, false)?);
+        warnings.extend(aside.keep(self.repo, false)?);
         warnings.extend(output.keep(self.repo, true)?);
         let why = run.unproved.first().cloned();
         let is_proved = run.complete && why.is_none();
@@ -218,7 +223,7 @@ impl Touched<'_> {
             let mut below =
                 all.range(start.clone()..).take_while(|(path, _)| path.starts_with(&start));
             below.any(|(_, one)| match &one.before {
-                Before::File { kept, .. } => *kept != Kept::Made,
+                Before::File { kept, .. } => *kept != event::Kept::Made,
                 Before::Same { .. } => true,
                 _ => false,
             })
@@ -244,7 +249,7 @@ impl Touched<'_> {
             Before::Special => TouchedBefore::Unknown,
             Before::File { attributes, kept } => match run.kept_name(kept) {
                 Some(name) => TouchedBefore::Stored { name, permissions: attributes.mode },
-                None if *kept == Kept::Made => TouchedBefore::Missing,
+                None if *kept == event::Kept::Made => TouchedBefore::Missing,
                 None => TouchedBefore::Unknown,
             },
             Before::Same { now, attributes } => {
@@ -260,13 +265,15 @@ impl Touched<'_> {
         now: &Place,
         attributes: Option<Attributes>,
     ) -> Option<TouchedBefore> {
+        let permissions = attributes.map_or(0o644, |before| before.mode);
         let file = match now {
             Place::Tree(now) if now == path && attributes.is_none() => return None,
             Place::Tree(now) => return Some(self.in_tree(&RepoPath::from_tree(now), attributes)),
             Place::Outside(now) => PathBuf::from(std::ffi::OsStr::from_bytes(now)),
-            Place::Stored(number) => self.place.join(number.to_string()),
+            Place::Stored(number) => {
+                return Some(TouchedBefore::Stored { name: number.to_string(), permissions });
+            }
         };
-        let permissions = attributes.map_or(0o644, |before| before.mode);
         let bytes = fs::read_file_limited(&file, MAX_FILE).ok().flatten();
         let known = |bytes| TouchedBefore::Bytes { bytes, permissions };
         Some(bytes.map_or(TouchedBefore::Unknown, known))
@@ -293,8 +300,13 @@ impl Touched<'_> {
         }
     }
 
-    /// What was at `path` whenever the program removed or replaced it, with numbered names.
-    fn versions(&self, run: &RecordedRun, path: &RepoPath) -> Vec<(RepoPath, PathBuf)> {
+    /// What was at `path` before, and whenever the program removed or replaced it.
+    fn versions(
+        &self,
+        run: &RecordedRun,
+        path: &RepoPath,
+        before: &TouchedBefore,
+    ) -> Vec<(RepoPath, Kept)> {
         let at = |place: &Place| *place == Place::Tree(path.as_bytes().to_vec());
         let former = |event: &FileEvent| match event {
             FileEvent::Removed { place, former } if at(place) => Some(former.clone()),
@@ -305,11 +317,24 @@ impl Touched<'_> {
             Node::File(kept) => run.kept_name(&kept),
             _ => None,
         });
-        let numbered = |(number, name): (usize, String)| {
-            let path = [path.as_bytes(), format!(".{}", number + 1).as_bytes()].concat();
-            (RepoPath::from_tree(&path), self.place.join(name))
+        let before = match before {
+            TouchedBefore::Stored { name, .. } => Some(name.clone()),
+            _ => None,
         };
-        stored.enumerate().map(numbered).collect()
+        let mut names: Vec<String> = Vec::new();
+        for name in before.into_iter().chain(stored) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let kept = |name| (path.clone(), Kept::File(self.place.join(name)));
+        names.into_iter().map(kept).collect()
+    }
+
+    /// Whether another file than the `stored` one is at `path`, or none.
+    fn differs(&self, path: &RepoPath, stored: &Path) -> bool {
+        let TouchedBefore::Bytes { bytes: now, .. } = self.in_tree(path, None) else { return true };
+        fs::read_file_limited(stored, MAX_FILE).ok().flatten().is_none_or(|before| before != now)
     }
 
     /// The ignored file or directory that `path` was or was in.
@@ -336,16 +361,16 @@ fn is_build_output(repo: &Repo, ignored: &RepoPath) -> bool {
     not_kept::files_of(repo, ignored).is_none()
 }
 
-/// Files that a program removed or replaced, and that `edt undo` does not bring back.
+/// What a program changed, removed or replaced, and `edt undo` does not bring back.
 #[derive(Debug, Default)]
 struct KeptFiles {
-    /// The earlier paths, and where the files are stored.
-    files: Vec<(RepoPath, PathBuf)>,
+    /// At the earlier paths.
+    files: Vec<(RepoPath, Kept)>,
 }
 
 impl KeptFiles {
     /// Moves them to a place where the user finds them. `is_output`: they are build output, and go
-    /// when a later program removes such files; others go after 30 days.
+    /// when a later program changes or removes such files; others go after 30 days.
     fn keep(&self, repo: &Repo, is_output: bool) -> Result<Option<Warning>> {
         let Some((first, _)) = self.files.first() else { return Ok(None) };
         let place = kept_directory::move_to_new(repo, &self.files, is_output)?;
@@ -353,10 +378,12 @@ impl KeptFiles {
             1 => String::new(),
             many => format!(" and {} more", many - 1),
         };
-        let until = if is_output { " until a later program removes such files" } else { "" };
+        let until =
+            if is_output { " until a later program changes or removes such files" } else { "" };
         let message = format!(
-            "`edt undo` does not bring back {first}{more}, which the program removed or replaced: it \
-             is too large, or in a Git directory, or somebody else wrote it, too. It is in {}{until}.",
+            "`edt undo` does not bring back {first}{more}, which the program changed, removed or \
+             replaced: it is too large, or in a Git directory, or somebody else wrote it, too. It is \
+             in {}{until}.",
             place.shown()
         );
         Ok(Some(Warning { code: "kept_aside", path: Some(first.text()), message }))
