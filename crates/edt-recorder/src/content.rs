@@ -8,7 +8,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::call::{PathArg, Subject};
-use crate::event::{FileEvent, Inode, Kept, NewNode, Place};
+use crate::event::{FileEvent, Kept, NewNode, Place};
 use crate::hands::{Deed, Slot};
 use crate::inode::Sight;
 use crate::kernel::Reply;
@@ -48,7 +48,7 @@ impl Server {
                         self.note_outside(&file, b"")?;
                         return Ok(CONTINUE);
                     };
-                    self.note_writer(&place, Some(sight.inode), flags);
+                    self.note_writer(&place, Some(&sight), flags);
                     let kept = self.keep_content(&file, &sight, place.clone())?;
                     if !self.acts_for(request) {
                         return Ok(CONTINUE);
@@ -81,7 +81,7 @@ impl Server {
                     match &opened {
                         Ok(Some(file)) => {
                             let sight = Sight::of(file)?;
-                            self.note_writer(&place, Some(sight.inode), flags);
+                            self.note_writer(&place, Some(&sight), flags);
                             self.note_made(sight, place, NewNode::File)?;
                         }
                         Ok(None) => {}
@@ -135,7 +135,7 @@ impl Server {
         if !self.acts_for(request) {
             return Ok(CONTINUE);
         }
-        self.note_writer(&place, Some(sight.inode), libc::O_WRONLY);
+        self.note_writer(&place, Some(&sight), libc::O_WRONLY);
         let done = self.execute(request, Deed::Truncate(Arc::new(file), size))?;
         if let Err(error) = &done {
             self.note_failure(&place, *error)?;
@@ -144,16 +144,20 @@ impl Server {
         Ok(done.map_or_else(failed, |_| Outcome::Reply(Reply::Value(0))))
     }
 
-    /// Watches the directory of a file that is opened for writing, and counts the open.
-    fn note_writer(&mut self, place: &Place, inode: Option<Inode>, flags: i32) {
+    /// Watches the directory of a file that is opened for writing, or all names of the file if it
+    /// has several, and counts the open.
+    fn note_writer(&mut self, place: &Place, sight: Option<&Sight>, flags: i32) {
         if flags & libc::O_ACCMODE == libc::O_RDONLY {
             return;
         }
         if let Place::Tree(path) = place {
             self.watch.add(self.tree.root(), path);
+            if let Some(sight) = sight.filter(|sight| sight.names > 1) {
+                self.watch.add_file(self.tree.root(), path, sight.inode);
+            }
         }
-        if let Some(inode) = inode {
-            self.watch.note_opened(inode);
+        if let Some(sight) = sight {
+            self.watch.note_opened(sight.inode);
         }
     }
 

@@ -21,6 +21,10 @@ pub(crate) struct Watch {
     numbers: HashMap<Vec<u8>, i32>,
     opened: HashMap<Inode, u64>,
     closed: HashMap<Inode, u64>,
+    /// Watched files with several names, of which others may be in no watched directory. The counts
+    /// are of the file under all of its names.
+    files: HashMap<i32, Inode>,
+    closed_anywhere: HashMap<Inode, u64>,
     /// Why not everything was seen.
     pub(crate) blind: Option<String>,
 }
@@ -34,6 +38,8 @@ impl Watch {
             numbers: HashMap::new(),
             opened: HashMap::new(),
             closed: HashMap::new(),
+            files: HashMap::new(),
+            closed_anywhere: HashMap::new(),
             blind: None,
         })
     }
@@ -62,6 +68,24 @@ impl Watch {
                 self.numbers.insert(directory.to_vec(), number);
             }
             Err(error) => self.blind = Some(format!("a directory cannot be watched: {error}")),
+        }
+    }
+
+    /// Watches the file at `path` below `root` under all of its names. Call it before the file is
+    /// opened.
+    pub(crate) fn add_file(&mut self, root: &OwnedFd, path: &[u8], inode: Inode) {
+        if self.closed_anywhere.contains_key(&inode) {
+            return;
+        }
+        self.closed_anywhere.insert(inode, 0);
+        let mut full = crate::store::own_path(root).into_bytes();
+        full.push(b'/');
+        full.extend_from_slice(path);
+        match add_watch(&self.queue, &full[..], WatchFlags::CLOSE_WRITE | WatchFlags::DONT_FOLLOW) {
+            Ok(number) => {
+                self.files.insert(number, inode);
+            }
+            Err(error) => self.blind = Some(format!("a file cannot be watched: {error}")),
         }
     }
 
@@ -108,6 +132,14 @@ impl Watch {
             if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
                 self.blind = Some("files were closed too fast to be counted".to_owned());
             }
+            if let Some(inode) = self.files.get(&event.wd()) {
+                if event.events().contains(ReadFlags::CLOSE_WRITE) {
+                    *self.closed_anywhere.entry(*inode).or_default() += 1;
+                } else if event.events().contains(ReadFlags::IGNORED) {
+                    self.files.remove(&event.wd());
+                }
+                continue;
+            }
             if event.events().contains(ReadFlags::IGNORED) {
                 if let Some(path) = self.paths.remove(&event.wd()) {
                     self.numbers.remove(&path);
@@ -133,6 +165,6 @@ impl Watch {
     /// Whether somebody else closed the inode after writing.
     pub(crate) fn is_foreign(&self, inode: Inode) -> bool {
         let count = |of: &HashMap<Inode, u64>| of.get(&inode).copied().unwrap_or(0);
-        count(&self.closed) > count(&self.opened)
+        count(&self.closed).max(count(&self.closed_anywhere)) > count(&self.opened)
     }
 }

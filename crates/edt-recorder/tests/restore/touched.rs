@@ -146,10 +146,14 @@ fn a_file_that_both_write_is_named() {
         ("sed -i s/old/new/ f; WAIT", "sed -i s/new/user/ f", true),
         ("exec 5>t; echo 1 >&5; mv t f; echo 2 >&5; exec 5>&-; WAIT", "true", false),
         ("truncate -s 0 f; python3 -c 'import os; os.truncate(\"f\", 3)'; WAIT", "true", false),
+        // Through a name outside of the root.
+        ("echo p >> f; WAIT; echo p >> f", "echo user >> ../alias", true),
+        ("exec 5>>f; WAIT; echo p >&5; rm f", "echo user >> ../alias", true),
+        ("exec 5>>f; WAIT; echo p >&5; rm f", "true", false),
         // Saved before the program writes: the user's version is what was there before.
         ("WAIT; echo p >> f", "echo user >> f", false),
     ] {
-        let scene = Scene::of("echo old > f");
+        let scene = Scene::of("echo old > f; ln f ../alias");
         let done = with_user(&scene, script, user);
         let found = touched(&scene, &done);
         assert_eq!(found["f"].foreign, is_foreign, "{script} | {user}");
