@@ -224,25 +224,40 @@ fn a_file_that_a_refused_program_left_open_comes_back() {
     assert_eq!(repo.read("mine"), b"mine\n", "{:#}", answer.json);
 }
 
-#[test]
-fn the_earlier_bytes_of_a_file_that_somebody_else_wrote_too_are_kept() {
-    let repo = repo("permissive");
-    repo.write("mine", "mine\n");
+/// Runs `text`, in which `WAIT` waits until `user` has run.
+fn runs_with_user(repo: &TestRepo, text: &str, user: impl FnOnce() + Send) -> Answer {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !repo.root.join("ready.log").exists() {
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
-            std::fs::write(repo.root.join("mine"), "saved\n").unwrap();
+            user();
             std::fs::write(repo.root.join("go.log"), "").unwrap();
         });
-        let text =
-            "echo program > mine; : > ready.log; while ! test -e go.log; do sleep 0.01; done";
-        let answer = runs(&repo, &[], text);
-        assert!(warning(&answer, "kept_aside").contains("mine"), "{:#}", answer.json);
-    });
+        let wait = ": > ready.log; while ! test -e go.log; do sleep 0.01; done";
+        runs(repo, &[], &text.replace("WAIT", wait))
+    })
+}
+
+#[test]
+fn the_earlier_bytes_of_a_file_that_somebody_else_wrote_too_are_kept() {
+    let repo = repo("permissive");
+    repo.write("mine", "mine\n");
+    let save = || std::fs::write(repo.root.join("mine"), "saved\n").unwrap();
+    let answer = runs_with_user(&repo, "echo program > mine; WAIT", save);
+    assert!(warning(&answer, "kept_aside").contains("mine"), "{:#}", answer.json);
     assert_eq!(repo.read("mine"), b"saved\n");
     assert_eq!(std::fs::read(kept(&repo, "mine")).unwrap(), b"mine\n");
+}
+
+#[test]
+fn a_file_that_somebody_else_saved_while_the_program_had_it_open_is_named() {
+    let repo = repo("permissive");
+    let save = || std::fs::write(repo.root.join("a.txt"), "saved\n").unwrap();
+    let answer = runs_with_user(&repo, "exec 5<>a.txt; WAIT; echo by-program >&5", save);
+    assert_eq!(repo.read("a.txt"), b"by-program\n");
+    assert!(warning(&answer, "written_by_both").contains("overwritten"), "{:#}", answer.json);
+    assert_eq!(repo.git(&["log", "--all", "-p", "-S", "by-program", "--format=%h"]), "");
 }
 
 #[test]

@@ -191,6 +191,9 @@ impl Touched<'_> {
                 // Nothing puts back what is at the path. Versions of others may be among what the
                 // program removed or replaced.
                 aside.files.extend(self.versions(&run, &path, &before));
+                if now.is_some_and(|now| !now.is_directory()) {
+                    warnings.push(written_by_both(&path));
+                }
             }
             let moved_to = run.moved_to(path.as_bytes()).map(|now| RepoPath::from_tree(&now));
             if !matches!(before, TouchedBefore::Missing) && self.repo.is_excluded(&path)? {
@@ -354,6 +357,12 @@ fn named_elsewhere(path: &RepoPath) -> Warning {
     let message = "The program wrote this file, which has further names outside of the worktree \
                    (hard links). They have what it wrote, also after `edt undo`.";
     Warning { code: "named_elsewhere", path: Some(path.text()), message: message.to_owned() }
+}
+
+fn written_by_both(path: &RepoPath) -> Warning {
+    let message = "Somebody else wrote this file while the program ran, too. If the program had it \
+                   open then, it may have overwritten what they saved, and edt has no copy of that.";
+    Warning { code: "written_by_both", path: Some(path.text()), message: message.to_owned() }
 }
 
 /// Whether `ignored` is a directory with so many files that it is taken for build output.
