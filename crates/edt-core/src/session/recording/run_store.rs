@@ -137,7 +137,7 @@ impl Touched<'_> {
         let run = RecordedRun::open(self.place).map_err(wrap)?;
         let mut touched = Vec::new();
         let mut warnings = Vec::new();
-        let (mut aside, mut output) = (KeptFiles::default(), KeptFiles::default());
+        let (mut copies, mut output) = (KeptFiles::default(), KeptFiles::default());
         let mut ignored: BTreeSet<RepoPath> = self.ignored.iter().cloned().collect();
         let mut left = MAX_IGNORED_TOTAL;
         let all = run.touched(&root).map_err(wrap)?;
@@ -155,7 +155,7 @@ impl Touched<'_> {
                     TouchedBefore::Missing if was_directory => Kept::Directory,
                     _ => continue,
                 };
-                aside.files.push((path, kept));
+                copies.files.push((path, kept));
                 continue;
             }
             if matches!(before, TouchedBefore::Missing)
@@ -172,7 +172,7 @@ impl Touched<'_> {
                 if size > most {
                     let is_output = above.is_some_and(|above| is_build_output(self.repo, above));
                     if self.differs(&path, &stored) {
-                        let kept = if is_output { &mut output } else { &mut aside };
+                        let kept = if is_output { &mut output } else { &mut copies };
                         kept.files.push((path, Kept::File(stored)));
                     }
                     continue;
@@ -190,7 +190,7 @@ impl Touched<'_> {
             if found.foreign {
                 // Nothing puts back what is at the path. Versions of others may be among what the
                 // program removed or replaced.
-                aside.files.extend(self.versions(&run, &path, &before));
+                copies.files.extend(self.versions(&run, &path, &before));
                 if now.is_some_and(|now| !now.is_directory()) {
                     warnings.push(written_by_both(&path));
                 }
@@ -201,7 +201,7 @@ impl Touched<'_> {
             }
             touched.push(TouchedPath { path, before, moved_to, is_foreign: found.foreign });
         }
-        warnings.extend(aside.keep(self.repo, false)?);
+        warnings.extend(copies.keep(self.repo, false)?);
         warnings.extend(output.keep(self.repo, true)?);
         let why = run.unproved.first().cloned();
         let is_proved = run.complete && why.is_none();
