@@ -1,6 +1,8 @@
 //! `edt land` and `edt abandon`, which end a session.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,6 +19,9 @@ use edt_core::session::landing::options::LandOptions;
 use edt_core::session::landing::unland::{UndoneBy, UnlandOptions, unland};
 use edt_core::session::recording::record;
 use edt_core::session::{LockedWorkspace, Session};
+use edt_git::Oid;
+use edt_io::disk::MAX_FILE;
+use edt_io::fs;
 use edt_types::text::Shown as _;
 use edt_types::text::counted;
 use edt_types::{Code, Finding, Outcome, Refusal, RepoPath, Result, Status};
@@ -64,6 +69,27 @@ pub(super) struct Args {
     /// With --undo: the session whose last landing is undone.
     #[arg(long, value_name = "NAME", requires = "undo")]
     session: Option<String>,
+}
+
+/// What the user is asked about.
+#[derive(PartialEq, Eq)]
+struct LandState {
+    session: String,
+    tip: Oid,
+    files: Vec<Option<Vec<u8>>>,
+}
+
+impl LandState {
+    fn of(workspace: &LockedWorkspace, paths: &[RepoPath]) -> Result<LandState> {
+        let repo = &workspace.repo;
+        let session = Session::required(repo, &repo.head()?)?;
+        let content = |path: &RepoPath| {
+            let place = repo.root_path().join(OsStr::from_bytes(path.as_bytes()));
+            fs::read_small(&place, MAX_FILE)
+        };
+        let files = paths.iter().map(content).collect();
+        Ok(LandState { session: session.name, tip: session.tip, files })
+    }
 }
 
 /// Abandon the session: HEAD and files return to their state before it. The work stays at
@@ -178,6 +204,10 @@ impl Args {
             finding.summary,
             names.join(", ").shown()
         );
+        if names.iter().any(|name| name.contains('\u{FFFD}')) {
+            return Ok(false);
+        }
+        let asked = LandState::of(workspace, &paths)?;
         // The agent goes on while the user reads.
         let mut confirmed = false;
         workspace.unlocked(|_| {
@@ -185,6 +215,10 @@ impl Args {
             Ok(())
         })?;
         if !confirmed {
+            return Ok(false);
+        }
+        if LandState::of(workspace, &paths)? != asked {
+            context.note("The session or these files changed meanwhile: nothing was committed.\n");
             return Ok(false);
         }
         record::checkpoint(workspace, None, &paths)?;

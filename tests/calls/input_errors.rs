@@ -88,14 +88,12 @@ fn commands_that_need_a_session_are_refused_without_one() {
 #[test]
 fn paths_that_are_not_files_of_the_worktree_are_refused() {
     let workspace = workspace();
-    let absolute = workspace.root.join("a.txt");
     let cases: &[(&str, &[&str])] = &[
         (
             "PATH_INVALID",
             &[
                 "",
                 "dir//c.txt",
-                "./a.txt",
                 "dir/",
                 "a\u{1}b",
                 "con",
@@ -106,17 +104,7 @@ fn paths_that_are_not_files_of_the_worktree_are_refused() {
                 "new\nline",
             ],
         ),
-        (
-            "PATH_OUTSIDE_REPO",
-            &[
-                "../a.txt",
-                "dir/../../x",
-                "dir/../a.txt",
-                "..",
-                "/etc/passwd",
-                absolute.to_str().unwrap(),
-            ],
-        ),
+        ("PATH_OUTSIDE_REPO", &["../a.txt", "dir/../../x", "dir/../a.txt", "..", "/etc/passwd"]),
         (
             "PATH_IN_GIT_DIR",
             &[

@@ -225,7 +225,9 @@ impl Call<'_> {
 
     /// The name of the snapshot of this call.
     fn name(&self) -> Result<String> {
-        let call = self.command.call.as_deref().unwrap_or_default();
+        // Several may run at once. Where the agent does not name them, the scripts tell them apart.
+        let by_script = if self.command.can_be_changed { &*self.command.script } else { "" };
+        let call = self.command.call.as_deref().unwrap_or(by_script);
         Ok(format!("{}-{}", self.conversation()?, short_id(call)?))
     }
 

@@ -70,6 +70,32 @@ pub(super) fn is_possible(script: &str, evaluation: &CommandEvaluation) -> bool 
 const EDT: &str = "edt";
 /// The built-in rules of commands that write no file.
 const READS: &[&str] = &["read-files", "system-information", "git-reads", "git-lists", "find"];
+/// Programs of these rules that write a file with some option.
+const MAY_WRITE: &[&str] = &["file", "tree"];
+/// edt's commands that record what they change, or change nothing.
+const EDT_COMMANDS: &[&str] = &[
+    "apply",
+    "check",
+    "diff",
+    "explain",
+    "guards",
+    "land",
+    "log",
+    "ls",
+    "outline",
+    "propose",
+    "proposals",
+    "read",
+    "redo",
+    "restore",
+    "revert",
+    "run",
+    "search",
+    "show",
+    "stats",
+    "status",
+    "undo",
+];
 /// The first letters of the actions of `find` that do more than print.
 const FIND_WRITES: &[&str] = &["-exec", "-ok", "-delete", "-fprint", "-fls"];
 
@@ -78,9 +104,15 @@ const FIND_WRITES: &[&str] = &["-exec", "-ok", "-delete", "-fprint", "-fls"];
 pub(super) fn needs_no_record(script: &str, evaluation: &CommandEvaluation) -> bool {
     let reads = |step: &EvaluationStep| {
         let writes = |word: &String| FIND_WRITES.iter().any(|action| word.starts_with(action));
-        let is_edt = step.argv.first().is_some_and(|name| name == EDT) && step.rule == EDT;
+        let words: Vec<&str> = step.argv.iter().take(2).map(String::as_str).collect();
+        let records_itself = match words.as_slice() {
+            [EDT, command] => step.rule == EDT && EDT_COMMANDS.contains(command),
+            _ => false,
+        };
+        let reads = READS.contains(&step.rule.as_str())
+            && !words.first().is_some_and(|name| MAY_WRITE.contains(name));
         step.origin == Origin::BuiltIn
-            && (is_edt || READS.contains(&step.rule.as_str()))
+            && (records_itself || reads)
             && !(step.rule == "find" && step.argv.iter().any(writes))
     };
     // The first step is the shell itself.

@@ -240,14 +240,14 @@ fn record_program(
             let repo = &workspace.repo;
             let found = store.snapshot(repo, ignored)?;
             *denials = found.denied;
+            answer.warnings.extend(found.warnings);
             if let Some(path) = &found.displaced {
-                let (finding, warnings) = store.put_back(repo, path)?;
+                let (finding, warnings) = store.put_back(repo, path, &found.snapshot)?;
                 answer.errors.push(finding);
                 answer.warnings.extend(warnings);
                 store.remove();
                 return Ok(());
             }
-            answer.warnings.extend(found.warnings);
             taken = found.snapshot;
             &taken
         }

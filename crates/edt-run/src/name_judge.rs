@@ -132,7 +132,9 @@ impl NameJudge {
                 all.extend(self.moved(from, &asked.path));
             }
         }
-        all.iter().all(|(path, kind)| self.may_have(path, *kind) || self.is_maker(asking))
+        all.iter().all(|(path, kind)| {
+            self.may_have(path, *kind) || self.is_of_git(path, *kind) && self.is_maker(asking)
+        })
     }
 
     /// What is in the directory `from`, at the paths that it has below `to`.
@@ -204,6 +206,13 @@ impl NameJudge {
     fn ignores(&mut self, directory: &[u8]) -> bool {
         let known = self.ignored.entry(directory.to_vec());
         *known.or_insert_with(|| is_ignored_directory(&self.repo, directory))
+    }
+
+    /// Whether it is the name of a Git directory, or of a part of a bare one.
+    fn is_of_git(&self, path: &[u8], kind: NameKind) -> bool {
+        let (directory, name) = split(path);
+        path.split(|byte| *byte == b'/').any(spells_git)
+            || self.completes_bare(directory, name, kind)
     }
 
     fn is_maker(&self, asking: &Asking) -> bool {

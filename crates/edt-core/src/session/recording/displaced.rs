@@ -1,10 +1,14 @@
 //! A file in place of a directory with files: no session can record that, so that everything that
 //! the program did is put back.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
 use super::kept_directory::{self, Kept};
 use super::run_store::RunStore;
+use super::snapshot::Snapshot;
 use edt_git::Repo;
-use edt_io::failed;
+use edt_io::{failed, fs};
 use edt_recorder::event::Place;
 use edt_recorder::{NothingClean, restore};
 use edt_types::text::Shown as _;
@@ -12,20 +16,30 @@ use edt_types::{Code, Effect, Finding, RepoPath, Result, Warning};
 
 impl RunStore {
     /// Puts back everything that the program did, because there is something else in place of the
-    /// directory at `path`. What it had made is kept.
+    /// directory at `path`. What it had made is kept. A file that somebody else wrote, too, stays.
     ///
     /// # Errors
     /// `IO_ERROR`; what was put back stays so.
-    pub fn put_back(&self, repo: &Repo, path: &RepoPath) -> Result<(Finding, Vec<Warning>)> {
+    pub fn put_back(
+        &self,
+        repo: &Repo,
+        path: &RepoPath,
+        run: &Snapshot,
+    ) -> Result<(Finding, Vec<Warning>)> {
         let root = repo.real_root()?;
         let done = restore(&self.place, &root, &mut NothingClean)
             .map_err(|error| failed("restore what the program changed in", &root, &error))?;
-        let stored = |name: &String| Kept::File(self.place.join(name));
-        let saved: Vec<(RepoPath, Kept)> = done
-            .saved
-            .iter()
-            .filter_map(|(place, name)| Some((in_tree(place)?, stored(name))))
-            .collect();
+        let mut saved = Vec::new();
+        for (place, name) in &done.saved {
+            let Some(path) = in_tree(place) else { continue };
+            let stored = self.place.join(name);
+            if run.foreign.contains(&path) {
+                let place = root.join(OsStr::from_bytes(path.as_bytes()));
+                fs::rename(&stored, &place).map_err(|error| failed("restore", &place, &error))?;
+            } else {
+                saved.push((path, Kept::File(stored)));
+            }
+        }
         let kept = if saved.is_empty() {
             String::new()
         } else {
