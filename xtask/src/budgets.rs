@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -397,6 +397,13 @@ impl Bench {
         command.args(&CALLGRIND[1..]).arg(&self.edt).arg("mcp");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut server = command.spawn().map_err(|error| error.to_string())?;
+        // valgrind reports each system call that it does not know: the pipe must not fill.
+        let stderr = server.stderr.take();
+        let stderr = std::thread::spawn(move || {
+            let mut text = String::new();
+            let _ = stderr.map(|mut pipe| pipe.read_to_string(&mut text));
+            text
+        });
         // The input stays open until every answer came: a server that has no input ends, and on a
         // busy machine that can be before its last answer.
         let mut input = server.stdin.take();
@@ -407,12 +414,12 @@ impl Bench {
         let answers = answers.take(edits as usize + 1);
         let answers = answers.filter(|line| line.contains("\"result\"")).count();
         drop(input);
-        let done = server.wait_with_output().map_err(|error| error.to_string())?;
+        server.wait().map_err(|error| error.to_string())?;
+        let stderr = stderr.join().unwrap_or_default();
         if answers != edits as usize + 1 {
-            let stderr = String::from_utf8_lossy(&done.stderr);
             return Err(format!("mcp: {answers} answers to {edits} edits\n{stderr}"));
         }
-        collected(&String::from_utf8_lossy(&done.stderr))
+        collected(&stderr)
     }
 }
 
