@@ -225,7 +225,7 @@ impl Call<'_> {
 
     /// The name of the snapshot of this call.
     fn name(&self) -> Result<String> {
-        // Several may run at once. Where the agent does not name them, the scripts tell them apart.
+        // Several may run at once. Where the agent does not name them, the scripts distinguish them.
         let by_script = if self.command.can_be_changed { &*self.command.script } else { "" };
         let call = self.command.call.as_deref().unwrap_or(by_script);
         Ok(format!("{}-{}", self.conversation()?, short_id(call)?))

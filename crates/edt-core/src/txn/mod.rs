@@ -33,6 +33,7 @@ mod separate;
 mod streak;
 mod symbol_messages;
 mod together;
+mod unique_json;
 pub mod wire;
 
 use edt_types::trace::names::{COMMIT, GUARD, OBSERVE, PLAN, PUBLISH, RESOLVE, STREAK};

@@ -3,8 +3,9 @@
 //! once more. Nothing is guessed: each rule is a row of a table, and keys that mean nothing to edt
 //! are named in a warning.
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
+
+use super::unique_json::Unique;
 
 /// The key of edt, and the names that tools of other agents have for it, in snake case.
 const NAMES: &[(&str, &[&str])] = &[
@@ -212,67 +213,6 @@ fn parsed(text: &str) -> Option<Value> {
     }
 }
 
-/// A JSON value in which no object has a key twice.
-struct Unique(Value);
-
-impl<'de> Deserialize<'de> for Unique {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Unique, D::Error> {
-        from.deserialize_any(UniqueVisitor).map(Unique)
-    }
-}
-
-struct UniqueVisitor;
-
-impl<'de> Visitor<'de> for UniqueVisitor {
-    type Value = Value;
-
-    fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        to.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
-        let mut all = Vec::new();
-        while let Some(Unique(one)) = from.next_element()? {
-            all.push(one);
-        }
-        Ok(Value::Array(all))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
-        let mut all = Map::new();
-        while let Some((key, Unique(value))) = from.next_entry::<String, Unique>()? {
-            if all.insert(key, value).is_some() {
-                return Err(serde::de::Error::custom("a key is there twice"));
-            }
-        }
-        Ok(Value::Object(all))
-    }
-}
-
 /// Names of a text that is the whole file. Others may be a part that goes somewhere.
 const WHOLE: &[&str] = &["content", "contents", "file_text", "file_content", "code_content"];
 
@@ -455,7 +395,7 @@ impl Rules<'_> {
                 None => return Some(()),
             },
         };
-        // Only the range tells lines from a file.
+        // Only the range distinguishes lines from a file.
         if seen.has_zero && mode == "delete" && map.get("mode").is_some_and(|word| word != "delete")
         {
             return None;
