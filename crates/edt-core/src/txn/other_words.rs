@@ -70,11 +70,8 @@ const NAMES: &[(&str, &[&str])] = &[
     ("end_line", &["to_line", "last_line"]),
     ("to", &["new_path", "destination", "dest", "target_path", "new_name"]),
     ("replace_all", &["allow_multiple", "all", "all_occurrences"]),
-    ("executable", &[]),
     ("expected_hash", &["hash", "blob", "blob_id"]),
     ("expected_text", &["expected"]),
-    ("start_anchor", &[]),
-    ("end_anchor", &[]),
     (
         "edits",
         &["edit", "changes", "operations", "replacements", "multi_edit", "replacement_chunks"],
@@ -105,7 +102,6 @@ const WITHOUT_MEANING: &[&str] = &[
     "blocking",
     "language",
     "line_count",
-    "complexity",
 ];
 /// Flags that mean what edt does anyway, unless they are `true`.
 const OFF: &[&str] = &["dry_run", "use_regex", "regex", "is_regex", "empty_file", "ignore_case"];
