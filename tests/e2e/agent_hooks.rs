@@ -637,8 +637,9 @@ fn a_call_of_edt_that_asks_the_user_itself_is_not_asked_about() {
         let said = gemini_call(&workspace, "BeforeTool", script);
         assert!(said.stdout.contains("edt refused this command"), "{script}: {said:?}");
     }
+    let before = pending();
     gemini_call(&workspace, "BeforeTool", "edt() { make; }; edt run x");
-    assert_eq!(pending(), 1);
+    assert_eq!(pending(), before + 1);
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn connected(workspace: &TestRepo) {
 fn killed(workspace: &TestRepo) {
     session(workspace);
     let mut command = workspace.command("strace");
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=rename:signal=KILL:when=1"]);
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat:signal=KILL:when=1"]);
     command.args([EDT, "apply", "a.txt", "--mode", "append", "--content", "x"]);
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     let process = "edt-999999999-0";
@@ -177,6 +177,7 @@ const READERS: &[(&str, &str)] = &[
     ("hook", "judges; what Git does then is Git's"),
     ("mcp", "serves the other commands"),
     ("agent-hook", "records by the transaction of `checkpoint`"),
+    ("agent-shell", "records as `run` does"),
     ("telemetry status", "reads"),
     ("telemetry show", "reads"),
     ("telemetry flush", "writes nothing without an endpoint"),

@@ -131,16 +131,16 @@ pub fn open_directory(path: &Path) -> io::Result<Dir> {
     }
 }
 
-/// Refuses to write into the open file of an enclosed directory if something else has it, too.
+/// Refuses to write into an open file of an enclosed directory that is no regular one. One with other
+/// names is written: a backup made of hard links has them all, and who can make one can write it.
 ///
 /// # Errors
-/// [`Led`](super::led::Led) if it is no regular file or has other names.
+/// [`Led`](super::led::Led) if it is no regular file.
 pub(super) fn check_own(path: &Path, file: impl AsFd) -> io::Result<()> {
     let found = sys::fstat(file)?;
     let kind = sys::FileType::from_raw_mode(found.st_mode);
     match kind {
-        sys::FileType::RegularFile if found.st_nlink <= 1 => Ok(()),
-        sys::FileType::RegularFile => Err(led_elsewhere(path, "a file that has other names, too")),
+        sys::FileType::RegularFile => Ok(()),
         _ => Err(led_elsewhere(path, "no regular file")),
     }
 }

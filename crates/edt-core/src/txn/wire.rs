@@ -121,6 +121,9 @@ pub struct WireEdit {
     pub expected_hash: Option<String>,
 }
 
+/// The largest request that is tried in other words, in bytes: all of it is in memory several times.
+const MAX_OTHER_WORDS: usize = 8 << 20;
+
 impl Request {
     /// Parses a JSON request, in the words of [`RequestWire`] or of other agents' tools. A word that
     /// writes a whole file makes a new one.
@@ -139,7 +142,10 @@ impl Request {
     /// As [`Request::from_json`].
     pub fn from_json_in(bytes: &[u8], around: &dyn Surroundings) -> Result<Request> {
         Request::in_own_words(bytes).or_else(|found| {
-            let Some(other) = other_words::of(bytes, around) else { return Err(found) };
+            let is_large = found.any(|finding| finding.code == Code::FileTooLarge)
+                || bytes.len() > MAX_OTHER_WORDS;
+            let other = if is_large { None } else { other_words::of(bytes, around) };
+            let Some(other) = other else { return Err(found) };
             let json = other.json.to_string();
             let key = |found: &Refusal| found.as_slice().first()?.evidence.get("key").cloned();
             let request = Request::in_own_words(json.as_bytes()).map_err(|again| {
