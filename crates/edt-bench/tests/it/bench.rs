@@ -502,8 +502,7 @@ fn a_bad_task_is_refused_with_its_file_and_key() {
     // A judge that the policy does not allow is a mistake of the task.
     bench.write(
         "s/suite.toml",
-        &SUITE
-            .replace("[\"grep\", \"-q\", \"y\", \"a.txt\"]", "[\"python3\", \"-c\", \"print(1)\"]"),
+        &SUITE.replace("[\"grep\", \"-q\", \"y\", \"a.txt\"]", "[\"git\", \"push\"]"),
     );
     let text = bench.refused("BAD_TASK", &["run", "s", "--agent", PYTHON, "--task", "command"]);
     assert!(text.contains("judge.argv: ") && text.contains("APPROVAL_REQUIRED"), "{text}");
