@@ -74,7 +74,9 @@ impl Server {
                     }
                     self.note_writer(&place, None, flags);
                     let mode = Mode::from_raw_mode(mode & 0o7777);
-                    let opened = self.execute(request, Deed::Create(slot, wanted, mode))?;
+                    let deed = Deed::Create(slot.clone(), wanted, mode);
+                    let made = (&slot, &place, NewNode::File);
+                    let opened = self.execute_making(request, made, deed)?;
                     if !exclusive && opened.as_ref().err() == Some(&Errno::EXIST) {
                         continue;
                     }
@@ -89,6 +91,7 @@ impl Server {
                     }
                     return Ok(answer_opened(request, opened, flags));
                 }
+                Found::Missing(..) if !has(libc::O_CREAT) => return self.not_there(request),
                 Found::Missing(..) => return Ok(CONTINUE),
             }
         }

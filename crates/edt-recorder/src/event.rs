@@ -164,6 +164,12 @@ pub enum FileEvent {
     End,
     /// A call was denied. Events of one kind at one place are recorded once.
     Denied(Denied),
+    /// A name is about to be made where none is. It counts only as the last event of a log: else
+    /// the next event says what became of it.
+    Making {
+        place: Place,
+        node: NewNode,
+    },
 }
 
 /// What a program was denied.

@@ -27,21 +27,22 @@ impl Server {
     ) -> Step<Outcome> {
         let slot = self.slot(request, arg)?;
         let Some(sight) = existing(Sight::at(&slot.directory, trimmed(&slot.name)))? else {
-            return Ok(CONTINUE);
+            return self.not_there(request);
         };
-        if sight.is_directory() != directory || !directory && slot.name.ends_with(b"/") {
-            return Ok(CONTINUE);
-        }
-        let Some(place) = self.place_of_slot(request, &slot, &sight)? else {
-            return Ok(CONTINUE);
+        let place = self.place_of_slot(request, &slot, &sight)?;
+        let of_kind =
+            sight.is_directory() == directory && (directory || !slot.name.ends_with(b"/"));
+        let recorded = slot.clone();
+        let deed = if directory { Deed::RemoveDirectory(slot) } else { Deed::Unlink(slot) };
+        let Some(place) = place.filter(|_| of_kind) else {
+            return self.as_resolved(request, deed);
         };
-        let former = self.former(&slot, &sight, &place)?;
+        let former = self.former(&recorded, &sight, &place)?;
         let event = FileEvent::Removed { place, former };
         if !self.acts_for(request) {
             self.record(&event)?;
             return Ok(CONTINUE);
         }
-        let deed = if directory { Deed::RemoveDirectory(slot) } else { Deed::Unlink(slot) };
         if let Err(outcome) = self.execute_recorded(request, &event, deed)? {
             return Ok(outcome);
         }
@@ -58,12 +59,13 @@ impl Server {
     ) -> Step<Outcome> {
         let (from, to) = (self.slot(request, from)?, self.slot(request, to)?);
         let Some(moved) = existing(Sight::at(&from.directory, trimmed(&from.name)))? else {
-            return Ok(CONTINUE);
+            return self.not_there(request);
         };
+        let deed = |from, to| Deed::Rename(from, to, RenameFlags::from_bits_retain(flags));
         let target = existing(Sight::at(&to.directory, trimmed(&to.name)))?;
         if target.is_some_and(|target| target.inode == moved.inode) {
             // Two names of one file: both stay.
-            return Ok(CONTINUE);
+            return self.as_resolved(request, deed(from, to));
         }
         let source = self.place_of_slot(request, &from, &moved)?;
         let destination = match &target {
@@ -71,7 +73,7 @@ impl Server {
             None => self.place_below(request, &to.directory, trimmed(&to.name))?,
         };
         if source.is_none() && destination.is_none() {
-            return Ok(CONTINUE);
+            return self.as_resolved(request, deed(from, to));
         }
         if flags & libc::RENAME_WHITEOUT != 0 {
             self.unproved("a rename left a whiteout").map_err(refuse)?;
@@ -118,8 +120,7 @@ impl Server {
             exchanged: exchanged.map(|other| other.inode),
         };
         if self.acts_for(request) {
-            let deed = Deed::Rename(from, to, RenameFlags::from_bits_retain(flags));
-            if let Err(outcome) = self.execute_recorded(request, &event, deed)? {
+            if let Err(outcome) = self.execute_recorded(request, &event, deed(from, to))? {
                 return Ok(outcome);
             }
         } else {
@@ -157,7 +158,7 @@ impl Server {
             let last = if follow { LastLink::Follow } else { LastLink::Keep };
             match self.walker.find(thread, from.directory, &path, last)? {
                 Found::File(file) => file,
-                Found::Missing(..) => return Ok(CONTINUE),
+                Found::Missing(..) => return self.not_there(request),
             }
         };
         let sight = Sight::of(&file)?;
@@ -166,18 +167,23 @@ impl Server {
         let place = self.place_below(request, &slot.directory, trimmed(&slot.name))?;
         let is_named = existing(Sight::at(&slot.directory, trimmed(&slot.name)))?.is_some();
         if is_named || sight.is_directory() || source.is_none() && place.is_none() {
-            return Ok(CONTINUE);
+            return self.as_resolved(request, Deed::Name(Arc::new(file), slot));
         }
         if !source.as_ref().is_some_and(is_in_tree) || place.is_none() {
             self.tree.note_elsewhere(sight.inode);
         }
-        let Some(place) = place else { return Ok(CONTINUE) };
+        let Some(place) = place else {
+            return self.as_resolved(request, Deed::Name(Arc::new(file), slot));
+        };
         // A file that was made without a name.
         let node = if sight.names == 0 { NewNode::File } else { NewNode::Name };
         self.check_new(&slot, &place, node)?;
         let acts = self.acts_for(request);
-        if acts && let Err(error) = self.execute(request, Deed::Name(Arc::new(file), slot))? {
-            return Ok(failed(error));
+        if acts {
+            let deed = Deed::Name(Arc::new(file), slot.clone());
+            if let Err(error) = self.execute_making(request, (&slot, &place, node), deed)? {
+                return Ok(failed(error));
+            }
         }
         if node == NewNode::File {
             self.made.insert(sight.inode);
@@ -241,16 +247,31 @@ impl Server {
             if existing(Sight::at(&slot.directory, trimmed(&slot.name)))?.is_none() {
                 self.note_outside(&slot.directory, trimmed(&slot.name))?;
             }
-            return Ok(CONTINUE);
+            return self.as_resolved(request, deed(slot));
         };
         self.check_new(&slot, &place, node)?;
-        if let Err(error) = self.execute(request, deed(slot.clone()))? {
+        let made = (&slot, &place, node);
+        if let Err(error) = self.execute_making(request, made, deed(slot.clone()))? {
             self.note_failure(&place, error)?;
             return Ok(failed(error));
         }
         let sight = Sight::at(&slot.directory, trimmed(&slot.name))?;
         self.note_made(sight, place, node)?;
         Ok(DONE)
+    }
+
+    /// Executes a call that is not recorded. The kernel would read its paths again, and a program
+    /// can change them meanwhile.
+    fn as_resolved(&mut self, request: &Request<'_>, deed: Deed) -> Step<Outcome> {
+        if !self.acts_for(request) {
+            return Ok(CONTINUE);
+        }
+        Ok(self.execute(request, deed)?.map_or_else(failed, |_| DONE))
+    }
+
+    /// Answers a call of a name that is not there.
+    pub(crate) fn not_there(&self, request: &Request<'_>) -> Step<Outcome> {
+        Ok(if self.acts_for(request) { failed(Errno::NOENT) } else { CONTINUE })
     }
 
     fn make_by_kernel(

@@ -99,7 +99,12 @@ impl RecordedRun {
                 *failed.ok_or(io::ErrorKind::InvalidData)? = None;
             }
         }
-        for (at, event) in events.iter().enumerate() {
+        let last = events.len().saturating_sub(1);
+        for (at, event) in events.iter_mut().enumerate() {
+            if let Some(FileEvent::Making { place, node }) = event {
+                let made = FileEvent::Made { place: place.clone(), node: *node, inode: None };
+                *event = (at == last).then_some(made);
+            }
             if let Some(event) = event {
                 run.index(at, event);
             }
@@ -136,7 +141,7 @@ impl RecordedRun {
             FileEvent::Foreign { paths } => self.foreign.extend(paths.iter().cloned()),
             FileEvent::End => self.complete = true,
             FileEvent::Denied(denied) => self.denied.push(denied.clone()),
-            FileEvent::Start { .. } | FileEvent::Failed { .. } => {}
+            FileEvent::Start { .. } | FileEvent::Failed { .. } | FileEvent::Making { .. } => {}
         }
     }
 

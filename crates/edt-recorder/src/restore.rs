@@ -441,3 +441,42 @@ fn set_extended(found: &Located, wanted: &[(Vec<u8>, Vec<u8>)]) -> io::Result<()
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::VERSION;
+    use crate::log::EventLog;
+
+    struct NoClean;
+
+    impl CleanBytes for NoClean {
+        fn write(&mut self, _: &[u8], _: &mut File) -> io::Result<()> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+    }
+
+    /// Restores a log of these events, in a root with the directory `made`.
+    fn made_remains_after(events: &[FileEvent]) -> bool {
+        let (root, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::create_dir(root.path().join("made")).unwrap();
+        let mut log = EventLog::create(store.path()).unwrap();
+        log.append(&FileEvent::Start { version: VERSION, root: Inode::default() }).unwrap();
+        for event in events {
+            log.append(event).unwrap();
+        }
+        restore(store.path(), root.path(), &mut NoClean).unwrap();
+        root.path().join("made").exists()
+    }
+
+    #[test]
+    fn what_was_made_when_the_recorder_was_killed_is_removed() {
+        let place = Place::Tree(b"made".to_vec());
+        let making = FileEvent::Making { place: place.clone(), node: NewNode::Directory };
+        let another = Some(Inode { number: 1, ..Inode::default() });
+        let made = FileEvent::Made { place, node: NewNode::Directory, inode: another };
+        assert!(!made_remains_after(std::slice::from_ref(&making)));
+        assert!(made_remains_after(&[making.clone(), FileEvent::Failed { event: 1 }]));
+        assert!(made_remains_after(&[making, made]));
+    }
+}

@@ -10,12 +10,13 @@ use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use crate::call::Call;
-use crate::event::{Denied, FileEvent, Inode, VERSION};
+use crate::event::{Denied, FileEvent, Inode, NewNode, Place, VERSION};
 use crate::expect::{Replay, replay};
-use crate::hands::{Deed, Hands, Umask};
+use crate::hands::{Deed, Hands, Slot, Umask};
 use crate::inode::{Sight, existing};
 use crate::kernel::{self, Notice, Reply};
 use crate::log::EventLog;
+use crate::names::trimmed;
 use crate::record::RecordedRun;
 use crate::sockets::OwnSockets;
 use crate::store::Store;
@@ -262,6 +263,23 @@ impl Server {
                 Err(stop)
             }
         }
+    }
+
+    /// Executes a call that makes `place`. Its caller records what was made.
+    pub(crate) fn execute_making(
+        &mut self,
+        request: &Request<'_>,
+        (slot, place, node): (&Slot, &Place, NewNode),
+        deed: Deed,
+    ) -> Step<rustix::io::Result<Option<OwnedFd>>> {
+        let is_free = existing(Sight::at(&slot.directory, trimmed(&slot.name)))?.is_none();
+        let making = FileEvent::Making { place: place.clone(), node };
+        let number = if is_free { Some(self.record(&making)?) } else { None };
+        let done = self.execute(request, deed);
+        if let (Err(_) | Ok(Err(_)), Some(event)) = (&done, number) {
+            self.record(&FileEvent::Failed { event })?;
+        }
+        done
     }
 
     pub(crate) fn record(&mut self, event: &FileEvent) -> Step<u64> {
