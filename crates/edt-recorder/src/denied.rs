@@ -7,8 +7,8 @@ use rustix::io::Errno;
 
 use crate::event::{Denied, FileEvent, NewNode, Place};
 use crate::hands::Slot;
+use crate::hands::trimmed;
 use crate::inode::{Sight, existing};
-use crate::names::trimmed;
 use crate::serve::{Server, Step, Stop, refuse};
 use crate::tree::path_of;
 use crate::{NewName, Origin};

@@ -21,6 +21,12 @@ pub(crate) struct Slot {
     pub(crate) name: Vec<u8>,
 }
 
+/// A name without the slashes that may follow it.
+pub(crate) fn trimmed(name: &[u8]) -> &[u8] {
+    let end = name.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
+    &name[..end]
+}
+
 /// One call, with all paths resolved.
 #[derive(Debug)]
 pub(crate) enum Deed {

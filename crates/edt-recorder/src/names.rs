@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::call::PathArg;
 use crate::event::{FileEvent, Former, Kept, NewNode, Node, Place};
-use crate::hands::{Deed, Slot};
+use crate::hands::{Deed, Slot, trimmed};
 use crate::inode::{Sight, existing};
 use crate::kernel::Reply;
 use crate::serve::{CONTINUE, Outcome, Request, Server, Step, Stop, failed, refuse};
@@ -470,10 +470,4 @@ fn handle_of(slot: &Slot, sight: &Sight) -> Option<OwnedFd> {
 
 fn is_in_tree(place: &Place) -> bool {
     matches!(place, Place::Tree(_))
-}
-
-/// A name without the slashes that may follow it.
-pub(crate) fn trimmed(name: &[u8]) -> &[u8] {
-    let end = name.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
-    &name[..end]
 }
