@@ -22,7 +22,7 @@ use edt_edit::place::Matching;
 use edt_io::disk::MAX_FILE;
 use edt_io::fs;
 use edt_types::text::Shown as _;
-use edt_types::{Code, DryRun, Finding, Result, Status};
+use edt_types::{Code, DryRun, Finding, RepoPath, Result, Status};
 
 /// The largest request or patch that is read, in bytes: one file of the largest size, and the
 /// overhead of JSON.
@@ -68,7 +68,7 @@ pub(super) struct CheckArgs {
 
 #[derive(Debug, clap::Args)]
 struct Input {
-    /// The file, relative to the worktree's root.
+    /// The file, from the current directory; `:/PATH` counts from the worktree's root.
     #[arg(required_unless_present_any = ["request", "patch", "proposal"])]
     path: Option<OsString>,
     /// The kind of edit.
@@ -206,7 +206,9 @@ impl Input {
                 request
             }
             None if let Some(file) = &self.patch => {
-                let path = self.path.as_ref().map(|path| path.as_bytes());
+                let path = self.path.as_ref().map(|path| context.path(path.as_bytes()));
+                let path = path.transpose()?;
+                let path = path.as_ref().map(RepoPath::as_bytes);
                 let matching = self.matching.map_or(Matching::Strict, Match::matching);
                 let patch = PatchText::new(
                     bytes_of(file, MAX_REQUEST)?,
@@ -221,7 +223,7 @@ impl Input {
                     self.message.clone(),
                     self.agent.clone(),
                     self.allow.clone(),
-                    vec![self.edit_fields()?],
+                    vec![self.edit_fields(context)?],
                 )?;
                 match self.matching {
                     Some(matching) => request.matching(matching.matching())?,
@@ -233,25 +235,32 @@ impl Input {
         Ok(request)
     }
 
-    fn edit_fields(&self) -> Result<EditFields> {
+    fn edit_fields(&self, context: &Context) -> Result<EditFields> {
         let text = |text: &Option<OsString>, file: &Option<PathBuf>| match (text, file) {
             (Some(text), _) => Ok(Some(text.as_bytes().to_vec())),
             (None, Some(file)) => bytes_of(file, MAX_FILE).map(Some),
             (None, None) => Ok(None),
         };
+        let path = |path: &OsString| -> Result<Vec<u8>> {
+            Ok(context.path(path.as_bytes())?.as_bytes().to_vec())
+        };
         let mode = self.mode.unwrap_or(Mode::Edit);
+        let to = match &self.to {
+            Some(to) if mode == Mode::Rename => Some(path(to)?),
+            to => to.as_ref().map(|to| to.as_bytes().to_vec()),
+        };
         let mut content = text(&self.content, &self.content_file)?;
         if content.is_none() && mode.keys().0.contains(&"content") {
             content = Some(bytes_of(Path::new("-"), MAX_FILE)?);
         }
         Ok(EditFields {
-            path: self.path.as_ref().map(|path| path.as_bytes().to_vec()).unwrap_or_default(),
+            path: self.path.as_ref().map_or(Ok(Vec::new()), path)?,
             mode: Some(mode),
             old_text: text(&self.old_text, &self.old_text_file)?,
             content,
             replace_all: self.replace_all.then_some(true),
             executable: self.executable.then_some(true),
-            to: self.to.as_ref().map(|to| to.as_bytes().to_vec()),
+            to,
             symbol: self.symbol.clone(),
             start_line: self.start_line,
             end_line: self.end_line,

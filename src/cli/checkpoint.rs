@@ -7,7 +7,7 @@ use super::context::Context;
 use super::render::{self, GOOD, NAME, paint, short};
 use edt_agents::hook::who::Who;
 use edt_core::session::recording::record;
-use edt_types::{Code, Finding, Outcome, RepoPath, Result, Status};
+use edt_types::{Code, Finding, Outcome, Result, Status};
 
 /// Commit the user's uncommitted changes (of tracked and new files, never of ignored ones) on the
 /// session's branch, as the user's. Only the user may type it. `edt land` lands them as commits of
@@ -29,14 +29,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let parse = |path: &String| {
-            let path = path.trim_end_matches('/').as_bytes();
-            RepoPath::parse(path).map_err(|problem| problem.finding(path).into())
-        };
-        // `.` means the whole worktree.
-        let all = self.paths.iter().any(|path| matches!(path.trim_end_matches('/'), "."));
-        let named: &[String] = if all { &[] } else { &self.paths };
-        let only = named.iter().map(parse).collect::<Result<Vec<RepoPath>>>()?;
+        let only = context.paths_or_all(self.paths.iter().map(|path| path.as_bytes()))?;
         if let who @ (Who::Agent(_) | Who::StartedBy(_)) = context.who() {
             return Err(users_alone(&who).into());
         }

@@ -151,6 +151,13 @@ impl Context {
         }
     }
 
+    /// The context of a command that is run in `directory`.
+    #[cfg(test)]
+    pub(super) fn in_directory(directory: &std::path::Path) -> Context {
+        let dir = Some(directory.to_owned());
+        Context::new(&Global { dir, json: false, wait: 10.0, durability: None }, "test".to_owned())
+    }
+
     #[cfg(feature = "mcp")]
     pub(super) fn call_defaults(&self) -> CallDefaults {
         CallDefaults {
@@ -217,6 +224,11 @@ impl Context {
             Out::Streams => Who::here(),
             Out::Captured(_) => Who::Agent("edt mcp".to_owned()),
         }
+    }
+
+    /// Whether it is a call to a server.
+    pub(super) fn is_of_server(&self) -> bool {
+        matches!(self.out, Out::Captured(_))
     }
 
     /// Takes the warnings that opening the repository found, for the answer that is printed now:
@@ -344,6 +356,7 @@ impl Context {
     /// Prints a refusal: JSON on standard output, text on standard error.
     pub(super) fn refusal(&self, findings: Refusal, status: Status) {
         let mut outcome = render::refusal(findings, status);
+        self.explain_paths(&mut outcome);
         outcome.recovered = self.recovered();
         outcome.warnings = self.new_decisions();
         outcome.proposal =

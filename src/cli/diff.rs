@@ -106,7 +106,7 @@ impl Args {
         let here = repo.head()?;
         let session = Session::current(&repo, &here)?;
         let mut shown = ShownSession::here(&repo, &here)?;
-        let (compared, paths) = self.parse(&repo, session.as_ref(), &mut shown)?;
+        let (compared, paths) = self.parse(context, &repo, session.as_ref(), &mut shown)?;
         let head = || match &session {
             Some(session) => Ok(session.tip),
             None => repo.head().map(|head| head.commit.unwrap_or_else(|| repo.empty_tree())),
@@ -143,6 +143,7 @@ impl Args {
     /// names.
     fn parse(
         &self,
+        context: &Context,
         repo: &Repo,
         session: Option<&Session>,
         shown: &mut Option<ShownSession>,
@@ -164,24 +165,21 @@ impl Args {
             && let Some(first) = operands.next()
         {
             let text = first.to_str().unwrap_or_default();
-            if revision::edit_number(text).is_none() && is_path(repo, session, first)? {
-                paths.extend(path(first)?);
+            if revision::edit_number(text).is_none() && is_path(context, repo, session, first)? {
+                paths.push(first.as_bytes());
             } else {
                 compared = Some(commits_of(repo, shown, text)?);
             }
         }
-        for raw in operands.chain(&self.paths) {
-            paths.extend(path(raw)?);
-        }
-        // A dot names the whole worktree.
-        let all = self.operands.iter().chain(&self.paths).any(is_root);
+        paths.extend(operands.chain(&self.paths).map(|path| path.as_bytes()));
+        let paths = context.paths_or_all(paths)?;
         let compared = if let Some(compared) = compared {
             compared
         } else {
             let session = required(repo, shown.as_ref())?;
             Compared::Commits(session.base, session.tip)
         };
-        Ok((compared, if all { Vec::new() } else { paths }))
+        Ok((compared, paths))
     }
 }
 
@@ -247,22 +245,17 @@ fn commits(repo: &Repo, shown: Option<&ShownSession>, spec: &str) -> Result<Comp
     Ok(Compared::Commits(parent, commit))
 }
 
-fn is_root(raw: &OsString) -> bool {
-    matches!(raw.as_bytes(), b"." | b"./")
-}
-
-fn path(raw: &OsString) -> Result<Option<RepoPath>> {
-    if is_root(raw) {
-        return Ok(None);
-    }
-    let bytes = raw.as_bytes();
-    let bytes = bytes.strip_suffix(b"/").unwrap_or(bytes);
-    Ok(Some(RepoPath::parse(bytes).map_err(|problem| problem.finding(bytes))?))
-}
-
 /// Whether `raw` names a file or directory on disk, in the session or in its base.
-fn is_path(repo: &Repo, session: Option<&Session>, raw: &OsString) -> Result<bool> {
-    let Ok(Some(path)) = path(raw) else { return Ok(is_root(raw)) };
+fn is_path(
+    context: &Context,
+    repo: &Repo,
+    session: Option<&Session>,
+    raw: &OsString,
+) -> Result<bool> {
+    let path = match context.path_or_root(raw.as_bytes()) {
+        Ok(Some(path)) => path,
+        root => return Ok(root.is_ok()),
+    };
     if repo.root_path().join(path.text()).symlink_metadata().is_ok() {
         return Ok(true);
     }
@@ -413,9 +406,11 @@ mod tests {
         let repo = scratch.repo();
         let session = session(&repo);
         let first = revision::resolve(&repo, Some(&session), "1").unwrap();
+        let context = Context::in_directory(scratch.root());
         let compared = |args: &[&str]| {
             let mut shown = Some(ShownSession { session: session.clone(), landing: None });
-            let (compared, paths) = parsed(args).parse(&repo, Some(&session), &mut shown).unwrap();
+            let (compared, paths) =
+                parsed(args).parse(&context, &repo, Some(&session), &mut shown).unwrap();
             (compared, paths.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
         let none = Vec::<String>::new;

@@ -19,7 +19,7 @@ use edt_types::{Code, Recovered, RepoPath, Result, Status};
     after_help = "Example:\n  edt guards\n  edt guards src/generated/table.c    # the rules for one path"
 )]
 pub(super) struct Args {
-    /// Show the configuration for this path, relative to the worktree's root.
+    /// Show the configuration for this path.
     path: Option<OsString>,
 }
 
@@ -78,11 +78,7 @@ pub(super) struct Program {
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let path = self.path.as_ref().map(|path| {
-            let raw = path.as_bytes();
-            RepoPath::parse(raw).map_err(|problem| problem.finding(raw))
-        });
-        let path = path.transpose()?;
+        let path = self.path.as_ref().map(|path| context.path(path.as_bytes())).transpose()?;
         let RepoWithPolicy { base, policy, recovered, .. } = context.repo_with_policy()?;
         let matches = |one: &&Validator| path.as_ref().is_none_or(|path| one.matches(path));
         let answer = Answer {

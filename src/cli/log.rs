@@ -250,12 +250,11 @@ impl Line {
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
-        let (ShownSession { session, landing }, path) = self.chosen(&repo)?;
+        let (ShownSession { session, landing }, path) = self.chosen(context, &repo)?;
         let session = if landing.is_none() { session.viewed(&repo)? } else { session };
         let limit = self.number.unwrap_or(usize::MAX);
         let (lines, truncated) = if let Some(path) = path {
-            let raw = path.as_bytes();
-            let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
+            let path = context.path(path.as_bytes())?;
             let all = session.revisions(&repo, &path)?;
             let line = |one: &FileRevision| Line {
                 file: Some(Revision::of(one)),
@@ -287,7 +286,7 @@ impl Args {
 
     /// The session, and the file whose revisions are listed. An operand that names no file of the
     /// session may be the name of one.
-    fn chosen(&self, repo: &Repo) -> Result<(ShownSession, Option<&OsString>)> {
+    fn chosen(&self, context: &Context, repo: &Repo) -> Result<(ShownSession, Option<&OsString>)> {
         let head = repo.head()?;
         if let Some(name) = &self.session {
             let named = ShownSession::named(repo, name)?;
@@ -295,7 +294,11 @@ impl Args {
         }
         let here = ShownSession::here(repo, &head)?;
         let name = self.path.as_ref().and_then(|path| path.to_str());
-        if let Some(name) = name.filter(|name| !is_file(repo, here.as_ref(), name))
+        let is_file = |name: &&str| {
+            let path = context.path(name.as_bytes());
+            path.is_ok_and(|path| is_file(repo, here.as_ref(), &path))
+        };
+        if let Some(name) = name.filter(|name| !is_file(name))
             && let Some(named) = ShownSession::named(repo, name)?
         {
             return Ok((named, None));
@@ -306,10 +309,9 @@ impl Args {
 }
 
 /// Whether the worktree, or the session at its tip or its base, has something at `path`.
-fn is_file(repo: &Repo, shown: Option<&ShownSession>, path: &str) -> bool {
-    let Ok(path) = RepoPath::parse(path.as_bytes()) else { return true };
+fn is_file(repo: &Repo, shown: Option<&ShownSession>, path: &RepoPath) -> bool {
     let sides = shown.iter().flat_map(|shown| [shown.session.tip, shown.session.base]);
-    let has = |tree: Oid| repo.tracked(tree, &path).is_ok_and(|found| found != Tracked::Nothing);
+    let has = |tree: Oid| repo.tracked(tree, path).is_ok_and(|found| found != Tracked::Nothing);
     repo.root_path().join(path.text()).symlink_metadata().is_ok()
         || sides.filter_map(|side| repo.tree_of(side).ok()).any(has)
 }

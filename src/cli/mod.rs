@@ -28,6 +28,7 @@ mod mcp_args;
 mod mcp_worktree;
 mod memory;
 mod meta;
+mod named_path;
 mod note;
 mod outline;
 mod policy;

@@ -12,7 +12,7 @@ use super::render::{DIM, NAME, paint};
 use edt_core::session::PathState;
 use edt_core::txn::outline::outline;
 use edt_types::text::{Shown as _, counted};
-use edt_types::{RepoPath, Result, Status};
+use edt_types::{Result, Status};
 
 /// List the definitions of a file, which the modes `replace_symbol`, `insert_before_symbol`,
 /// `insert_after_symbol` and `rename_symbol` take as `symbol`.
@@ -63,11 +63,10 @@ struct Entry {
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let raw = self.path.as_bytes();
-        let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
+        let path = context.path(self.path.as_bytes())?;
         let (repo, _) = context.repo()?;
         let state = PathState::on_disk(&repo, &path)?;
-        let disk = state.disk.ok_or_else(|| super::read::not_found(&path))?;
+        let disk = state.disk.ok_or_else(|| super::read::not_found(&repo, &path))?;
         let has_name = |name: &str| self.name.as_ref().is_none_or(|part| name.contains(part));
         let symbols = outline(&path, &disk.bytes)?
             .into_iter()

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::context::Context;
 use super::render::{DIM, paint};
 use edt_core::session::PathState;
+use edt_core::session::files::near_path;
 use edt_edit::line_anchor;
+use edt_git::Repo;
 use edt_types::excerpt::{self, Excerpt, Limits, excerpt};
 use edt_types::text::{BOM, Endings, counted, escape_unexpected, line_count};
 use edt_types::{Code, Finding, Refusal, RepoPath, Result, Status};
@@ -134,12 +136,11 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         super::value::require_positive("max_lines", self.max_lines)?;
         super::value::require_positive("max_bytes", self.max_bytes as u64)?;
-        let raw = self.path.as_bytes();
-        let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
+        let path = context.path(self.path.as_bytes())?;
         let asked = self.asked()?;
         let (repo, _) = context.repo()?;
         let state = PathState::on_disk(&repo, &path)?;
-        let disk = state.disk.ok_or_else(|| not_found(&path))?;
+        let disk = state.disk.ok_or_else(|| not_found(&repo, &path))?;
         let body = disk.bytes.strip_prefix(BOM).unwrap_or(&disk.bytes);
         let lines = line_count(body);
         let ranges = within(&path, &asked, lines)?;
@@ -201,13 +202,13 @@ impl Args {
 }
 
 /// The finding for a file that does not exist.
-pub(super) fn not_found(path: &RepoPath) -> Finding {
-    Finding::new(
+pub(super) fn not_found(repo: &Repo, path: &RepoPath) -> Finding {
+    let finding = Finding::new(
         Code::FileNotFound,
         format!("The file {path} does not exist."),
         "Check the path; `git ls-files` lists what is tracked.",
-    )
-    .at(path)
+    );
+    near_path::named(repo, finding.at(path), path)
 }
 
 fn anchors_of(body: &[u8], parts: &[excerpt::Part<'_>]) -> Vec<String> {

@@ -11,7 +11,7 @@ use super::edit_name::EditName;
 use super::render;
 use super::undo::options;
 use edt_core::txn::{self, RestoreTarget};
-use edt_types::{Code, Finding, RepoPath, Result, Status};
+use edt_types::{Code, Finding, Result, Status};
 
 /// Restore one file to its content before its latest edit, as a new commit. The user's other lines
 /// stay.
@@ -44,8 +44,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let raw = self.path.as_bytes();
-        let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
+        let path = context.path(self.path.as_bytes())?;
         let target = match (self.revision, &self.to) {
             (None, None) => RestoreTarget::Latest,
             (Some(revision), None) => RestoreTarget::Revision(revision),

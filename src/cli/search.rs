@@ -222,7 +222,8 @@ impl Args {
             .into());
         }
         let which = if self.ignored { ListScope::All } else { ListScope::NotIgnored };
-        let selection = Selection::parse(&self.paths, &self.glob, which)?;
+        let below = context.paths_or_all(self.paths.iter().map(|path| path.as_bytes()))?;
+        let selection = Selection::new(below, &self.glob, which)?;
         let (repo, _) = context.repo()?;
         let selected = selection.searched(&repo)?;
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);

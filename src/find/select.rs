@@ -5,6 +5,7 @@ use std::path::Path;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::ignore_files::IgnoreFiles;
+use edt_core::session::files::{near_path, path_findings};
 use edt_git::Repo;
 use edt_git::files::{ListScope, ListedFile, ListedKind};
 use edt_io::disk::Parent;
@@ -29,24 +30,16 @@ pub(crate) struct Selected {
 }
 
 impl Selection {
-    /// Parses paths and globs. A path may end in `/`; `.` is the whole worktree. A glob without `/`
-    /// matches file names, with `/` it matches paths; `!` before it excludes.
+    /// The files at or below `below`, or all. A glob without `/` matches file names, with `/` it
+    /// matches paths; `!` before it excludes.
     ///
     /// # Errors
-    /// `PATH_INVALID`, `PATH_OUTSIDE_REPO`, `PATH_IN_GIT_DIR`; `BAD_REQUEST` for a glob.
-    pub(crate) fn parse(paths: &[String], globs: &[String], which: ListScope) -> Result<Selection> {
-        let mut below = Vec::new();
-        for path in paths {
-            match plain(path) {
-                "" if !path.is_empty() => return Selection::parse(&[], globs, which),
-                plain => {
-                    below.push(
-                        RepoPath::parse(plain.as_bytes())
-                            .map_err(|problem| problem.finding(path.as_bytes()))?,
-                    );
-                }
-            }
-        }
+    /// `BAD_REQUEST` for a glob.
+    pub(crate) fn new(
+        below: Vec<RepoPath>,
+        globs: &[String],
+        which: ListScope,
+    ) -> Result<Selection> {
         let (unwanted, wanted): (Vec<&String>, Vec<&String>) =
             globs.iter().partition(|glob| glob.starts_with('!'));
         let wanted = if wanted.is_empty() {
@@ -69,7 +62,7 @@ impl Selection {
             let listed = files.iter().any(|file| is_at_or_below(&file.path, path));
             match Place::of(repo, path)? {
                 _ if listed => {}
-                Place::Nowhere => return Err(not_found(path).into()),
+                Place::Nowhere => return Err(near_path::named(repo, not_found(path), path).into()),
                 Place::OnDisk => unlisted.push(path.clone()),
             }
         }
@@ -133,13 +126,7 @@ impl Place {
         let (directory, name) = path.split();
         let wrap = |error| edt_io::failed("look at", &repo.root_path().join(path.text()), &error);
         Ok(match repo.root().beneath(directory).map_err(wrap)? {
-            Parent::Symlink => {
-                let message = format!(
-                    "{path} is behind a symbolic link, and edt does not follow symbolic links."
-                );
-                let hint = "Name the real directory by its own path, if it is in this worktree.";
-                return Err(Finding::new(Code::PathThroughSymlink, message, hint).at(path).into());
-            }
+            Parent::Symlink => return Err(path_findings::symlink(repo, path).into()),
             Parent::Open(dir) if dir.stat(name).map_err(wrap)?.is_some() => Place::OnDisk,
             Parent::Open(_) | Parent::Missing | Parent::NotADirectory => Place::Nowhere,
         })
@@ -154,12 +141,6 @@ fn not_found(path: &RepoPath) -> Finding {
         "Check the path; `edt ls --dirs` lists the directories.",
     )
     .at(path)
-}
-
-/// `path` without a leading `./` and a trailing `/`; empty for the whole worktree.
-fn plain(path: &str) -> &str {
-    let path = path.strip_prefix("./").unwrap_or(path);
-    if path == "." { "" } else { path.strip_suffix('/').unwrap_or(path) }
 }
 
 fn is_at_or_below(path: &RepoPath, root: &RepoPath) -> bool {
@@ -198,7 +179,7 @@ mod tests {
     fn a_glob_without_a_slash_matches_file_names() {
         let fits = |globs: &[&str], path: &str| {
             let globs: Vec<String> = globs.iter().map(|&glob| glob.to_owned()).collect();
-            Selection::parse(&[], &globs, ListScope::Tracked)
+            Selection::new(Vec::new(), &globs, ListScope::Tracked)
                 .unwrap()
                 .fits(&RepoPath::from_tree(path.as_bytes()))
         };
@@ -223,9 +204,13 @@ mod tests {
 
     use edt_testkit::ScratchRepo;
 
+    fn parsed(paths: &[&str]) -> Vec<RepoPath> {
+        paths.iter().map(|path| RepoPath::parse(path.as_bytes()).unwrap()).collect()
+    }
+
     fn selected(repo: &ScratchRepo, paths: &[&str], globs: &[&str]) -> Result<Selected> {
         let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let selection = Selection::parse(&owned(paths), &owned(globs), ListScope::NotIgnored)?;
+        let selection = Selection::new(parsed(paths), &owned(globs), ListScope::NotIgnored)?;
         selection.of(&Repo::open(repo.path()).unwrap())
     }
 
@@ -239,19 +224,13 @@ mod tests {
 
     #[test]
     fn a_directory_selects_the_files_below_it() {
-        let found = selected(&repo(), &["src/"], &[]).unwrap();
+        let found = selected(&repo(), &["src"], &[]).unwrap();
         assert_eq!(names(&found.files), ["src/b.c"]);
     }
 
     #[test]
-    fn a_dot_selects_the_whole_worktree() {
-        let found = selected(&repo(), &["src", "."], &[]).unwrap();
-        assert_eq!(names(&found.files), ["a.txt", "src/b.c", "src2/c.c"]);
-    }
-
-    #[test]
     fn paths_and_globs_must_both_match() {
-        let found = selected(&repo(), &["./src", "a.txt"], &["*.c"]).unwrap();
+        let found = selected(&repo(), &["src", "a.txt"], &["*.c"]).unwrap();
         assert_eq!(names(&found.files), ["src/b.c"]);
     }
 
@@ -288,10 +267,7 @@ mod tests {
         let repo = repo();
         std::os::unix::fs::symlink("src", repo.path().join("link")).unwrap();
         let found = selected(&repo, &["link/b.c"], &[]).unwrap_err();
-        assert_eq!(
-            found.as_slice()[0].summary,
-            "link/b.c is behind a symbolic link, and edt does not follow symbolic links."
-        );
+        assert_eq!(found.as_slice()[0].remedy, "Send its own path: src/b.c.");
     }
 
     #[test]
@@ -320,8 +296,7 @@ mod tests {
         let repo = repo();
         std::fs::write(repo.path().join(".ignore"), "*.c\n!c.c\n").unwrap();
         let searched = |paths: &[&str]| {
-            let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
-            let selection = Selection::parse(&paths, &[], ListScope::Tracked).unwrap();
+            let selection = Selection::new(parsed(paths), &[], ListScope::Tracked).unwrap();
             names(&selection.searched(&Repo::open(repo.path()).unwrap()).unwrap().files)
         };
         assert_eq!(searched(&[]), ["a.txt", "src2/c.c"]);
@@ -334,7 +309,7 @@ mod tests {
         let repo = repo();
         std::fs::write(repo.path().join(".ignore"), "*.c\n").unwrap();
         std::fs::write(repo.path().join("src/.ignore"), "!b.c\n").unwrap();
-        let selection = Selection::parse(&[], &[], ListScope::Tracked).unwrap();
+        let selection = Selection::new(Vec::new(), &[], ListScope::Tracked).unwrap();
         let found = selection.searched(&Repo::open(repo.path()).unwrap()).unwrap();
         assert_eq!(names(&found.files), ["a.txt", "src/b.c"]);
     }

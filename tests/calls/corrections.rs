@@ -127,3 +127,31 @@ fn a_closing_lands_with_its_refused_opening_when_the_request_is_sent_back_unread
     );
     workspace.is_clean();
 }
+
+#[test]
+fn a_no_break_space_counts_as_a_space() {
+    let text = "# Plan\n\nKeep the shopping\u{a0}list in order and\u{a0}check it.\nSecond line.\n";
+    let workspace = TestRepo::with(&[("n.md", text.as_bytes())]);
+    let edit = json!({"path": "n.md", "mode": "edit",
+        "old_text": "Keep the shopping list in order and check it.",
+        "content": "Keep the shopping list sorted and check it."});
+    let answer = not_found(&workspace, &edit);
+    workspace.apply(offered(&answer).unwrap()).landed();
+    assert_eq!(workspace.text("n.md"), text.replace("in order", "sorted"));
+}
+
+#[test]
+fn a_second_miss_has_its_correction_unless_it_is_the_first_again() {
+    let text =
+        "package p\n\nfunc F(n int) int {\n\tif n > 1 {\n\t\treturn n\n\t}\n\tn++\n\treturn n\n}\n";
+    let workspace = TestRepo::with(&[("f.go", text.as_bytes())]);
+    let edit = |old: &str, new: &str| json!({"path": "f.go", "mode": "edit", "old_text": old, "content": new});
+    let first =
+        edit("    if n > 1 {\n        return n\n    }", "    if n > 2 {\n        return n\n    }");
+    let second = edit("    n++\n    return n", "    n += 2\n    return n");
+    assert!(offered(&not_found(&workspace, &first)).is_some());
+    let answer = not_found(&workspace, &second);
+    workspace.refuses_request(&["INVALID_PATCH_LIMIT_EXCEEDED"], 1, &second);
+    workspace.apply(offered(&answer).unwrap()).landed();
+    assert_eq!(workspace.text("f.go"), text.replace("\tn++\n", "\tn += 2\n"));
+}

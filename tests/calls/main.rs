@@ -36,6 +36,7 @@ mod incidents;
 mod input_errors;
 mod landing;
 mod memory;
+mod named_paths;
 mod ownership;
 mod patch_limit;
 mod planted_git_dirs;

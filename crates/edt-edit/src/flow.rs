@@ -11,7 +11,7 @@ use std::time::Instant;
 use similar::{Algorithm, DiffOp, DiffTag};
 
 use super::indent::Indent;
-use super::reading::{CURLY_QUOTES, ENTITIES};
+use super::reading::{CURLY_QUOTES, ENTITIES, wide_space};
 use super::splice::{self, Splice};
 use super::table;
 use edt_types::text;
@@ -174,10 +174,13 @@ fn token(text: &[u8]) -> (usize, Option<&[u8]>) {
         [b'\\', b'n' | b't' | b'r', ..] => (2, None),
         [b'\\', b'"' | b'\'' | b'\\', ..] => (2, Some(&text[1..2])),
         [first, ..] if first.is_ascii_whitespace() => (1, None),
+        [0xc2 | 0xe2 | 0xe3, ..] if let Some(len) = wide_space(text) => (len, None),
         [first, ..] if is_word(*first) => {
             let curly =
                 |at: usize| CURLY_QUOTES.iter().any(|(quote, _)| text[at..].starts_with(quote));
-            let end = (1..text.len()).find(|&at| !is_word(text[at]) || curly(at));
+            let ends =
+                |&at: &usize| !is_word(text[at]) || curly(at) || wide_space(&text[at..]).is_some();
+            let end = (1..text.len()).find(ends);
             let end = end.unwrap_or(text.len());
             (end, Some(&text[..end]))
         }

@@ -191,6 +191,14 @@ pub(super) const CURLY_QUOTES: [(&[u8], &[u8]); 4] = [
     ("\u{201d}".as_bytes(), b"\""),
 ];
 
+/// The length of a space that is not of ASCII: models write a plain one for it.
+pub(super) fn wide_space(text: &[u8]) -> Option<usize> {
+    let is_space =
+        |c: char| matches!(c, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}');
+    let chunk = text.get(..text.len().min(3))?.utf8_chunks().next()?;
+    chunk.valid().chars().next().filter(|c| is_space(*c)).map(char::len_utf8)
+}
+
 /// Every occurrence of the first text of a pair replaced by the second, from left to right.
 fn replaced(text: &[u8], pairs: &[(&[u8], &[u8])]) -> Vec<u8> {
     let (mut out, mut at) = (Vec::with_capacity(text.len()), 0);

@@ -9,7 +9,8 @@ use super::confinement::Confinement;
 use super::head::Head;
 use super::reftable::{Stack, is_used};
 use super::supported::{
-    check_in_place, check_not_home, check_outside_git_dir, check_supported, enclosed, unsupported,
+    check_in_place, check_not_home, check_outside_git_dir, check_supported, enclosed,
+    missing_git_dir, unsupported,
 };
 use super::trust::{Configuration, TrustStore};
 use super::{Oid, causes};
@@ -400,6 +401,18 @@ fn not_opened(start: &Path, error: &gix::Error) -> Finding {
         || why.contains("Could not find a git repository")
         || why.contains("not a git repository");
     if absent {
+        if let Some((dot_git, target)) = missing_git_dir(start) {
+            return Finding::new(
+                Code::NotARepository,
+                format!(
+                    "{} leads to the Git directory {}, which is not there.",
+                    dot_git.shown(),
+                    target.shown()
+                ),
+                "Mount or restore that directory at this path. If the repository was moved, run \
+                 `git worktree repair` in it.",
+            );
+        }
         return Finding::new(
             Code::NotARepository,
             format!("{} is not inside a Git repository.", start.shown()),

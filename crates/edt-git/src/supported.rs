@@ -271,6 +271,15 @@ fn target(dot_git: &Path) -> Option<PathBuf> {
     Some(dot_git.parent()?.join(line.strip_prefix("gitdir:")?.trim()))
 }
 
+/// The nearest `.git` file at or above `start`, with the directory that it names, if that is missing.
+pub(super) fn missing_git_dir(start: &Path) -> Option<(PathBuf, PathBuf)> {
+    let start = real(start);
+    let dot_gits = start.ancestors().map(|directory| directory.join(".git"));
+    let dot_git = dot_gits.into_iter().find(|path| path.symlink_metadata().is_ok())?;
+    let target = target(&dot_git)?;
+    (!target.exists()).then_some((dot_git, target))
+}
+
 fn first_line(file: &Path) -> Option<String> {
     let text = edt_io::fs::read_one_block(file).ok()?;
     Some(text.lines().next()?.trim_end().to_owned())

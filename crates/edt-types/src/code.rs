@@ -54,7 +54,8 @@ codes! {
          names the file and the key. `edt-bench check SUITE` shows how each task is read.";
     NotARepository "NOT_A_REPOSITORY" Environment None,
         "No Git repository was found from the current directory upwards. Run edt inside a \
-         worktree, pass -C DIR, or create one with `git init`.";
+         worktree, pass -C DIR, or create one with `git init`. If a `.git` file leads to a Git \
+         directory that is not there, the answer names it.";
     UnsupportedRepository "UNSUPPORTED_REPOSITORY" Environment None,
         "The repository, or this path in it, uses something that edt cannot change safely: it is \
          bare, uses an unknown extension, belongs to another user, has trees of millions of \
@@ -138,9 +139,9 @@ codes! {
          `expected_hash`, or the file changed on disk during the call. Read it again with `edt \
          read` and send the edit for the present text.";
     PathInvalid "PATH_INVALID" Refused None,
-        "Git cannot store the path safely on every system: it is empty, has `.` or empty \
-         components, control characters, a reserved name, `:` or `\\`, a trailing dot or space. \
-         Use a plain path relative to the worktree's root, with `/`.";
+        "The path is empty, has `.` or empty components or control characters; or a new file would \
+         have a name that some system cannot store: a reserved one, `:` or `\\`, a dot or a space \
+         at its end. Use a plain path relative to the worktree's root, with `/`.";
     PathOutsideRepo "PATH_OUTSIDE_REPO" Refused None,
         "The path is absolute, leaves the worktree (`..`), or lies in a nested repository or \
          submodule with a history of its own. Name a path of this worktree, or run edt in the \
@@ -149,7 +150,8 @@ codes! {
         "The path is inside a Git directory, in one of the spellings that some file system treats \
          as that directory. edt never writes there.";
     PathThroughSymlink "PATH_THROUGH_SYMLINK" Refused None,
-        "The path is a symbolic link or goes through one. Edit the real file by its own path.";
+        "The path is a symbolic link or goes through one. Edit the real file by its own path, which \
+         the answer names.";
     NotAFile "NOT_A_FILE" Refused None,
         "The path, or a parent of it, has the wrong type: a directory where a file must be, a file \
          where a directory must be, a FIFO, a device. Name a regular file.";
@@ -177,7 +179,8 @@ codes! {
          OLD_TEXT_NOT_FOUND). Do not send another patch for this file now: read it and send its \
          complete new content with mode \"overwrite\". The answer has the text around the nearest \
          place and the file's hash. Patches for other files are not affected. After the overwrite \
-         the count starts again.";
+         the count starts again. A second patch for which edt has another correction than for \
+         the first gets that correction instead.";
     InvalidPatch "INVALID_PATCH" Refused None,
         "The patch cannot be read, or its old lines do not occur in the file. The answer names the \
          hunk, the nearest place and the first difference, with the file's hash. Send the patch \

@@ -53,7 +53,7 @@ impl RepoPath {
         if has_display_controls(raw) {
             return Err(PathProblem::Control);
         }
-        let drive = raw.len() >= 2 && raw[1] == b':' && raw[0].is_ascii_alphabetic();
+        let drive = matches!(raw, [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
         if raw[0] == b'/' || raw.starts_with(b"\\\\") || drive {
             return Err(PathProblem::Absolute);
         }
@@ -65,6 +65,19 @@ impl RepoPath {
         }
         raw.split(|&b| b == b'/').try_for_each(check_component)?;
         Ok(RepoPath(raw.to_vec()))
+    }
+
+    /// Why no file with this path should be made: some system cannot store its name. A file that
+    /// exists may have it.
+    #[must_use]
+    pub fn unportable(&self) -> Option<PathProblem> {
+        self.0.split(|&b| b == b'/').find_map(|name| {
+            if name.iter().any(|b| matches!(b, b'\\' | b':')) {
+                return Some(PathProblem::Separator);
+            }
+            let reserved = is_device(name) || name.ends_with(b".") || name.ends_with(b" ");
+            reserved.then_some(PathProblem::Reserved)
+        })
     }
 
     /// A path from a Git tree. It is not validated, so it may be unsafe to open: see
@@ -187,14 +200,9 @@ fn check_component(name: &[u8]) -> Result<(), PathProblem> {
     if name.len() > MAX_NAME {
         return Err(PathProblem::TooLong);
     }
-    if spells_git(name) {
+    // A backslash separates names on some systems.
+    if name.split(|&b| b == b'\\').any(spells_git) {
         return Err(PathProblem::GitDir);
-    }
-    if name.iter().any(|b| matches!(b, b'\\' | b':')) {
-        return Err(PathProblem::Separator);
-    }
-    if is_device(name) || name.ends_with(b".") || name.ends_with(b" ") {
-        return Err(PathProblem::Reserved);
     }
     if name != b".gitmodules" && spells_gitmodules(name) {
         return Err(PathProblem::Disguise);
@@ -318,6 +326,7 @@ mod tests {
             ".git::$INDEX_ALLOCATION",
             "GIT~1/x",
             ".g\u{200c}it/x",
+            "a\\.git\\config",
         ] {
             assert_eq!(problem(raw.as_bytes()), Some(PathProblem::GitDir), "{raw}");
         }
@@ -345,23 +354,17 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_some_system_cannot_store_are_invalid() {
-        for raw in [
-            "",
-            "a//b",
-            "a/",
-            "./a",
-            "a/./b",
-            "a\0b",
-            "a\nb",
-            "a\x7f",
-            "ab:c",
-            "a\\b",
-            "CON",
-            "x/nul.txt",
-            "a.",
-            "a ",
-        ] {
+    fn names_that_some_system_cannot_store_are_not_made() {
+        for raw in ["ab:c", "a:b", "a\\b", "CON", "x/nul.txt", "x/aux.c", "a.", "a "] {
+            let path = RepoPath::parse(raw.as_bytes()).unwrap();
+            assert_eq!(path.unportable().map(PathProblem::code), Some(Code::PathInvalid), "{raw}");
+        }
+        assert_eq!(RepoPath::parse(b"src/main.c").unwrap().unportable(), None);
+    }
+
+    #[test]
+    fn paths_that_no_file_can_have_are_invalid() {
+        for raw in ["", "a//b", "a/", "./a", "a/./b", "a\0b", "a\nb", "a\x7f"] {
             assert_eq!(
                 problem(raw.as_bytes()).map(PathProblem::code),
                 Some(Code::PathInvalid),

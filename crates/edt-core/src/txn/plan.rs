@@ -6,13 +6,14 @@ use super::correction::{attach_corrected_request, attach_corrections};
 use super::messages;
 use super::request::Request;
 use super::resolve::{Resolved, TransactionState};
+use crate::session::files::near_path;
 use crate::session::files::path_state::too_large;
 use crate::session::{LockedWorkspace, OnDisk};
 use edt_edit::stage::{EditOutcome, EditedFile, EditedFiles};
 use edt_edit::{Edit, Op};
 use edt_git::convert::StoredForms;
 use edt_git::{FileMode, Forms};
-use edt_types::{FileChangeKind, Finding, Refusal, RepoPath, Result};
+use edt_types::{Code, FileChangeKind, Finding, Refusal, RepoPath, Result};
 
 /// A request and the new text of every file.
 #[derive(Debug)]
@@ -112,6 +113,12 @@ pub fn plan<'q>(workspace: &LockedWorkspace, resolved: Resolved<'q>) -> Result<P
                     .map(|disk| disk.file.oid.to_string());
                 let findings = messages::refused(&stage, edit, refusal, hash.as_deref());
                 let numbered = |finding: Finding| {
+                    let finding = match finding.code {
+                        Code::FileNotFound => {
+                            near_path::named(&workspace.repo, finding, &edit.path)
+                        }
+                        _ => finding,
+                    };
                     if request.patch.is_some() { finding } else { finding.with("edit", i + 1) }
                 };
                 found.extend(findings.into_iter().map(numbered));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::messages;
 use super::request::Request;
+use crate::session::files::new_name;
 use crate::session::files::path_state::case_collision_finding;
 use crate::session::private::hidden::Hidden;
 use crate::session::worktree::begin;
@@ -80,6 +81,9 @@ pub fn resolve<'q>(workspace: &LockedWorkspace, request: &'q Request) -> Result<
             match PathState::with_conflicts(repo, tip_tree, index.as_ref(), path) {
                 Ok(mut path_state) => {
                     hidden.mark(&mut path_state)?;
+                    if path_state.is_nowhere() {
+                        found.extend(new_name::problem(repo, path));
+                    }
                     paths.insert(path.clone(), path_state);
                 }
                 Err(error) => found.extend(error.into_vec()),

@@ -1,5 +1,5 @@
 //! The failure streak: the second failed patch in a row for a file is answered with the advice to
-//! send the complete file instead.
+//! send the complete file instead, unless edt has another correction for it than for the first.
 //!
 //! The count is kept per session and file, in edt's state directory, where it may be deleted at any
 //! time. It is read and written under the worktree's lock. So, of many processes that fail at the
@@ -14,6 +14,7 @@ use super::request::Request;
 use super::resolve::named;
 use crate::session::worktree::begin;
 use crate::session::{LockedWorkspace, PathState, Session};
+use edt_git::sha256;
 use edt_io::fs;
 use edt_types::text::{BOM, is_binary, numbered};
 use edt_types::{Code, Finding, Outcome, Refusal, RepoPath, Result};
@@ -75,21 +76,25 @@ pub(super) fn refused(workspace: &LockedWorkspace, found: &Refusal) {
     }
 }
 
-/// The files whose latest patch failed, each with its session, the most recent last. A patch that
-/// names no file has the empty path.
+/// The files whose latest patch failed, the most recent last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Streaks(Vec<(String, String)>);
+struct Streaks(Vec<Streak>);
+
+/// A session, a path, and the digest of the correction that was offered, if there was one. A patch
+/// that names no file has the empty path.
+type Streak = (String, String, Option<String>);
 
 impl Streaks {
     /// Ends the streak of every path that was changed or was already as requested.
     fn succeeded(mut self, session: &str, paths: &BTreeSet<String>) -> Streaks {
-        self.0.retain(|(of, path)| of != session || !paths.contains(path));
+        self.0.retain(|(of, path, _)| of != session || !paths.contains(path));
         self
     }
 
     /// Counts the failures of one request: the new state, and the findings to answer.
     fn failed(mut self, session: &str, mut found: Vec<Finding>) -> (Streaks, Vec<Finding>) {
         let paths: BTreeSet<String> = found.iter().map(path_of).collect();
+        let offered = offered(&found);
         for path in paths {
             let failed = |finding: &Finding| is_failed_patch(finding) && path_of(finding) == path;
             if !found.iter().any(failed) {
@@ -97,12 +102,16 @@ impl Streaks {
                 if !path.is_empty() {
                     self.forget(session, &path);
                 }
-            } else if self.forget(session, &path) {
+                continue;
+            }
+            let before = self.forget(session, &path);
+            let is_new = offered.is_some() && before.as_ref() != Some(&offered);
+            if before.is_some() && !is_new {
                 let failures: Vec<Finding> =
                     found.extract_if(.., |finding| failed(finding)).collect();
                 found.push(limit(&path, failures));
             } else {
-                self.0.push((session.to_owned(), path));
+                self.0.push((session.to_owned(), path, offered.clone()));
             }
         }
         let surplus = self.0.len().saturating_sub(MAX_ENTRIES);
@@ -110,11 +119,11 @@ impl Streaks {
         (self, found)
     }
 
-    /// Removes an entry; whether there was one.
-    fn forget(&mut self, session: &str, path: &str) -> bool {
-        let count = self.0.len();
-        self.0.retain(|(of, other)| of != session || other != path);
-        self.0.len() < count
+    /// Removes an entry, and returns the correction that it had.
+    #[expect(clippy::option_option, reason = "no entry, and one without a correction")]
+    fn forget(&mut self, session: &str, path: &str) -> Option<Option<String>> {
+        let at = self.0.iter().position(|(of, other, _)| of == session && other == path)?;
+        Some(self.0.remove(at).2)
     }
 
     /// The content of `file`; empty if it cannot be read.
@@ -135,6 +144,15 @@ impl Streaks {
             fs::write_atomic(file, json!(self.0).to_string().as_bytes(), 0o666)
         };
     }
+}
+
+/// The digest of the corrections in an answer.
+fn offered(found: &[Finding]) -> Option<String> {
+    let corrections = found.iter().flat_map(|finding| {
+        ["request", "correction"].into_iter().filter_map(|key| finding.evidence.get(key))
+    });
+    let all: String = corrections.map(Value::to_string).collect();
+    if all.is_empty() { None } else { sha256(all.as_bytes()).ok() }
 }
 
 fn is_failed_patch(finding: &Finding) -> bool {
@@ -261,9 +279,7 @@ mod tests {
     }
 
     fn streaks(of: &[(&str, &str)]) -> Streaks {
-        Streaks(
-            of.iter().map(|(session, path)| ((*session).to_owned(), (*path).to_owned())).collect(),
-        )
+        Streaks(of.iter().map(|(of, path)| ((*of).to_owned(), (*path).to_owned(), None)).collect())
     }
 
     /// The entries after the session `s` failed with `found`, and the codes that it is answered.
@@ -282,6 +298,22 @@ mod tests {
                 (streaks(&[]), vec!["INVALID_PATCH_LIMIT_EXCEEDED"])
             );
         }
+    }
+
+    #[test]
+    fn another_correction_is_offered_instead_of_the_complete_file() {
+        let failed = |before: Streaks, correction: &str| {
+            let found = finding(Code::OldTextNotFound, "a").with("request", correction);
+            let (streaks, found) = before.failed("s", vec![found]);
+            (streaks, found[0].code.name())
+        };
+        let (first, code) = failed(Streaks::default(), "one");
+        assert_eq!(code, "OLD_TEXT_NOT_FOUND");
+        assert_eq!(failed(first.clone(), "one").1, "INVALID_PATCH_LIMIT_EXCEEDED");
+        let (second, code) = failed(first, "two");
+        assert_eq!(code, "OLD_TEXT_NOT_FOUND");
+        let (_, found) = second.failed("s", vec![finding(Code::OldTextNotFound, "a")]);
+        assert_eq!(found[0].code.name(), "INVALID_PATCH_LIMIT_EXCEEDED");
     }
 
     #[test]

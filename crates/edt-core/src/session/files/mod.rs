@@ -2,5 +2,7 @@
 
 pub mod diff_report;
 pub(crate) mod file_copy;
-pub(crate) mod path_findings;
+pub mod near_path;
+pub mod new_name;
+pub mod path_findings;
 pub mod path_state;

@@ -1,5 +1,8 @@
 //! Why a path cannot be edited.
 
+use std::os::unix::ffi::OsStrExt as _;
+
+use edt_git::Repo;
 use edt_types::{Code, Finding, RepoPath};
 
 pub(super) fn unmerged(path: &RepoPath) -> Finding {
@@ -26,14 +29,28 @@ pub(super) fn sparse(path: &RepoPath) -> Finding {
     .at(path)
 }
 
-pub(super) fn symlink(path: &RepoPath) -> Finding {
-    Finding::new(
+/// `PATH_THROUGH_SYMLINK`, with the path of the file itself if it is in this worktree.
+#[must_use]
+pub fn symlink(repo: &Repo, path: &RepoPath) -> Finding {
+    let real = repo.real_root().ok().and_then(|root| {
+        let file = edt_io::fs::real_path(&root.join(std::ffi::OsStr::from_bytes(path.as_bytes())));
+        let below = file.strip_prefix(&root).ok()?.as_os_str().as_bytes();
+        RepoPath::parse(below).ok().filter(|real| real != path)
+    });
+    let remedy = match &real {
+        Some(real) => format!("Send its own path: {real}."),
+        None => "It leads to no other file of this worktree: ask the user to change it.".to_owned(),
+    };
+    let finding = Finding::new(
         Code::PathThroughSymlink,
         format!("{path} is a symbolic link or goes through one."),
-        "Edit the real file by its own path (`readlink -f` shows it), if it is in this worktree.",
-    )
-    .nothing_changed()
-    .at(path)
+        remedy,
+    );
+    let finding = finding.nothing_changed().at(path);
+    match real {
+        Some(real) => finding.with("real_path", real.text()),
+        None => finding,
+    }
 }
 
 pub(super) fn nested(path: &RepoPath, what: &str) -> Finding {

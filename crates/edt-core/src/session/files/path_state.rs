@@ -194,7 +194,7 @@ impl PathState {
                 .into());
             }
             Tracked::File(file) => Some(file),
-            Tracked::Symlink => return Err(symlink(path).into()),
+            Tracked::Symlink => return Err(symlink(repo, path).into()),
             Tracked::Submodule => return Err(nested(path, "a submodule").into()),
         };
         let staged = match index {
@@ -297,6 +297,12 @@ impl PathState {
         }
     }
 
+    /// Whether there is no file: not in the session's tip, not on disk, not in the index.
+    #[must_use]
+    pub fn is_nowhere(&self) -> bool {
+        self.tip.is_none() && self.disk.is_none() && self.staged == IndexState::Nothing
+    }
+
     /// Whether the staged content is neither on disk nor in the session's tip.
     #[must_use]
     pub fn has_unique_staged(&self) -> bool {
@@ -331,7 +337,7 @@ pub fn file_on_disk(repo: &Repo, path: &RepoPath, most: u64) -> Result<Option<On
     match dir.read_at_most(name, most).map_err(wrap)? {
         FoundEntry::File(_, bytes) => Ok(Some(OnDiskFile::Bytes(bytes))),
         FoundEntry::TooLarge(_) => Ok(Some(OnDiskFile::TooLarge)),
-        FoundEntry::Symlink => Err(symlink(path).into()),
+        FoundEntry::Symlink => Err(symlink(repo, path).into()),
         FoundEntry::Directory => Err(not_a_file(path, "it is a directory").into()),
         FoundEntry::Special => Err(not_a_file(path, "it is a FIFO, a socket or a device").into()),
         FoundEntry::Nothing => Ok(None),
@@ -361,7 +367,7 @@ fn on_disk(repo: &Repo, path: &RepoPath, tracked: bool) -> Result<Option<OnDisk>
     let dir = match repo.root().beneath(dir_path).map_err(wrap)? {
         Parent::Open(dir) => dir,
         Parent::Missing => return check_parents(repo, path, tracked).map(|()| None),
-        Parent::Symlink => return Err(symlink(path).into()),
+        Parent::Symlink => return Err(symlink(repo, path).into()),
         Parent::NotADirectory => {
             return Err(not_a_file(path, "one of its parents is a file, not a directory").into());
         }
@@ -375,7 +381,7 @@ fn on_disk(repo: &Repo, path: &RepoPath, tracked: bool) -> Result<Option<OnDisk>
             Ok(Some(OnDisk { file, raw, stat, bytes, stored: None, inexact: None }))
         }
         FoundEntry::TooLarge(size) => Err(too_large(path, size, repo.max_file_size()).into()),
-        FoundEntry::Symlink => Err(symlink(path).into()),
+        FoundEntry::Symlink => Err(symlink(repo, path).into()),
         FoundEntry::Directory => Err(not_a_file(path, "it is a directory").into()),
         FoundEntry::Special => Err(not_a_file(path, "it is a FIFO, a socket or a device").into()),
     }
@@ -388,7 +394,7 @@ fn check_parents(repo: &Repo, path: &RepoPath, tracked: bool) -> Result<()> {
         match repo.root().beneath(dir_path).map_err(wrap)? {
             Parent::Open(_) => {}
             Parent::Missing => break,
-            Parent::Symlink => return Err(symlink(path).into()),
+            Parent::Symlink => return Err(symlink(repo, path).into()),
             Parent::NotADirectory => {
                 return Err(
                     not_a_file(path, "one of its parents is a file, not a directory").into()
@@ -592,9 +598,11 @@ mod tests {
             "link",
             Code::PathThroughSymlink,
             "link is a symbolic link or goes through one.",
-            "Edit the real file by its own path (`readlink -f` shows it), if it is in this \
-             worktree.",
+            "Send its own path: a.txt.",
         );
+        symlink("/etc/hostname", scratch.root().join("out")).unwrap();
+        let remedy = "It leads to no other file of this worktree: ask the user to change it.";
+        assert_eq!(refusal(state(&scratch, "out")).remedy, remedy);
     }
 
     #[test]
