@@ -44,11 +44,14 @@ impl<'e> EditCommit<'e> {
     /// `INTERNAL`; `BAD_REQUEST` if the configured identity is invalid.
     pub(crate) fn write(self, writer: &mut ObjectWriter<'_>) -> Result<WrittenEdit<'e>> {
         let EditCommit { session, trees: (from, to), kind, number, agent, allowed, .. } = self;
-        let name = session.name.clone();
-        let private =
-            PrivateRecord::of_edit(writer.repo(), &name, (session.tip, to), self.private)?;
-        let id = private.as_ref().map(|record| record.name.clone());
-        let trailers = Trailers { session: name, kind, edit: number, agent, allowed, private: id };
+        let name = &session.name;
+        let private = PrivateRecord::of_edit(writer.repo(), name, (session.tip, to), self.private)?;
+        let trailers = Trailers {
+            agent,
+            allowed,
+            private: private.as_ref().map(|record| record.name.clone()),
+            ..Trailers::plain(name, kind, number)
+        };
         let more = self.more.iter().map(|(key, value)| format!("{key}: {value}\n"));
         let message = message::compose(self.text, &trailers)
             + &edit_change::trailer(from, to)

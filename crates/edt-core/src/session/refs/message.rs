@@ -85,6 +85,12 @@ pub struct Trailers {
     pub edit: u64,
     /// The agent that asked for it.
     pub agent: Option<String>,
+    /// The model that the agent's program named.
+    pub model: Option<String>,
+    /// The turn of the session: one prompt of the user and all that the agent did for it.
+    pub turn: Option<u64>,
+    /// The name that the agent's program gives its conversation.
+    pub conversation: Option<String>,
     /// The overrides that were needed.
     pub allowed: Vec<String>,
     /// The name of the commit's private record, if it has one. A rebase, an amend and a
@@ -96,8 +102,17 @@ impl Trailers {
     /// Trailers without an agent and without overrides.
     #[must_use]
     pub fn plain(session: &str, kind: Kind, edit: u64) -> Trailers {
-        let (session, allowed) = (session.to_owned(), Vec::new());
-        Trailers { session, kind, edit, agent: None, allowed, private: None }
+        Trailers {
+            session: session.to_owned(),
+            kind,
+            edit,
+            agent: None,
+            model: None,
+            turn: None,
+            conversation: None,
+            allowed: Vec::new(),
+            private: None,
+        }
     }
 }
 
@@ -115,9 +130,10 @@ pub fn compose(text: &str, trailers: &Trailers) -> String {
     line("Edt-Session", &trailers.session);
     line("Edt-Kind", trailers.kind.name());
     line("Edt-Edit", &trailers.edit.to_string());
-    if let Some(agent) = &trailers.agent {
-        line("Edt-Agent", agent);
-    }
+    trailers.agent.iter().for_each(|agent| line("Edt-Agent", agent));
+    trailers.model.iter().for_each(|model| line("Edt-Model", model));
+    trailers.turn.iter().for_each(|turn| line("Edt-Turn", &turn.to_string()));
+    trailers.conversation.iter().for_each(|name| line("Edt-Conversation", name));
     trailers.allowed.iter().for_each(|word| line("Edt-Allowed", word));
     trailers.private.iter().for_each(|name| line("Edt-Private", name));
     // Nobody but edt reads those, and it takes all of the text back.
@@ -181,6 +197,9 @@ pub fn parse(message: &str) -> Option<Trailers> {
         kind: Kind::ALL.iter().copied().find(|known| known.name() == kind)?,
         edit: values("Edt-Edit").pop()?.parse().ok()?,
         agent: values("Edt-Agent").pop(),
+        model: values("Edt-Model").pop(),
+        turn: values("Edt-Turn").pop().and_then(|turn| turn.parse().ok()),
+        conversation: values("Edt-Conversation").pop(),
         allowed: values("Edt-Allowed"),
         private: values("Edt-Private").pop(),
     })
@@ -197,6 +216,9 @@ mod tests {
             kind: Kind::Edit,
             edit: 7,
             agent: Some("robot".into()),
+            model: Some("m-5".into()),
+            turn: Some(3),
+            conversation: Some("0194-ab".into()),
             allowed: vec!["size_reduction".into(), "encoding".into()],
             private: Some("0123456789abcdef".into()),
         };
@@ -208,6 +230,14 @@ mod tests {
             "{message}"
         );
         assert_eq!(parse(&message), Some(trailers));
+        let asked = "Edt-Agent: robot\nEdt-Model: m-5\nEdt-Turn: 3\nEdt-Conversation: 0194-ab\n";
+        assert!(message.contains(asked), "{message}");
+    }
+
+    #[test]
+    fn a_turn_that_is_no_number_is_left_out() {
+        let message = "x\n\nEdt-Session: s\nEdt-Kind: edit\nEdt-Edit: 1\nEdt-Turn: two\n";
+        assert_eq!(parse(message), Some(Trailers::plain("s", Kind::Edit, 1)));
     }
 
     #[test]
