@@ -118,6 +118,8 @@ enum Shape {
     Read,
     /// The answer of `edt outline`.
     Outline,
+    /// The answer of `edt blame`.
+    Blame,
     /// The answer of `edt search`.
     Search,
     /// The answer of `edt ls`.
@@ -176,6 +178,7 @@ impl SchemaArgs {
             Shape::RunOutput => schemars::schema_for!(run::Page),
             Shape::Read => schemars::schema_for!(read::Answer),
             Shape::Outline => schemars::schema_for!(super::outline::Answer),
+            Shape::Blame => schemars::schema_for!(super::blame::Answer),
             Shape::Search => schemars::schema_for!(search::Answer),
             Shape::Ls => schemars::schema_for!(ls::Answer),
             Shape::Status => schemars::schema_for!(status::Answer),

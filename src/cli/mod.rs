@@ -3,7 +3,9 @@
 mod agent_hook;
 mod agent_shell;
 mod apply;
+mod attribution;
 mod begin;
+mod blame;
 mod checkpoint;
 mod context;
 mod demo;
@@ -92,6 +94,7 @@ enum Command {
     Log(log::Args),
     Show(show::Args),
     Diff(diff::Args),
+    Blame(blame::Args),
     Undo(undo::Args),
     Redo(undo::RedoArgs),
     Revert(revert::Args),
@@ -104,6 +107,7 @@ enum Command {
     Reject(proposals::RejectArgs),
     Land(land::Args),
     Abandon(land::AbandonArgs),
+    Attribution(attribution::Args),
     Stats(stats::Args),
     Gc(gc::Args),
     Memory(memory::Args),
@@ -181,6 +185,7 @@ impl Command {
             Command::Log(args) => args.run(context),
             Command::Show(args) => args.run(context),
             Command::Diff(args) => args.run(context),
+            Command::Blame(args) => args.run(context),
             Command::Undo(args) => args.run(context),
             Command::Redo(args) => args.run(context),
             Command::Revert(args) => args.run(context),
@@ -193,6 +198,7 @@ impl Command {
             Command::Reject(args) => args.run(context),
             Command::Land(args) => args.run(context),
             Command::Abandon(_) => land::run_abandon(context),
+            Command::Attribution(args) => args.run(context),
             Command::Stats(args) => args.run(context),
             Command::Gc(args) => args.run(context),
             Command::Memory(args) => args.run(context),

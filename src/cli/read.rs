@@ -218,7 +218,7 @@ fn anchors_of(body: &[u8], parts: &[excerpt::Part<'_>]) -> Vec<String> {
     line_anchor::anchors(body, &ranges).iter().map(ToString::to_string).collect()
 }
 
-fn parsed(range: &str) -> Option<RangeInclusive<u64>> {
+pub(super) fn parsed(range: &str) -> Option<RangeInclusive<u64>> {
     let number = |part: &str, default: u64| {
         if part.is_empty() { Some(default) } else { part.parse::<u64>().ok() }
     };

@@ -134,6 +134,24 @@ fn outline_lists_definitions_and_refuses_a_file_without_any() {
 }
 
 #[test]
+fn blame_names_the_edit_and_refuses_a_range_that_is_none() {
+    let workspace = repository();
+    let edit = json!({"path": "src/calc.c", "old_text": "a - b", "content": "a + b"});
+    workspace.apply(&edit).landed();
+    let answer = workspace.edt(&["blame", "src/calc.c"]);
+    assert!(answer.json.to_string().contains("\"edit\":1"), "{:#}", answer.json);
+    malformed(&workspace, &["blame", "src/calc.c", "--lines", "b"]);
+    workspace.refuses(&["FILE_NOT_FOUND"], 1, &["blame", "none.c"]);
+}
+
+#[test]
+fn attribution_exports_a_commit_and_refuses_an_unknown_format() {
+    let workspace = repository();
+    workspace.edt(&["attribution", "export", "--format", "git-ai"]);
+    malformed(&workspace, &["attribution", "export", "--format", "x"]);
+}
+
+#[test]
 fn search_finds_a_line_and_refuses_a_broken_pattern() {
     let workspace = repository();
     let answer = workspace.edt(&["search", "return a"]);

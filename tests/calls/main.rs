@@ -18,6 +18,7 @@
 )]
 
 mod anchors;
+mod attribution;
 mod checkpoints;
 mod codes;
 mod commands;

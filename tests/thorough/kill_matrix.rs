@@ -166,6 +166,8 @@ const READERS: &[(&str, &str)] = &[
     ("diff", "reads"),
     ("proposals", "reads"),
     ("stats", "reads"),
+    ("blame", "reads"),
+    ("attribution export", "reads"),
     ("memory list", "reads"),
     ("memory show", "reads"),
     ("memory search", "reads"),

@@ -4,6 +4,7 @@
 //! (`gix` skips those that exist already) and the index (`gix` drops versions and extensions). It
 //! reads refs in tables itself, because `gix` reads only files.
 
+pub mod blame;
 mod cache_tree;
 pub mod commit_candidate;
 pub mod commit_hooks;

@@ -110,7 +110,13 @@ pub fn system() -> SystemTime {
 /// The time in UTC, in seconds, as `2026-01-31T12:00:00Z`.
 #[must_use]
 pub fn utc() -> String {
-    Timestamp::from_second(seconds()).unwrap_or_default().to_string()
+    utc_at(seconds())
+}
+
+/// The time `at`, in seconds since 1970, as [`utc`] prints it.
+#[must_use]
+pub fn utc_at(at: i64) -> String {
+    Timestamp::from_second(at).unwrap_or_default().to_string()
 }
 
 /// The time `at` in the local time zone, as `2026-01-31 12:00`.

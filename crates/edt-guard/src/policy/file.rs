@@ -32,6 +32,8 @@ pub struct Policy {
     pub durability: Option<Durability>,
     /// Whether failures and their fixes are remembered.
     pub memory: bool,
+    /// Whether a landing names the agents and models of its edits (`Assisted-by`).
+    pub assisted_by: bool,
     /// The limits of the guard `size_reduction`.
     pub size_limits: SizeLimits,
     /// The largest file that an edit or a checkpoint reads or writes, in bytes.
@@ -88,6 +90,7 @@ struct Rules {
 struct File {
     session: Session,
     memory: Memory,
+    attribution: Attribution,
     limits: Limits,
     guards: Guards,
     paths: Vec<Paths>,
@@ -113,6 +116,13 @@ struct Session {
 #[serde(deny_unknown_fields, default)]
 struct Memory {
     enabled: Option<bool>,
+}
+
+/// Either file may leave the trailers out.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Attribution {
+    assisted_by: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -241,6 +251,9 @@ impl Policy {
         Ok(Policy {
             switch,
             memory: user.memory.enabled != Some(false) && repo.memory.enabled != Some(false),
+            assisted_by: [&user, &repo]
+                .iter()
+                .all(|file| file.attribution.assisted_by != Some(false)),
             durability: stricter_of(user.session.durability, repo.session.durability, Ord::max),
             size_limits: SizeLimits {
                 max_bytes_lost: stricter_of(ps.max_bytes_lost, rs.max_bytes_lost, f64::min)

@@ -1,6 +1,8 @@
 //! Makes the commits of a landing: the squashed ones, which Git's hooks check and may change, and
 //! the user's commits, recreated on their new parents.
 
+use std::collections::BTreeSet;
+
 use super::options::LandOptions;
 use super::plan::{LandPlan, LandTarget, PlannedCommit};
 use super::review::LandReview;
@@ -174,6 +176,10 @@ impl LandCommits<'_> {
         } else {
             message::add_paragraph(&text, &folded.join("\n"))
         };
+        let text = match self.assisted_by(commits) {
+            lines if lines.is_empty() => text,
+            lines => message::add_trailers(&text, &lines),
+        };
         let text = match &self.sign_off {
             Some(line) if message::values(&text, "Signed-off-by").last() != Some(line) => {
                 message::add_trailers(&text, &format!("Signed-off-by: {line}\n"))
@@ -188,6 +194,25 @@ impl LandCommits<'_> {
                 ..Trailers::plain(&self.session.name, Kind::Land, count)
             },
         )
+    }
+}
+
+impl LandCommits<'_> {
+    /// A trailer for each agent with its model, as the edits of `commits` name them.
+    fn assisted_by(&self, commits: &[Commit]) -> String {
+        if !self.review.policies.iter().all(|policy| policy.assisted_by) {
+            return String::new();
+        }
+        let units: Vec<Commit> = commits.iter().flat_map(Commit::units).collect();
+        let of = |trailers: &Trailers| {
+            let agent = trailers.agent.as_ref()?;
+            Some(match &trailers.model {
+                Some(model) => format!("Assisted-by: {agent}:{model}\n"),
+                None => format!("Assisted-by: {agent}\n"),
+            })
+        };
+        let lines = units.iter().filter_map(|unit| of(unit.trailers.as_ref()?));
+        lines.collect::<BTreeSet<String>>().into_iter().collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a reader sees of a session.
 
 pub mod base;
+pub mod blame;
 pub mod file_diff;
 pub mod history;
 pub mod log;
