@@ -359,8 +359,9 @@ mod tests {
             .with("edit", 2)
             .with("hash", "beef")
             .with("context", "3 | x");
-        let (_, found) =
-            streaks(&[("s", "a")]).failed("s", vec![one, finding(Code::OldTextNotFound, "b"), two]);
+        let found = vec![one, finding(Code::OldTextNotFound, "b"), two];
+        let before = Streaks(vec![("s".to_owned(), "a".to_owned(), offered(&found))]);
+        let (_, found) = before.failed("s", found);
         assert_eq!(found.len(), 2);
         assert_eq!(
             found[1],
@@ -399,7 +400,7 @@ mod tests {
 
     #[test]
     fn the_oldest_entries_are_dropped_first() {
-        let full = Streaks((0..MAX_ENTRIES).map(|n| ("s".to_owned(), n.to_string())).collect());
+        let full = Streaks((0..MAX_ENTRIES).map(|n| ("s".to_owned(), n.to_string(), None)).collect());
         let (after, _) = full.failed("s", vec![finding(Code::InvalidPatch, "new")]);
         assert_eq!(
             (after.0.len(), after.0[0].1.as_str(), after.0[MAX_ENTRIES - 1].1.as_str()),

@@ -276,10 +276,10 @@ mod tests {
         let scratch = scratch();
         assert_eq!(who(&scratch, "a.txt"), "c1c22c");
         let text = scratch.text("a.txt").unwrap();
-        scratch.write("a.txt", &text.replace("3\n", "3\nmine\n"));
-        assert_eq!(who(&scratch, "a.txt"), "c1c-22c");
+        scratch.write("a.txt", &text.replace("1\n", "1\nmine\n"));
+        assert_eq!(who(&scratch, "a.txt"), "c-1c22c");
         scratch.undo(1).unwrap();
-        assert_eq!(who(&scratch, "a.txt"), "c1c-cc");
+        assert_eq!(who(&scratch, "a.txt"), "c-1ccc");
     }
 
     #[test]
