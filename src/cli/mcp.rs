@@ -329,7 +329,7 @@ struct Server {
 impl Server {
     fn answer(&self, mut call: ToolCall, reply: Reply) {
         let row = self.rows[call.tool];
-        note::request(row.name, std::mem::take(&mut call.request));
+        note::request(row.name, std::mem::take(&mut call.request), &call.meta);
         let named = call.args.remove("worktree").filter(|value| !value.is_null());
         let start = mcp_worktree::directory(&self.call_defaults, &self.cache, named, &call.roots);
         let place = start.as_ref().map_or_else(|_| self.call_defaults.start.clone(), Clone::clone);

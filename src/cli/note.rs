@@ -1,6 +1,8 @@
 //! Records a call and its answer on its span: paths and numbers, never the content of files.
 
 use edt_io::process;
+#[cfg(feature = "mcp")]
+use serde_json::Map;
 use serde_json::Value;
 
 #[cfg(feature = "mcp")]
@@ -21,16 +23,18 @@ pub(super) fn call(command: &str) {
     describe(command, tool);
 }
 
-/// Begins the call of a tool.
+/// Begins the call of a tool. `meta` is the request's `_meta`.
 #[cfg(feature = "mcp")]
-pub(super) fn request(tool: &str, request: RequestInfo) {
-    telemetry::begin(format!("{} {tool}", names::TOOLS_CALL), Some(request.trace));
+pub(super) fn request(tool: &str, request: RequestInfo, meta: &Map<String, Value>) {
+    let said = |key: &str| meta.get(key).and_then(Value::as_str).map(str::to_owned);
+    let trace = ["traceparent", "tracestate"].map(said);
+    telemetry::begin(format!("{} {tool}", names::TOOLS_CALL), Some(trace));
     describe(tool, true);
     telemetry::note(names::MCP_METHOD, names::TOOLS_CALL);
     telemetry::note(names::REQUEST_ID, request.id);
     telemetry::note(names::TRANSPORT, "pipe");
     request.version.into_iter().for_each(|version| telemetry::note(names::MCP_VERSION, version));
-    request.call.into_iter().for_each(|id| telemetry::note(names::TOOL_CALL, id));
+    said("claudecode/toolUseId").into_iter().for_each(|id| telemetry::note(names::TOOL_CALL, id));
 }
 
 fn describe(command: &str, tool: bool) {

@@ -17,7 +17,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use edt_types::trace::TraceHeaders;
 use serde_json::{Map, Value};
 
 pub(crate) use schema::{either, input, output};
@@ -73,8 +72,10 @@ pub(crate) struct ToolCall {
     pub client: Option<String>,
     /// The client's roots.
     pub roots: Roots,
-    /// The request's id and trace.
+    /// The request's id and the revision of the protocol.
     pub request: RequestInfo,
+    /// The request's `_meta`, as the client sent it.
+    pub meta: Map<String, Value>,
     /// The output count and the cancellation flag of the call.
     pub progress: Arc<CallProgress>,
 }
@@ -86,10 +87,6 @@ pub(crate) struct RequestInfo {
     pub id: String,
     /// The revision of the protocol.
     pub version: Option<String>,
-    /// The agent's own id of the call.
-    pub call: Option<String>,
-    /// Its trace.
-    pub trace: TraceHeaders,
 }
 
 /// The answer to a call.

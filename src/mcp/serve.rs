@@ -141,6 +141,7 @@ impl ServerHandler for Server {
             client: client.clone(),
             roots,
             request,
+            meta: context.meta.0.0.clone(),
             progress: Arc::clone(&progress),
         };
         let answer = self.worker.call(call, effect);
@@ -181,16 +182,12 @@ impl Server {
     }
 }
 
-/// The id of a request, its protocol revision, and its trace.
+/// The id of a request and its protocol revision.
 fn request_of(context: &RequestContext<RoleServer>) -> RequestInfo {
-    let said =
-        |key: &str| context.meta.0.get(key).and_then(|value| value.as_str()).map(str::to_owned);
     let spoken = || context.peer.peer_info().map(|client| client.protocol_version.to_string());
     RequestInfo {
         id: context.id.to_string(),
         version: context.meta.protocol_version().map(|version| version.to_string()).or_else(spoken),
-        call: said("claudecode/toolUseId"),
-        trace: ["traceparent", "tracestate"].map(said),
     }
 }
 
