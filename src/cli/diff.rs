@@ -50,8 +50,9 @@ pub(super) struct Args {
     staged: bool,
     /// Show the user's uncommitted changes: from the session's tip, or HEAD without a session, to
     /// the files on disk. An untracked file is shown only if a path names it.
+    // Of a tool `worktree` names the worktree to act in.
     #[arg(long)]
-    #[serde(default)]
+    #[serde(default, rename = "uncommitted")]
     worktree: bool,
     /// Print the numbers of changed lines instead of the lines.
     #[arg(long)]

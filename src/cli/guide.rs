@@ -57,6 +57,12 @@ pub(super) struct Answer {
     change: Option<&'static str>,
 }
 
+/// Answers with the text for a system prompt.
+#[cfg(feature = "mcp")]
+pub(super) fn show(context: &Context) -> Status {
+    context.text(&guide::prompt())
+}
+
 /// The largest file that a block is written into, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 

@@ -4,8 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::context::CallDefaults;
 use crate::mcp::Roots;
 use edt_core::session::worktree::options::Cache;
@@ -26,7 +24,7 @@ use edt_types::{Code, Finding, Result};
 pub(super) fn directory(
     defaults: &CallDefaults,
     cache: &Arc<Cache>,
-    named: Option<Value>,
+    named: Option<PathBuf>,
     roots: &Roots,
 ) -> Result<PathBuf> {
     let own = fs::real_path(&defaults.start);
@@ -55,7 +53,7 @@ pub(super) fn directory(
             .into()),
         };
     };
-    let real = checked(&super::mcp_args::of::<PathBuf>(named)?)?;
+    let real = checked(&named)?;
     if let Some(roots) = &roots {
         let hint = "The user can add its directory to the roots of the client.";
         return if theirs(&real) { Ok(real) } else { Err(outside(&real, roots, hint)) };

@@ -25,6 +25,12 @@ pub(super) struct ExplainArgs {
 }
 
 impl ExplainArgs {
+    /// To explain `code`.
+    #[cfg(feature = "mcp")]
+    pub(super) fn of(code: String) -> ExplainArgs {
+        ExplainArgs { code: Some(code), all: false }
+    }
+
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let Some(name) = self.code.as_ref().filter(|_| !self.all) else {
             let all = Codes {

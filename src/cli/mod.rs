@@ -27,6 +27,10 @@ mod mcp;
 #[cfg(feature = "mcp")]
 mod mcp_args;
 #[cfg(feature = "mcp")]
+mod mcp_instructions;
+#[cfg(feature = "mcp")]
+mod mcp_tools;
+#[cfg(feature = "mcp")]
 mod mcp_worktree;
 mod memory;
 mod meta;

@@ -2,15 +2,17 @@
 //! protocol; `cli::mcp` supplies the tools.
 //!
 //! ```text
-//! serve    the protocol, by the official SDK, on one thread; no call blocks another
-//! worker   the calls, in order, on one thread with a cache; each run of a program has its own thread
-//! input    messages whose values fit in memory
-//! schema   JSON Schemas in the subset that all clients understand
+//! serve      the protocol, by the official SDK, on one thread; no call blocks another
+//! worker     the calls, in order, on one thread with a cache; each run of a program has its own
+//! transport  lines in and out, and the answers to lines that are no message
+//! line       one line within limits, and its id
+//! schema     JSON Schemas in the subset that all clients understand
 //! ```
 
-mod input;
+mod line;
 mod schema;
 mod serve;
+mod transport;
 mod worker;
 
 use std::path::PathBuf;
@@ -19,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::{Map, Value};
 
-pub(crate) use schema::{either, input, output};
+pub(crate) use schema::{either, input, listed};
 pub(crate) use serve::serve;
 
 /// The description of a tool for clients.
@@ -33,8 +35,6 @@ pub(crate) struct Tool {
     pub effect: ToolEffect,
     /// The schema of its arguments.
     pub input: Map<String, Value>,
-    /// The schema of its answers, refusals included.
-    pub output: Map<String, Value>,
 }
 
 /// The effect of a call. Clients ask the user before destructive calls.
@@ -66,8 +66,8 @@ pub(crate) enum Roots {
 pub(crate) struct ToolCall {
     /// The index of the tool.
     pub tool: usize,
-    /// Its arguments.
-    pub args: Map<String, Value>,
+    /// Its arguments, which should be an object.
+    pub args: Value,
     /// The client's name, if the client sent it.
     pub client: Option<String>,
     /// The client's roots.
@@ -147,6 +147,8 @@ pub(crate) struct Service {
     pub tools: Vec<Tool>,
     /// The instructions for the client's model.
     pub instructions: String,
+    /// What is said about a name that is none of the tools.
+    pub unknown_tool: Box<dyn Fn(&str) -> String + Send + Sync>,
     /// Makes a handler; called on the thread that uses the handler.
     pub handler: Arc<dyn Fn() -> Handler + Send + Sync>,
 }

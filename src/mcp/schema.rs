@@ -38,21 +38,25 @@ pub(crate) fn either(kinds: &[fn() -> Map<String, Value>]) -> Map<String, Value>
     schema
 }
 
-/// The schema of an answer: a `T`, or a refusal.
+/// `schema` with short descriptions: of `arguments` these, and inside of them none. Other arguments
+/// keep their own description if `all`, else they are not listed.
 #[must_use]
-pub(crate) fn output<T: JsonSchema, EditError: JsonSchema>() -> Map<String, Value> {
-    let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let shapes = [generator.subschema_for::<T>(), generator.subschema_for::<EditError>()];
-    let mut schema = Map::from_iter([("type".to_owned(), json!("object"))]);
-    if shapes[0] == shapes[1] {
-        schema.extend(object(shapes[0].clone()));
-    } else {
-        schema.insert("anyOf".to_owned(), json!(shapes));
+pub(crate) fn listed(
+    mut schema: Map<String, Value>,
+    arguments: &[(&str, &str)],
+    all: bool,
+) -> Map<String, Value> {
+    let Some(Value::Object(mut properties)) = schema.remove("properties") else { return schema };
+    let mut listed = if all { properties.clone() } else { Map::new() };
+    for (key, about) in arguments {
+        let Some(mut property) = properties.remove(*key) else { continue };
+        drop_notes(&mut property);
+        property["description"] = json!(about);
+        listed.insert((*key).to_owned(), property);
     }
-    let mut definitions = Value::Object(generator.take_definitions(true));
-    // Clients validate answers against the schema; models do not read the descriptions.
-    drop_descriptions(&mut definitions);
-    schema.insert("$defs".to_owned(), definitions);
+    // Clients repeat the list with every request to their model: the tool's description is enough.
+    schema.remove("description");
+    schema.insert("properties".to_owned(), listed.into());
     schema
 }
 
@@ -75,8 +79,9 @@ fn tidy(value: &mut Value) {
             });
             if let Some(Value::Array(types)) = object.get_mut("type") {
                 types.retain(|one| one != "null");
-                if let [one] = types.as_slice() {
-                    let one = one.clone();
+                // A number may be sent as text, but not every text as a number.
+                let text = types.iter().find(|one| *one == "string");
+                if let Some(one) = text.or(types.first()).cloned() {
                     object.insert("type".to_owned(), one);
                 }
             }
@@ -115,20 +120,17 @@ fn choice(ways: &Value) -> Option<Map<String, Value>> {
     Some(schema)
 }
 
-fn drop_descriptions(value: &mut Value) {
+/// Drops what only readers need. A property may have one of these names; its value is then a schema,
+/// not a text or a number.
+fn drop_notes(value: &mut Value) {
     match value {
-        Value::Array(all) => all.iter_mut().for_each(drop_descriptions),
+        Value::Array(all) => all.iter_mut().for_each(drop_notes),
         Value::Object(object) => {
-            // A property may have this name; its value is then a schema, not a string.
-            if object.get("description").is_some_and(Value::is_string) {
-                object.remove("description");
-            }
-            // Clients do not know the formats of integer widths, and warn about each at every
-            // start.
-            if object.get("format").is_some_and(Value::is_string) {
-                object.remove("format");
-            }
-            object.values_mut().for_each(drop_descriptions);
+            object.retain(|key, value| {
+                let is_note = matches!(key.as_str(), "description" | "default" | "minimum");
+                !is_note || key != "default" && value.is_object()
+            });
+            object.values_mut().for_each(drop_notes);
         }
         _ => {}
     }
@@ -191,9 +193,36 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_has_no_descriptions_except_properties_of_that_name() {
-        let mut schema = json!({"description": "x", "properties": {"description": {"type": "string", "description": "y"}}});
-        drop_descriptions(&mut schema);
-        assert_eq!(schema, json!({"properties": {"description": {"type": "string"}}}));
+    fn of_several_types_text_is_left() {
+        let mut schema = json!({"type": ["integer", "string", "null"]});
+        tidy(&mut schema);
+        assert_eq!(schema, json!({"type": "string"}));
+    }
+
+    #[test]
+    fn listed_arguments_have_short_descriptions_and_nothing_inside() {
+        let edit = json!({"type": "object", "properties": {
+            "description": {"type": "string", "description": "y"},
+            "n": {"type": "integer", "minimum": 0, "default": 3},
+        }});
+        let schema = json!({"type": "object", "description": "x", "properties": {
+            "edits": {"type": "array", "items": edit, "description": "long"},
+            "b": {"type": "string", "description": "b"},
+        }});
+        let Value::Object(schema) = schema else { unreachable!() };
+        let short = json!({"type": "array", "description": "short", "items": {
+            "type": "object",
+            "properties": {"description": {"type": "string"}, "n": {"type": "integer"}},
+        }});
+        let arguments = [("edits", "short"), ("none", "")];
+        assert_eq!(
+            Value::Object(listed(schema.clone(), &arguments, false)),
+            json!({"type": "object", "properties": {"edits": short}})
+        );
+        let all = listed(schema, &arguments, true);
+        assert_eq!(
+            all["properties"],
+            json!({"edits": short, "b": {"type": "string", "description": "b"}})
+        );
     }
 }

@@ -5,24 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
-    ServerConfig, Tool as Listed, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+    CustomResult, ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool as Listed, ToolAnnotations,
 };
-use rmcp::service::{NotificationContext, RequestContext};
-use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::service::{NotificationContext, RequestContext, ServiceError};
 use rmcp::transport::io::stdio_pipes;
 use rmcp::{ErrorData, RoleServer, ServerHandler, serve_server};
+use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, Notify, Semaphore};
 
-use super::input::BoundedInput;
+use super::transport::lines;
 use super::worker::Worker;
 use super::{CallProgress, RequestInfo, Roots, Service, Tool, ToolAnswer, ToolCall, ToolEffect};
 
-/// The largest message that is read, in bytes: a request with two files of the largest size as
-/// JSON. A larger message is dropped unread.
-const MAX_MESSAGE: usize = 256 * 1024 * 1024;
 /// The interval of progress notifications.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// The time for open calls to finish after the input ended.
@@ -49,6 +46,7 @@ pub(crate) fn serve(service: Service) -> std::io::Result<()> {
         let server = Server {
             tools: service.tools,
             instructions: service.instructions,
+            unknown_tool: service.unknown_tool,
             worker: Arc::clone(&worker),
             roots: Mutex::default(),
             open_calls: Semaphore::new(MAX_OPEN),
@@ -56,14 +54,14 @@ pub(crate) fn serve(service: Service) -> std::io::Result<()> {
         };
         let ended_input = Arc::new(Notify::new());
         let (read, write) = stdio_pipes();
-        let read = BoundedInput::new(read, Arc::clone(&ended_input));
-        let transport =
-            AsyncRwTransport::new_server(read, write).with_max_line_length(MAX_MESSAGE);
+        let (transport, writer) = lines(read, write, Arc::clone(&ended_input));
+        let writer = tokio::spawn(writer);
         let served = async {
             // A client may close the connection before its first message.
             if let Ok(running) = serve_server(server, transport).await {
                 let _ = running.waiting().await;
             }
+            let _ = writer.await;
         };
         tokio::select! {
             () = served => {}
@@ -86,6 +84,7 @@ pub(crate) fn serve(service: Service) -> std::io::Result<()> {
 struct Server {
     tools: Vec<Tool>,
     instructions: String,
+    unknown_tool: Box<dyn Fn(&str) -> String + Send + Sync>,
     worker: Arc<Worker>,
     /// The client's roots, after the first request for them.
     roots: Mutex<Option<Roots>>,
@@ -115,11 +114,44 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(at) = self.tools.iter().position(|tool| tool.name == request.name) else {
-            let names: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
-            let message =
-                format!("There is no tool {:?}. The tools are {}.", request.name, names.join(", "));
+        let args = request.arguments.unwrap_or_default();
+        Ok(self.call(&request.name, args.into(), &context).await?.into())
+    }
+
+    /// A call whose parameters do not have the types of the protocol.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if request.method != "tools/call" {
+            let message = format!("There is no method {:?} with these `params`.", request.method);
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None));
+        }
+        let mut params = request.params.unwrap_or_default();
+        let args = params.get_mut("arguments").map(Value::take).unwrap_or_default();
+        let Some(name) = params["name"].as_str() else {
+            let message = "`params.name` must be a string, the name of a tool.";
             return Err(ErrorData::invalid_params(message, None));
+        };
+        let result = self.call(name, args, &context).await?;
+        Ok(CustomResult::new(serde_json::to_value(result).unwrap_or_default()))
+    }
+
+    async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
+        *self.roots.lock().await = None;
+    }
+}
+
+impl Server {
+    async fn call(
+        &self,
+        name: &str,
+        args: Value,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, ErrorData> {
+        let Some(at) = self.tools.iter().position(|tool| tool.name == name) else {
+            return Err(ErrorData::invalid_params((self.unknown_tool)(name), None));
         };
         let Ok(_open) = self.open_calls.try_acquire() else {
             let message = format!(
@@ -131,36 +163,28 @@ impl ServerHandler for Server {
         let _running =
             if effect == ToolEffect::Runs { self.programs.acquire().await.ok() } else { None };
         let client = context.client_info().map(|client| client.name);
-        let roots = self.roots(&context).await;
+        let roots = self.roots(context).await;
         let progress = Arc::new(CallProgress::default());
-        let args = request.arguments.unwrap_or_default();
-        let request = request_of(&context);
         let call = ToolCall {
             tool: at,
             args,
             client: client.clone(),
             roots,
-            request,
+            request: request_of(context),
             meta: context.meta.0.0.clone(),
             progress: Arc::clone(&progress),
         };
         let answer = self.worker.call(call, effect);
-        let answer = wait_for_answer(answer, &progress, &context).await?;
+        let answer = wait_for_answer(answer, &progress, context).await?;
         // Gemini CLI repeats the complete call to its model with every error, so a refused file
         // would be billed twice.
         let repeats = client.is_some_and(|client| client.starts_with("gemini-cli"));
         let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
         result.structured_content = Some(answer.json);
         result.is_error = Some(answer.refused && !repeats);
-        Ok(result.into())
+        Ok(result)
     }
 
-    async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
-        *self.roots.lock().await = None;
-    }
-}
-
-impl Server {
     /// The client's roots, requested with its first call.
     #[expect(deprecated, reason = "clients offer no other way to read their roots")]
     async fn roots(&self, context: &RequestContext<RoleServer>) -> Roots {
@@ -169,17 +193,30 @@ impl Server {
             return known.clone();
         }
         let has = context.client_capabilities().is_some_and(|client| client.roots.is_some());
-        let roots = if !has {
-            Roots::Unsupported
-        } else if let Ok(Ok(answered)) =
-            tokio::time::timeout(ROOTS_TIMEOUT, context.peer.list_roots()).await
-        {
-            Roots::Known(answered.roots.iter().filter_map(|root| path(&root.uri)).collect())
-        } else {
-            Roots::Unanswered
+        if !has {
+            return known.insert(Roots::Unsupported).clone();
+        }
+        let answered = tokio::time::timeout(ROOTS_TIMEOUT, context.peer.list_roots()).await;
+        let roots = match answered {
+            Ok(Ok(answered)) => roots_of(answered.roots.iter().map(|root| root.uri.as_str())),
+            // An answer that has no list of roots.
+            Ok(Err(ServiceError::UnexpectedResponse)) => Roots::Unsupported,
+            Ok(Err(_)) | Err(_) => Roots::Unanswered,
         };
         known.insert(roots).clone()
     }
+}
+
+/// The roots that are files. A client that names none of them does not say where it works.
+fn roots_of<'r>(uris: impl Iterator<Item = &'r str>) -> Roots {
+    let is_file = |uri: &&str| {
+        uri.split_once(':').is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("file"))
+    };
+    let files: Vec<&str> = uris.filter(is_file).collect();
+    if files.is_empty() {
+        return Roots::Unsupported;
+    }
+    Roots::Known(files.into_iter().filter_map(path).collect())
 }
 
 /// The id of a request and its protocol revision.
@@ -234,9 +271,7 @@ fn listed(tool: &Tool) -> Listed {
         .destructive(tool.effect == ToolEffect::Lands)
         .idempotent(tool.effect == ToolEffect::Reads)
         .open_world(tool.effect == ToolEffect::Runs);
-    Listed::new(tool.name, tool.about, tool.input.clone())
-        .with_raw_output_schema(Arc::new(tool.output.clone()))
-        .with_annotations(annotations)
+    Listed::new(tool.name, tool.about, tool.input.clone()).with_annotations(annotations)
 }
 
 /// The path of a `file:` URI on this machine.
@@ -264,6 +299,16 @@ fn path(uri: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_client_without_a_root_that_is_a_file_has_none() {
+        assert_eq!(roots_of([].into_iter()), Roots::Unsupported);
+        assert_eq!(roots_of(["https://a/b", "a", ""].into_iter()), Roots::Unsupported);
+        let known = roots_of(["https://a/b", "file:///c"].into_iter());
+        assert_eq!(known, Roots::Known(vec!["/c".into()]));
+        // A directory of another machine is a root.
+        assert_eq!(roots_of(["file://host/a"].into_iter()), Roots::Known(vec![]));
+    }
 
     #[test]
     fn roots_are_local_directories() {
