@@ -104,18 +104,11 @@ fn the_tools_the_guide_names_are_those_of_the_server() {
     let named = text.split("MCP tools ").nth(1).unwrap().split(". ").next().unwrap();
     let named: Vec<&str> = named.split('`').skip(1).step_by(2).collect();
     let refused = workspace.edt(&["mcp", "--tools", "no-such-tool"]);
-    let known: Vec<String> = refused
-        .hint()
-        .trim_start_matches("The tools are ")
-        .trim_end_matches('.')
-        .split(", ")
-        .map(str::to_owned)
-        .collect();
-    let sorted = |mut all: Vec<String>| {
-        all.sort();
-        all
-    };
-    assert_eq!(sorted(named.iter().map(|&name| name.to_owned()).collect()), sorted(known));
+    // The tools that are offered by default come first.
+    let hint = refused.hint();
+    let known = hint.trim_start_matches("The tools are ").split(", ").take(named.len());
+    assert_eq!(named, known.collect::<Vec<_>>());
+    assert_eq!(named.len(), 8);
 }
 
 #[test]
