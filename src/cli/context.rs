@@ -50,6 +50,9 @@ pub(super) struct Global {
     durability: Option<Durability>,
 }
 
+/// The longest answer of a tool, in bytes: as JSON, and as text.
+pub(super) const ROOM: usize = 64 * 1024;
+
 pub(super) struct Context {
     pub(super) start: PathBuf,
     pub(super) json: bool,
@@ -81,6 +84,13 @@ enum Out {
 pub(super) struct CapturedAnswer {
     pub(super) json: serde_json::Value,
     pub(super) text: String,
+}
+
+impl CapturedAnswer {
+    /// The length of its longer form, in bytes.
+    fn length(&self) -> usize {
+        self.json.to_string().len().max(self.text.len())
+    }
 }
 
 /// What all calls to one server have in common.
@@ -325,6 +335,33 @@ impl Context {
             Out::Streams => self.print(&screen(&render_human(answer))),
         }
         Status::Applied
+    }
+
+    /// Prints the answer that `build` makes of an amount of bytes or entries: of what was `asked` for,
+    /// or of as much as fits the answer of a tool.
+    ///
+    /// # Errors
+    /// Those of `build`.
+    pub(super) fn answer_part<T: Serialize>(
+        &self,
+        asked: u64,
+        mut build: impl FnMut(u64) -> Result<T>,
+        render_human: impl Fn(&T) -> String,
+    ) -> Result<Status> {
+        let Out::Captured(captured) = &self.out else {
+            return Ok(self.answer(&build(asked)?, render_human));
+        };
+        let room = ROOM as u64;
+        let mut amount = asked.min(room);
+        loop {
+            let status = self.answer(&build(amount)?, &render_human);
+            let length = captured.borrow().as_ref().map_or(0, CapturedAnswer::length) as u64;
+            if length <= room || amount <= 1 {
+                return Ok(status);
+            }
+            // A little less than the share that fits, as not everything gets shorter.
+            amount = (amount * room / length * 15 / 16).clamp(1, amount - 1);
+        }
     }
 
     /// Prints a text for another program, or wraps it in JSON.

@@ -253,7 +253,7 @@ impl Args {
         let (ShownSession { session, landing }, path) = self.chosen(context, &repo)?;
         let session = if landing.is_none() { session.viewed(&repo)? } else { session };
         let limit = self.number.unwrap_or(usize::MAX);
-        let (lines, truncated) = if let Some(path) = path {
+        let (lines, truncated): (Vec<Line>, bool) = if let Some(path) = path {
             let path = context.path(path.as_bytes())?;
             let all = session.revisions(&repo, &path)?;
             let line = |one: &FileRevision| Line {
@@ -270,18 +270,23 @@ impl Args {
                 .collect::<Result<_>>()?;
             (lines, commits.next().is_some())
         };
-        let answer = Answer {
-            schema: "edt.log/1",
-            session: session.report(false),
-            commits: lines,
-            truncated,
-            landed: landing.map(|landing| Landed::of(&repo, &landing)).transpose()?,
-            refused_edits: refused_edits::kept(&repo, Some(&session.name)),
-            refused_runs: refused::runs(&repo, &session.name)?,
-            kept: refused::copies(&repo),
+        let landed = landing.map(|landing| Landed::of(&repo, &landing)).transpose()?;
+        let refused_runs = refused::runs(&repo, &session.name)?;
+        let part = |most: u64| {
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            Ok(Answer {
+                schema: "edt.log/1",
+                session: session.report(false),
+                commits: lines.iter().take(most).cloned().collect(),
+                truncated: truncated || most < lines.len(),
+                landed: landed.clone(),
+                refused_edits: refused_edits::kept(&repo, Some(&session.name)),
+                refused_runs: refused_runs.clone(),
+                kept: refused::copies(&repo),
+            })
         };
         let of_file = path.is_some();
-        Ok(context.answer(&answer, |answer| render_human(answer, of_file)))
+        context.answer_part(lines.len() as u64, part, |answer| render_human(answer, of_file))
     }
 
     /// The session, and the file whose revisions are listed. An operand that names no file of the

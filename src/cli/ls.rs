@@ -122,21 +122,23 @@ impl Args {
         let rows = self.rows(&selected.files);
         let (total, size) =
             (rows.len() as u64, |number: u64| usize::try_from(number).unwrap_or(usize::MAX));
-        let shown = rows.into_iter().skip(size(self.skip)).take(size(self.max));
         let comparer = repo.comparer()?;
-        let entries: Vec<Entry> =
-            shown.map(|(path, row)| Entry::of(&repo, &comparer, path, &row)).collect();
-        let next = self.skip.saturating_add(entries.len() as u64);
-        let answer = Answer {
-            schema: "edt.ls/1",
-            truncated: next < total,
-            next_skip: (next < total).then_some(next),
-            entries,
-            total_entries: total,
-            total_files: selected.files.len() as u64,
-            unlisted: selected.unlisted.iter().map(RepoPath::text).collect(),
+        let part = |most: u64| {
+            let shown = rows.iter().skip(size(self.skip)).take(size(most));
+            let entries: Vec<Entry> =
+                shown.map(|(path, row)| Entry::of(&repo, &comparer, path, row)).collect();
+            let next = self.skip.saturating_add(entries.len() as u64);
+            Ok(Answer {
+                schema: "edt.ls/1",
+                truncated: next < total,
+                next_skip: (next < total).then_some(next),
+                entries,
+                total_entries: total,
+                total_files: selected.files.len() as u64,
+                unlisted: selected.unlisted.iter().map(RepoPath::text).collect(),
+            })
         };
-        Ok(context.answer(&answer, render_human))
+        context.answer_part(self.max, part, render_human)
     }
 
     /// The rows for `files`, which are in order. The files of a directory follow each other.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::context::{CallDefaults, CapturedAnswer, Context};
 use super::mcp_args::take;
+use super::mcp_bounds::bounded;
 use super::mcp_instructions::instructions;
 use super::mcp_tools::{Row, TOOLS};
 use super::{mcp_worktree, note};
@@ -122,7 +123,8 @@ impl Server {
         });
         note::agent(agent.as_deref());
         context.record_end(status);
-        let CapturedAnswer { json, text } = context.captured().unwrap_or_default();
+        let captured = context.captured().unwrap_or_default();
+        let CapturedAnswer { json, text } = bounded(captured);
         let refused = status.exit() != 0 && status != Status::Failed;
         // A dry run is about the future: its facts are the answer.
         let is_text = row.effect == ToolEffect::Reads && !refused && row.name != "check";

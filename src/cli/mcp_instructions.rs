@@ -24,7 +24,7 @@ const SENTENCES: &[(&[&str], &str)] = &[
         &[],
         "A refusal changed nothing: read `errors`, send what `hint` says, never the same call \
          again. `refused`: send something else. `conflict`: read again. `held`: the user must act; \
-         tell the user the command in the hint, do other work, and look for no way around.",
+         give the user the command in the hint, do other work, and look for no way around.",
     ),
     (&["apply"], "Send `allow` only if that loss is intended."),
     (

@@ -27,6 +27,8 @@ mod mcp;
 #[cfg(feature = "mcp")]
 mod mcp_args;
 #[cfg(feature = "mcp")]
+mod mcp_bounds;
+#[cfg(feature = "mcp")]
 mod mcp_instructions;
 #[cfg(feature = "mcp")]
 mod mcp_tools;

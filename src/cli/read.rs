@@ -84,6 +84,10 @@ pub(super) struct Answer {
     bom: bool,
     /// Whether it ends in a line end.
     final_newline: bool,
+    /// For a binary file, which has a NUL byte near its beginning: what kind it is. No line of it is
+    /// shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    binary: Option<&'static str>,
     /// The first line shown, 1-based.
     first_line: u64,
     /// The last line shown; `first_line` minus 1 if no line is shown.
@@ -145,42 +149,41 @@ impl Args {
         let lines = line_count(body);
         let ranges = within(&path, &asked, lines)?;
         let first_line = ranges.first().map_or(1, |range| *range.start());
-        let shown = excerpt(body, &ranges, Limits { lines: self.max_lines, bytes: self.max_bytes });
-        let empty = Part {
-            first_line,
-            last_line: first_line - 1,
-            text: String::new(),
-            lossy: false,
-            anchors: None,
+        let binary = kind_of_binary(&disk.bytes);
+        let shown = if binary.is_some() { &[] } else { ranges.as_slice() };
+        let part = |most: u64| {
+            let bytes = usize::try_from(most).unwrap_or(usize::MAX);
+            let shown = excerpt(body, shown, Limits { lines: self.max_lines, bytes });
+            let Excerpt { parts, next_line, cut_line } = shown;
+            let mut anchors = self.anchors.then(|| anchors_of(body, &parts).into_iter());
+            let mut parts = parts.iter().map(|part| {
+                let count = usize::try_from(part.last_line + 1 - part.first_line).unwrap_or(0);
+                let anchors = anchors.as_mut().map(|all| all.by_ref().take(count).collect());
+                Part { anchors, ..Part::of(part) }
+            });
+            let first = parts.next().unwrap_or_else(|| Part::empty(first_line));
+            Ok(Answer {
+                schema: "edt.read/1",
+                path: path.text(),
+                hash: disk.file.oid.to_string(),
+                bytes: disk.size(),
+                lines,
+                line_endings: name(Endings::detect_in(body)),
+                bom: body.len() < disk.bytes.len(),
+                final_newline: body.ends_with(b"\n"),
+                binary,
+                first_line: first.first_line,
+                last_line: first.last_line,
+                text: first.text,
+                lossy: first.lossy,
+                anchors: first.anchors,
+                further: parts.collect(),
+                truncated: next_line.is_some() || cut_line.is_some(),
+                next_line,
+                cut_line: cut_line.map(CutLine::of),
+            })
         };
-        let Excerpt { parts, next_line, cut_line } = shown;
-        let mut anchors = self.anchors.then(|| anchors_of(body, &parts).into_iter());
-        let mut parts = parts.iter().map(|part| {
-            let count = usize::try_from(part.last_line + 1 - part.first_line).unwrap_or(0);
-            let anchors = anchors.as_mut().map(|all| all.by_ref().take(count).collect());
-            Part { anchors, ..Part::of(part) }
-        });
-        let first = parts.next().unwrap_or(empty);
-        let answer = Answer {
-            schema: "edt.read/1",
-            path: path.text(),
-            hash: disk.file.oid.to_string(),
-            bytes: disk.size(),
-            lines,
-            line_endings: name(Endings::detect_in(body)),
-            bom: body.len() < disk.bytes.len(),
-            final_newline: body.ends_with(b"\n"),
-            first_line: first.first_line,
-            last_line: first.last_line,
-            text: first.text,
-            lossy: first.lossy,
-            anchors: first.anchors,
-            further: parts.collect(),
-            truncated: next_line.is_some() || cut_line.is_some(),
-            next_line,
-            cut_line: cut_line.map(CutLine::of),
-        };
-        Ok(context.answer(&answer, render_human))
+        context.answer_part(self.max_bytes as u64, part, render_human)
     }
 
     /// The requested ranges. An omitted end is `u64::MAX`.
@@ -270,7 +273,40 @@ fn name(endings: Endings) -> &'static str {
     }
 }
 
+/// In how many bytes a NUL byte makes a file binary, as in Git.
+const LOOKED_AT: usize = 8000;
+
+/// What kind of binary file begins like `bytes`; `None` for text.
+fn kind_of_binary(bytes: &[u8]) -> Option<&'static str> {
+    const KINDS: [(&[u8], &str); 15] = [
+        (b"\x89PNG\r\n", "a PNG image"),
+        (b"\xff\xd8\xff", "a JPEG image"),
+        (b"GIF8", "a GIF image"),
+        (b"RIFF", "a RIFF file"),
+        (b"\0\0\x01\0", "an icon"),
+        (b"%PDF-", "a PDF document"),
+        (b"PK\x03\x04", "a ZIP archive"),
+        (b"\x1f\x8b", "a gzip archive"),
+        (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+        (b"\x7fELF", "an ELF program"),
+        (b"\0asm", "a WebAssembly module"),
+        (b"SQLite format 3\0", "an SQLite database"),
+        (b"\xff\xfe", "UTF-16 text"),
+        (b"\xfe\xff", "UTF-16 text"),
+        (b"wOF2", "a web font"),
+    ];
+    memchr::memchr(0, &bytes[..bytes.len().min(LOOKED_AT)])?;
+    let kind = KINDS.iter().find(|(start, _)| bytes.starts_with(start));
+    Some(kind.map_or("binary data", |(_, kind)| kind))
+}
+
 impl Part {
+    /// No line, before the line `first_line`.
+    fn empty(first_line: u64) -> Part {
+        let last_line = first_line - 1;
+        Part { first_line, last_line, text: String::new(), lossy: false, anchors: None }
+    }
+
     fn of(part: &excerpt::Part<'_>) -> Part {
         let text = String::from_utf8_lossy(part.text).into_owned();
         let lossy = std::str::from_utf8(part.text).is_err();
@@ -338,7 +374,9 @@ fn head(answer: &Answer) -> String {
 /// Remarks about the text shown: cuts, encoding, escaped characters.
 fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
     let mut notes = Vec::new();
-    if answer.lines == 0 {
+    if let Some(kind) = answer.binary {
+        notes.push(format!("it is {kind}: its content is not shown"));
+    } else if answer.lines == 0 {
         notes.push("the file has no lines".to_owned());
     }
     if answer.lossy || answer.further.iter().any(|part| part.lossy) {
@@ -352,7 +390,7 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
     }
     if let Some(CutLine { line, bytes_shown, bytes }) = answer.cut_line {
         notes.push(format!(
-            "line {line} is cut: {bytes_shown} of {bytes} bytes are shown; --lines {line}:{line} --max-bytes {bytes} shows all"
+            "line {line} is cut: {bytes_shown} of {bytes} bytes are shown; --lines {line}:{line} --max-bytes {bytes} shows all at a terminal, `edt search` a part of it around a match"
         ));
     }
     if let Some(next) = answer.next_line {
@@ -365,6 +403,15 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::cli::tests::plain;
+
+    #[test]
+    fn a_file_with_a_nul_byte_near_its_beginning_is_binary() {
+        assert_eq!(kind_of_binary(b"\x89PNG\r\n\x1a\n\0\0"), Some("a PNG image"));
+        assert_eq!(kind_of_binary(b"x\0"), Some("binary data"));
+        assert_eq!(kind_of_binary(b"caf\xe9"), None);
+        let late = [vec![b'x'; LOOKED_AT], vec![0]].concat();
+        assert_eq!(kind_of_binary(&late), None);
+    }
 
     #[test]
     fn a_range_may_omit_an_end() {
@@ -432,6 +479,7 @@ mod tests {
             line_endings: "lf",
             bom: false,
             final_newline: true,
+            binary: None,
             first_line: 9,
             last_line: 10,
             text: text.to_owned(),
@@ -495,7 +543,7 @@ mod tests {
             notes(&answer, 2),
             [
                 "2 invisible characters shown as \\u{…}; --json prints every character unchanged",
-                "line 3 is cut: 10 of 500 bytes are shown; --lines 3:3 --max-bytes 500 shows all",
+                "line 3 is cut: 10 of 500 bytes are shown; --lines 3:3 --max-bytes 500 shows all at a terminal, `edt search` a part of it around a match",
                 "cut before line 4: read on with --lines 4:",
             ]
         );

@@ -296,10 +296,11 @@ impl PageArgs {
     pub(super) fn show(&self, context: &Context, id: u64) -> Result<Status> {
         let (repo, _) = context.repo()?;
         let stored = store::stored_output(repo.state_path(), id, self.stream)?;
-        let page = self.page(id, &stored)?;
         if context.json {
-            context.answer(&page, |page| page.text.clone());
+            let page = |max_bytes| self.page(id, &stored, max_bytes);
+            context.answer_part(self.max_bytes, page, |page| page.text.clone())?;
         } else {
+            let page = self.page(id, &stored, self.max_bytes)?;
             // The exact bytes, so that they can be redirected into a file.
             pieces(&stored, page.from, page.to, |bytes| write(OutputStream::Stdout, bytes))?;
             if page.truncated {
@@ -316,7 +317,7 @@ impl PageArgs {
         Ok(Status::Applied)
     }
 
-    fn page(&self, id: u64, stored: &store::StoredOutput) -> Result<Page> {
+    fn page(&self, id: u64, stored: &store::StoredOutput, max_bytes: u64) -> Result<Page> {
         if !(1..=MAX_PAGE).contains(&self.max_bytes) {
             return Err(
                 bad(format!("A page has 1 to {MAX_PAGE} bytes, not {}.", self.max_bytes)).into()
@@ -335,7 +336,7 @@ impl PageArgs {
         };
         let wanted = wanted.min(stored.bytes);
         let from = from.min(wanted);
-        let to = wanted.min(from + self.max_bytes);
+        let to = wanted.min(from + max_bytes);
         let mut bytes = Vec::new();
         pieces(stored, from, to, |piece| bytes.extend_from_slice(piece))?;
         // A full page ends after a complete line, or at least after a complete character.

@@ -236,14 +236,18 @@ impl Args {
         };
         let wanted = if self.files { ResultKind::Names } else { ResultKind::Lines };
         let found = query.search(&repo, &selected.files, &limits, wanted);
-        Ok(context.answer(&self.answer(&found, &selected.unlisted), render_human))
+        let shown = found.hits.len().max(found.files.len()) as u64;
+        let part = |most| Ok(self.answer(&found, &selected.unlisted, size(most)));
+        context.answer_part(shown, part, render_human)
     }
 
-    fn answer(&self, found: &SearchResult, unlisted: &[RepoPath]) -> Answer {
-        let shown = if self.files { found.files.len() } else { found.hits.len() } as u64;
+    /// The answer with at most `most` matches or files.
+    fn answer(&self, found: &SearchResult, unlisted: &[RepoPath], most: usize) -> Answer {
+        let shown = if self.files { found.files.len() } else { found.hits.len() };
+        let shown = shown.min(most) as u64;
         let all = if self.files { found.matching_files } else { found.lines };
         let next = self.skip.saturating_add(shown);
-        let matches: Vec<Match> = found.hits.iter().map(Match::of).collect();
+        let matches: Vec<Match> = found.hits.iter().take(most).map(Match::of).collect();
         let cut = |one: &Match| {
             one.cut.is_some() || one.before.iter().chain(&one.after).any(|line| line.cut.is_some())
         };
@@ -252,7 +256,7 @@ impl Args {
             truncated: next < all || matches.iter().any(cut),
             next_skip: (next < all).then_some(next),
             matches,
-            files: found.files.iter().map(File::of).collect(),
+            files: found.files.iter().take(most).map(File::of).collect(),
             total: Total {
                 matches: found.lines,
                 files: found.matching_files,

@@ -154,7 +154,7 @@ fn a_line_longer_than_the_limit_is_cut_between_characters_with_its_length() {
         [cut, json!(null), json!(true)]
     );
     let shown = users(&workspace, &["a.js", "--max-bytes", "4"]);
-    let notes = "1 | éé\n… line 1 is cut: 4 of 600001 bytes are shown; --lines 1:1 --max-bytes 600001 shows all\n\
+    let notes = "1 | éé\n… line 1 is cut: 4 of 600001 bytes are shown; --lines 1:1 --max-bytes 600001 shows all at a terminal, `edt search` a part of it around a match\n\
         … cut before line 2: read on with --lines 2:\n";
     assert!(shown.ends_with(notes), "{shown}");
     let whole = ["a.js", "--lines", "1:1", "--max-bytes", "600001"];
@@ -223,4 +223,17 @@ fn a_terminal_gets_escaped_control_characters_and_json_gets_all_bytes() {
         "… 6 invisible characters shown as \\u{…}; --json prints every character unchanged\n";
     assert_eq!(shown.split_once('\n').unwrap().1, format!("{line}{note}"));
     assert_eq!(printed(&workspace, &["a.c"], &["text"]), [text]);
+}
+
+#[test]
+fn a_binary_file_is_described_and_not_printed() {
+    let png = [&b"\x89PNG\r\n\x1a\n"[..], &[0, 255, 10].repeat(9)].concat();
+    let workspace = TestRepo::with(&[("a.png", &png), ("latin.txt", b"caf\xe9\n")]);
+    let keys = ["binary", "bytes", "text", "last_line", "truncated"];
+    let found = printed(&workspace, &["a.png", "--lines", "2:3"], &keys);
+    assert_eq!(found, [json!("a PNG image"), json!(35), json!(""), json!(1), json!(false)]);
+    let shown = users(&workspace, &["a.png"]);
+    assert!(shown.ends_with("\n… it is a PNG image: its content is not shown\n"), "{shown}");
+    let text = printed(&workspace, &["latin.txt"], &["binary", "text"]);
+    assert_eq!(text, [Value::Null, json!("caf\u{fffd}\n")]);
 }

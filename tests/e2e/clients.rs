@@ -160,7 +160,7 @@ fn the_python_sdk_edits_in_every_protocol_mode() {
         let read = json!({"path": FILE, "lines": ["5"]});
         std::fs::write(
             &calls,
-            json!([["apply", bad()], ["apply", good()], ["read", read], ["list", {}]]).to_string(),
+            json!([["apply", bad()], ["apply", good()], ["read", read], ["search", {"list": true}]]).to_string(),
         )
         .unwrap();
         let mut command = workspace.command(&python);

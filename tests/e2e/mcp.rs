@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::test_repo::{EDT, TestRepo, lines, satisfies};
 
-/// The longest answer, in bytes: 64 KiB, and the names and quotes around it.
-const LONGEST_ANSWER: usize = 65 * 1024;
+/// The longest answer in each of its forms, in bytes.
+const LONGEST_ANSWER: usize = 64 * 1024;
 
 /// A server and the only client it has.
 struct Server {
@@ -137,10 +137,10 @@ impl Server {
         let json = result["structuredContent"].clone();
         assert!(json.is_object(), "{answer:#}");
         satisfies(&json);
-        let longest = json.to_string().len().max(result["content"].to_string().len());
-        assert!(longest <= LONGEST_ANSWER, "{name}: {longest} bytes");
         let text = result["content"][0]["text"].as_str().unwrap().to_owned();
         assert!(result["content"].as_array().unwrap().len() == 1 && !text.is_empty(), "{answer:#}");
+        let longest = json.to_string().len().max(text.len());
+        assert!(longest <= LONGEST_ANSWER, "{name}: {longest} bytes");
         ToolAnswer { json, text, error: result["isError"] == true }
     }
 
@@ -374,6 +374,68 @@ fn a_message_that_cannot_be_read_is_answered_with_its_id_and_changes_nothing() {
     let unknown = server.request("no/such/method", json!({}));
     assert_eq!(unknown["error"]["code"], -32601, "{unknown:#}");
     server.call("apply", json!({"path": "s.txt", "mode": "create", "content": "s\n"})).done();
+    server.ends();
+}
+
+#[test]
+fn every_answer_is_short_and_says_what_it_leaves_out() {
+    let rows: Vec<String> =
+        (0..20_000).map(|n| format!("{{\"id\":{n},\"v\":\"xxxxxxxx\"}}")).collect();
+    let rows = format!("[{}]", rows.join(","));
+    let png = [&b"\x89PNG\r\n\x1a\n"[..], &[0, 1, 2, 3, 255].repeat(20_000)].concat();
+    let workspace = TestRepo::with(&[
+        ("rows.json", rows.as_bytes()),
+        ("a.png", &png),
+        ("long.txt", "\"quoted\" \\ text\n".repeat(20_000).as_bytes()),
+    ]);
+    for n in 0..1500 {
+        workspace.write(&format!("many/{n}.txt"), "needle\n");
+    }
+    let mut server = Server::new(&workspace);
+    server.call("apply", edit("rows.json", "{\"id\":777,\"v\"", "{\"id\":777,\"w\"")).done();
+    for view in ["diff", "show"] {
+        let shown = server.call("status", json!({"view": view})).done();
+        let patch = shown.json["files"][0]["patch"].as_str().unwrap();
+        for text in [patch, &shown.text] {
+            assert!(text.len() < 5000, "{shown:#?}");
+            assert!(text.contains("-[… ") && text.contains("{\"id\":777,\"w\""), "{text}");
+        }
+        assert_eq!(shown.json["truncated"], true);
+        assert_eq!(shown.json["cut"]["at"], json!(["/files/0/patch"]));
+        assert!(shown.text.contains("`edt run git diff FROM TO -- PATH`"), "{shown:#?}");
+    }
+    let image = server.call("read", json!({"path": "a.png"})).done();
+    assert!(
+        image.text.contains("100008 bytes") && image.text.contains("a PNG image"),
+        "{image:#?}"
+    );
+    assert_eq!((&image.json["truncated"], &image.json["text"]), (&json!(false), &json!("")));
+    let read = server.call("read", json!({"path": "long.txt"})).done();
+    assert_eq!(read.json["truncated"], true);
+    assert_eq!(
+        read.json["next_line"].as_u64(),
+        read.json["last_line"].as_u64().map(|last| last + 1)
+    );
+    let line = server.call("read", json!({"path": "rows.json", "max_bytes": 5_000_000})).done();
+    assert!(line.json["cut_line"]["bytes_shown"].as_u64().unwrap() > 30_000, "{line:#?}");
+    // Lists say where they go on.
+    let all = json!({"pattern": "needle", "max_matches": 5000, "max_bytes": 5_000_000});
+    let found = server.call("search", all).done();
+    let shown = found.json["matches"].as_array().unwrap().len();
+    assert!(shown > 100 && found.json["next_skip"] == shown, "{found:#?}");
+    let listed = server.call("search", json!({"list": true, "max": 5000})).done();
+    let shown = listed.json["entries"].as_array().unwrap().len();
+    assert!(shown > 100 && listed.json["next_skip"] == shown, "{listed:#?}");
+    let status = server.call("status", json!({})).done();
+    assert!(status.json.get("truncated").is_none(), "untracked files are one path: {status:#?}");
+    let ran = server.call("run", json!({"program": "cat", "args": ["long.txt"]})).done();
+    let page = json!({"output": ran.json["run"]["id"], "max_bytes": 4_000_000});
+    let page = server.call("run", page).done();
+    assert!(page.json["truncated"] == true && page.json["to"].as_u64().unwrap() > 30_000);
+    // On the command line nothing is left out.
+    let whole = workspace.edt(&["diff"]).json;
+    assert!(whole["files"][0]["patch"].as_str().unwrap().len() > 2 * rows.len());
+    assert!(whole.get("truncated").is_none());
     server.ends();
 }
 
