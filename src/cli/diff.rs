@@ -407,7 +407,7 @@ mod tests {
         let repo = scratch.repo();
         let session = session(&repo);
         let first = revision::resolve(&repo, Some(&session), "1").unwrap();
-        let context = Context::in_directory(scratch.root());
+        let context = Context::in_directory(scratch.0.path());
         let compared = |args: &[&str]| {
             let mut shown = Some(ShownSession { session: session.clone(), landing: None });
             let (compared, paths) =

@@ -10,7 +10,7 @@ use super::mcp_args::take;
 use super::mcp_bounds::bounded;
 use super::mcp_instructions::instructions;
 use super::mcp_tools::{Row, TOOLS};
-use super::{mcp_worktree, note};
+use super::{mcp_worktree, note, words};
 use crate::mcp::{self, CallProgress, Reply, ToolAnswer, ToolCall, ToolEffect};
 use crate::telemetry;
 use edt_core::session::worktree::options::Cache;
@@ -114,6 +114,11 @@ impl Server {
             }
             agent = args.get("agent").and_then(Value::as_str).map(str::to_owned);
             note::arguments(&args);
+            if row.is_request() {
+                words::flags_of_apply(&row.schema(), &mut args);
+            } else {
+                args = words::own(row.name, &row.schema(), args);
+            }
             (row.run)(&context, args, &mut ProgressWatch(&call.progress))
         });
         let status = done.unwrap_or_else(|findings| {
@@ -139,8 +144,15 @@ impl Server {
 fn object(args: Value) -> Result<Value> {
     let kind = match args {
         Value::Object(mut args) => {
-            args.retain(|_, value| !value.is_null());
+            let is_empty = |name: &str, value: &Value| name == "worktree" && value == "";
+            args.retain(|name, value| !value.is_null() && !is_empty(name, value));
             return Ok(Value::Object(args));
+        }
+        Value::String(text) if text.trim_start().starts_with('{') => {
+            if let Ok(Value::Object(args)) = serde_json::from_str(&text) {
+                return object(Value::Object(args));
+            }
+            "a text that is no JSON object"
         }
         Value::Null => return Ok(Value::Object(Map::new())),
         Value::Bool(_) => "a boolean",

@@ -444,6 +444,16 @@ struct Nothing {}
 const WORKTREE: (&str, &str) = ("worktree", "Another worktree's absolute path.");
 
 impl Row {
+    /// The schema of every argument that it takes.
+    pub(super) fn schema(&self) -> Map<String, Value> {
+        (self.input)()
+    }
+
+    /// Whether its arguments are a request of edits.
+    pub(super) fn is_request(&self) -> bool {
+        ["apply", "check", "propose"].contains(&self.name)
+    }
+
     pub(super) fn tool(&self) -> Tool {
         let mut all = (self.input)();
         let required = all.remove("required");

@@ -58,6 +58,7 @@ mod trust;
 mod undo;
 mod user_files;
 mod value;
+mod words;
 
 use std::ffi::OsString;
 

@@ -145,7 +145,7 @@ impl Args {
         let request = match &self.request {
             Some(file) => {
                 require_readable(&start, [file.as_path()])?;
-                RunRequestJson::parse(&text_of(file)?)?.request(&start)?
+                RunRequestJson::parse(&in_own_words(text_of(file)?))?.request(&start)?
             }
             None => self.as_request(&start)?,
         };
@@ -432,6 +432,15 @@ fn split_pair(pair: &OsString) -> Result<(OsString, OsString)> {
 
 /// The largest request that is read, in bytes.
 const MAX_REQUEST: u64 = 16 * 1024 * 1024;
+
+/// A request in edt's words; any other text as it is.
+fn in_own_words(text: String) -> String {
+    let schema = schemars::schema_for!(RunRequestJson).to_value();
+    match (serde_json::from_str(&text), schema.as_object()) {
+        (Ok(request), Some(schema)) => super::words::own("run", schema, request).to_string(),
+        _ => text,
+    }
+}
 
 fn text_of(file: &std::path::Path) -> Result<String> {
     let bytes = bytes_of(file, MAX_REQUEST)?;

@@ -11,7 +11,7 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// The session `fix` in a repository with `a.txt`, whose text is `one`.
-pub(crate) struct Session(ScratchRepo);
+pub(crate) struct Session(pub(crate) ScratchRepo);
 
 impl Session {
     pub(crate) fn new() -> Session {

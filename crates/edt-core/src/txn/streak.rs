@@ -400,7 +400,8 @@ mod tests {
 
     #[test]
     fn the_oldest_entries_are_dropped_first() {
-        let full = Streaks((0..MAX_ENTRIES).map(|n| ("s".to_owned(), n.to_string(), None)).collect());
+        let full =
+            Streaks((0..MAX_ENTRIES).map(|n| ("s".to_owned(), n.to_string(), None)).collect());
         let (after, _) = full.failed("s", vec![finding(Code::InvalidPatch, "new")]);
         assert_eq!(
             (after.0.len(), after.0[0].1.as_str(), after.0[MAX_ENTRIES - 1].1.as_str()),

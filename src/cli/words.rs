@@ -1,0 +1,426 @@
+//! Arguments of tools in the words of other agents' tools: other names, placeholders, and values in
+//! another JSON type. Edits have their own rules ([`edt_core::txn::other_words`]).
+
+use serde_json::{Map, Value, json};
+
+/// For a tool: its argument, and the names that other tools have for it, in snake case.
+const NAMES: &[(&str, &str, &[&str])] = &[
+    (
+        "read",
+        "path",
+        &["file_path", "filepath", "filename", "file", "target_file", "absolute_path"],
+    ),
+    ("read", "max_lines", &["num_lines"]),
+    ("search", "pattern", &["query", "regex", "regexp", "search", "search_term", "search_text"]),
+    ("search", "paths", &["path", "dir", "directory", "dir_path", "folder", "target_directories"]),
+    ("search", "glob", &["include", "include_pattern", "file_pattern", "glob_pattern", "globs"]),
+    ("search", "ignore_case", &["case_insensitive", "i"]),
+    ("search", "fixed", &["literal", "fixed_strings", "is_literal"]),
+    ("search", "context", &["context_lines", "c"]),
+    ("search", "max_matches", &["max_results", "limit", "head_limit", "max_count"]),
+    ("search", "files", &["files_with_matches", "names_only"]),
+    ("undo", "count", &["n", "steps", "number", "num"]),
+    ("undo", "to", &["edit", "revision"]),
+    ("run", "program", &["command", "cmd", "shell_command", "executable"]),
+    ("run", "args", &["arguments", "argv"]),
+    ("run", "cwd", &["workdir", "working_directory", "dir_path", "directory", "dir"]),
+    ("run", "timeout", &["timeout_seconds", "timeout_sec"]),
+    ("run", "stdin", &["input"]),
+    ("land", "message", &["commit_message", "msg", "title"]),
+    ("help", "topic", &["about", "command", "query", "code"]),
+    ("status", "view", &["what", "action"]),
+];
+
+/// Keys that say nothing, in snake case.
+const WITHOUT_MEANING: &[&str] = &[
+    "description",
+    "explanation",
+    "instruction",
+    "instructions",
+    "reason",
+    "thought",
+    "recursive",
+    "should_read_entire_file",
+    "encoding",
+];
+
+/// Names of an object that has all arguments.
+const WRAPPERS: &[&str] = &["arguments", "params", "parameters", "input", "kwargs", "args"];
+
+/// `args` in the words of `tool`, whose arguments `schema` describes. What has no meaning for it
+/// stays as it is, so that the tool refuses it by its name.
+#[must_use]
+pub(super) fn own(tool: &str, schema: &Map<String, Value>, args: Value) -> Value {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return args };
+    let Some(args) = object(properties, args.clone()) else { return args };
+    let mut own = Map::new();
+    for (key, value) in args {
+        let snake = snake_case(&key);
+        let name = if properties.contains_key(&key) {
+            key.clone()
+        } else if properties.contains_key(&snake) {
+            snake.clone()
+        } else {
+            let known = NAMES.iter().find(|(of, name, others)| {
+                *of == tool && others.contains(&snake.as_str()) && properties.contains_key(*name)
+            });
+            known.map_or_else(|| key.clone(), |(_, name, _)| (*name).to_owned())
+        };
+        let is_known = properties.contains_key(&name);
+        if is_placeholder(&value) && (name != "stdin")
+            || !is_known && WITHOUT_MEANING.contains(&snake.as_str())
+        {
+            continue;
+        }
+        let value = match properties.get(&name) {
+            Some(schema) => typed(schema, value),
+            None => value,
+        };
+        // Two names of one argument: the tool refuses the second.
+        let name = if own.contains_key(&name) { key } else { name };
+        own.insert(name, value);
+    }
+    match tool {
+        "read" => lines(&mut own),
+        "search" => search(&mut own),
+        "run" => program(&mut own),
+        _ => {}
+    }
+    Value::Object(own)
+}
+
+/// The flags of `apply` besides its request: other names, placeholders and types. The request has its
+/// own rules.
+pub(super) fn flags_of_apply(schema: &Map<String, Value>, args: &mut Value) {
+    let Some(args) = args.as_object_mut() else { return };
+    if args
+        .get("dry_run")
+        .is_some_and(|value| typed(&json!({"type": "boolean"}), value.clone()) == true)
+        && args.remove("dry_run").is_some()
+    {
+        args.insert("check".to_owned(), json!(true));
+    }
+    for name in ["check", "propose", "proposal"] {
+        match args.remove(name) {
+            Some(value) if !is_placeholder(&value) => {
+                args.insert(name.to_owned(), typed(&schema["properties"][name], value));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The object of all arguments, which may be a text, or inside another object.
+fn object(properties: &Map<String, Value>, args: Value) -> Option<Map<String, Value>> {
+    let map = match args {
+        Value::Object(map) => map,
+        Value::String(text) => serde_json::from_str(&text).ok()?,
+        _ => return None,
+    };
+    let inside = match map.iter().next() {
+        Some((key, inside)) if map.len() == 1 && WRAPPERS.contains(&key.as_str()) => inside,
+        _ => return Some(map),
+    };
+    match inside {
+        Value::Object(inside) if inside.keys().any(|key| properties.contains_key(key)) => {
+            Some(inside.clone())
+        }
+        _ => Some(map),
+    }
+}
+
+/// What a client fills in for an argument that the model left out.
+fn is_placeholder(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::Bool(_) => false,
+    }
+}
+
+/// `value` in the type of the argument, if there is one way to write it so.
+fn typed(schema: &Value, value: Value) -> Value {
+    let parsed = |text: &str| serde_json::from_str::<Value>(text.trim());
+    let kind = match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
+        kind => kind.as_str(),
+    };
+    match (kind, &value) {
+        (Some("integer"), Value::Number(number)) => match number.as_f64() {
+            Some(whole) if !number.is_u64() && whole.fract() == 0.0 && whole >= 0.0 => {
+                parsed(&format!("{whole}")).unwrap_or(value)
+            }
+            _ => value,
+        },
+        (Some("integer" | "number"), Value::String(text)) => match parsed(text) {
+            Ok(number @ Value::Number(_)) => typed(schema, number),
+            _ => value,
+        },
+        (Some("boolean"), Value::String(text)) => match text.trim().to_lowercase().as_str() {
+            "true" | "yes" | "1" => json!(true),
+            "false" | "no" => json!(false),
+            _ => value,
+        },
+        (Some("object"), Value::String(text)) => match parsed(text) {
+            Ok(object @ Value::Object(_)) => object,
+            _ => value,
+        },
+        (Some("string"), Value::Number(number)) => json!(number.to_string()),
+        (Some("array"), Value::String(text)) => match parsed(text) {
+            Ok(list @ Value::Array(_)) => list,
+            _ => json!([value]),
+        },
+        (Some("array"), Value::Object(_) | Value::Number(_)) => {
+            let one = typed(&schema["items"], value);
+            json!([one])
+        }
+        (Some("array"), Value::Array(list)) => {
+            let list = list.iter().map(|one| typed(&schema["items"], one.clone()));
+            Value::Array(list.collect())
+        }
+        _ => value,
+    }
+}
+
+fn taken(own: &mut Map<String, Value>, names: &[&str]) -> Option<Value> {
+    names.iter().find_map(|name| own.remove(*name))
+}
+
+fn number(value: &Value) -> Option<i64> {
+    match value {
+        Value::String(text) => text.trim().parse().ok(),
+        value => value.as_i64(),
+    }
+}
+
+/// A range of lines in other words.
+fn lines(own: &mut Map<String, Value>) {
+    // `10-40` of other tools.
+    for range in own.get_mut("lines").and_then(Value::as_array_mut).into_iter().flatten() {
+        let dashed = range.as_str().and_then(|range| range.split_once('-'));
+        if let Some((first, last)) = dashed.filter(|(first, _)| !first.is_empty()) {
+            *range = json!(format!("{}:{}", first.trim(), last.trim()));
+        }
+    }
+    if own.contains_key("lines") {
+        return;
+    }
+    let range = match taken(own, &["view_range"]) {
+        Some(Value::Array(range)) => {
+            let number = |at: usize| range.get(at).and_then(number);
+            Some((number(0), number(1).filter(|last| *last > 0)))
+        }
+        Some(other) => {
+            own.insert("view_range".to_owned(), other);
+            None
+        }
+        None => {
+            let first = taken(own, &["start_line", "first_line", "line_start", "start", "offset"]);
+            let last = taken(own, &["end_line", "last_line", "line_end", "end"]);
+            let count = taken(own, &["limit", "count"]);
+            let first = first.as_ref().and_then(number);
+            let last = match (&last, count.as_ref().and_then(number)) {
+                (Some(last), _) => number(last),
+                (None, Some(count)) => Some(first.unwrap_or(1).max(1) + count.max(1) - 1),
+                (None, None) => None,
+            };
+            (first.is_some() || last.is_some()).then_some((first, last))
+        }
+    };
+    if let Some((first, last)) = range {
+        let last = last.filter(|last| *last > 0).map_or_else(String::new, |last| last.to_string());
+        own.insert("lines".to_owned(), json!([format!("{}:{last}", first.unwrap_or(1).max(1))]));
+    }
+}
+
+fn search(own: &mut Map<String, Value>) {
+    if let Some(Value::Bool(sensitive)) = taken(own, &["case_sensitive"])
+        && !sensitive
+    {
+        own.insert("ignore_case".to_owned(), json!(true));
+    }
+    if let Some(Value::Bool(regex)) = taken(own, &["is_regex", "use_regex", "regex"])
+        && !regex
+    {
+        own.insert("fixed".to_owned(), json!(true));
+    }
+    if let Some(Value::String(glob)) = taken(own, &["exclude", "exclude_pattern"])
+        && let Value::Array(globs) = own.entry("glob").or_insert_with(|| json!([]))
+    {
+        globs.push(json!(format!("!{glob}")));
+    }
+    match own.get("output_mode").and_then(Value::as_str) {
+        Some("files_with_matches") => {
+            own.remove("output_mode");
+            own.insert("files".to_owned(), json!(true));
+        }
+        Some("content") => drop(own.remove("output_mode")),
+        _ => {}
+    }
+    if !own.contains_key("pattern") && !own.contains_key("list") {
+        own.insert("list".to_owned(), json!(true));
+    }
+}
+
+/// A command line or a list of its words. A shell runs what needs one.
+fn program(own: &mut Map<String, Value>) {
+    if let Some(milliseconds) = taken(own, &["timeout_ms"]).as_ref().and_then(number) {
+        own.insert("timeout".to_owned(), json!(milliseconds as f64 / 1000.0));
+    }
+    if own.contains_key("output") {
+        return;
+    }
+    let is_plain = |text: &str| {
+        text.bytes().all(|b| b.is_ascii_alphanumeric() || b" \t_./=:,@%+-".contains(&b))
+    };
+    let words = match own.get("program") {
+        Some(Value::Array(words)) => words.clone(),
+        Some(Value::String(text)) if !own.contains_key("args") => {
+            let text = text.trim();
+            if !text.contains(char::is_whitespace) {
+                return;
+            }
+            if is_plain(text) {
+                text.split_whitespace().map(|word| json!(word)).collect()
+            } else {
+                vec![json!("bash"), json!("-c"), json!(text)]
+            }
+        }
+        None => match own.get("args") {
+            Some(Value::Array(words)) => words.clone(),
+            _ => return,
+        },
+        _ => return,
+    };
+    if let Some((program, args)) = words.split_first() {
+        own.insert("program".to_owned(), program.clone());
+        own.insert("args".to_owned(), json!(args));
+    }
+}
+
+/// `filePath` and `FilePath` as `file_path`.
+fn snake_case(key: &str) -> String {
+    let mut out = String::new();
+    for (at, letter) in key.trim_start_matches('-').chars().enumerate() {
+        if letter.is_ascii_uppercase() && at > 0 && !out.ends_with('_') {
+            out.push('_');
+        }
+        out.push(if letter == '-' { '_' } else { letter.to_ascii_lowercase() });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own_words(tool: &str, args: Value) -> Value {
+        let schema = match tool {
+            "read" => schemars::schema_for!(crate::cli::read::Args),
+            "search" => schemars::schema_for!(crate::cli::search::Args),
+            "run" => schemars::schema_for!(edt_run::request::RunRequestJson),
+            _ => schemars::schema_for!(crate::cli::land::Args),
+        };
+        let mut schema = schema.to_value().as_object().cloned().unwrap();
+        if tool == "search" {
+            schema["properties"]["list"] = json!({"type": "boolean"});
+        }
+        own(tool, &schema, args)
+    }
+
+    #[test]
+    fn arguments_of_other_tools_are_understood() {
+        for (tool, args, expected) in [
+            (
+                "read",
+                json!({"file_path": "a", "offset": 3, "limit": 2}),
+                json!({"path": "a", "lines": ["3:4"]}),
+            ),
+            (
+                "read",
+                json!({"filePath": "a", "limit": "10"}),
+                json!({"path": "a", "lines": ["1:10"]}),
+            ),
+            (
+                "read",
+                json!({"path": "a", "view_range": [4, -1]}),
+                json!({"path": "a", "lines": ["4:"]}),
+            ),
+            (
+                "read",
+                json!({"target_file": "a", "start_line": "2", "end_line": 5, "explanation": "x"}),
+                json!({"path": "a", "lines": ["2:5"]}),
+            ),
+            (
+                "read",
+                json!({"path": "a", "lines": "10-40", "max_lines": 0, "anchors": "true"}),
+                json!({"path": "a", "lines": ["10:40"], "anchors": true}),
+            ),
+            ("read", json!({"arguments": {"path": "a"}}), json!({"path": "a"})),
+            ("read", json!("{\"path\": \"a\"}"), json!({"path": "a"})),
+            (
+                "search",
+                json!({"query": "x", "include": "*.rs", "case_sensitive": false}),
+                json!({"pattern": "x", "glob": ["*.rs"], "ignore_case": true}),
+            ),
+            (
+                "search",
+                json!({"pattern": "x", "path": "src", "output_mode": "files_with_matches", "-i": true}),
+                json!({"pattern": "x", "paths": ["src"], "files": true, "ignore_case": true}),
+            ),
+            (
+                "search",
+                json!({"pattern": "x", "paths": "[\"a\", \"b\"]", "is_regex": false, "max_results": "5"}),
+                json!({"pattern": "x", "paths": ["a", "b"], "fixed": true, "max_matches": 5}),
+            ),
+            (
+                "search",
+                json!({"path": "src", "recursive": true}),
+                json!({"paths": ["src"], "list": true}),
+            ),
+            (
+                "run",
+                json!({"command": "cargo test --lib", "description": "x"}),
+                json!({"program": "cargo", "args": ["test", "--lib"]}),
+            ),
+            (
+                "run",
+                json!({"cmd": "ls | wc -l", "workdir": "src", "timeout_ms": 1500}),
+                json!({"program": "bash", "args": ["-c", "ls | wc -l"], "cwd": "src", "timeout": 1.5}),
+            ),
+            ("run", json!({"command": ["git", "log"]}), json!({"program": "git", "args": ["log"]})),
+            (
+                "run",
+                json!({"argv": ["ls"], "env": {}, "stdin": ""}),
+                json!({"program": "ls", "args": [], "stdin": ""}),
+            ),
+            (
+                "run",
+                json!({"program": "make", "args": "all"}),
+                json!({"program": "make", "args": ["all"]}),
+            ),
+            (
+                "land",
+                json!({"commitMessage": "x", "undo": "false"}),
+                json!({"message": "x", "undo": false}),
+            ),
+        ] {
+            assert_eq!(own_words(tool, args.clone()), expected, "{args}");
+        }
+    }
+
+    #[test]
+    fn edts_own_words_stay() {
+        for (tool, args) in [
+            ("read", json!({"path": "a", "lines": ["1:2", "7"], "max_lines": 5})),
+            ("search", json!({"pattern": "a|b", "paths": ["."], "context": 2})),
+            ("run", json!({"program": "sh", "args": ["-c", "a | b"], "timeout": 2.5})),
+            ("land", json!({"message": "x", "unknown": 1})),
+        ] {
+            assert_eq!(own_words(tool, args.clone()), args);
+        }
+    }
+}
