@@ -10,11 +10,12 @@ use serde::Serialize;
 
 use super::render::screen;
 use super::user_files::UserFiles;
-use super::{note, render};
+use super::{caller, note, render};
 use edt_agents::hook::who::Who;
 use edt_core::Environment;
 use edt_core::observe::Observer;
 use edt_core::proposal::decisions::{self, NewDecisions};
+use edt_core::session::turns::CallingAgent;
 use edt_core::session::views::user_switch;
 use edt_core::session::worktree::options::{Cache, Options};
 use edt_core::session::worktree::workspace;
@@ -56,6 +57,7 @@ pub(super) const ROOM: usize = 64 * 1024;
 pub(super) struct Context {
     pub(super) start: PathBuf,
     pub(super) json: bool,
+    caller: CallingAgent,
     command: String,
     wait: f64,
     durability: Option<Durability>,
@@ -110,6 +112,7 @@ impl CallDefaults {
         Context {
             start,
             json: true,
+            caller: CallingAgent::default(),
             command: command.to_owned(),
             wait: self.wait,
             durability: self.durability,
@@ -148,6 +151,7 @@ impl Context {
         Context {
             start,
             json: global.json,
+            caller: caller::of_command(|name| Environment::Process.text(name)),
             command,
             wait: global.wait,
             durability: global.durability,
@@ -166,6 +170,12 @@ impl Context {
     pub(super) fn in_directory(directory: &std::path::Path) -> Context {
         let dir = Some(directory.to_owned());
         Context::new(&Global { dir, json: false, wait: 10.0, durability: None }, "test".to_owned())
+    }
+
+    /// The same for the call of this agent.
+    #[cfg(feature = "mcp")]
+    pub(super) fn called_by(self, caller: CallingAgent) -> Context {
+        Context { caller, ..self }
     }
 
     #[cfg(feature = "mcp")]
@@ -200,6 +210,7 @@ impl Context {
         options.environment = Environment::Process;
         options.reap_orphans = true;
         options.durability = self.durability;
+        options.caller.clone_from(&self.caller);
         options.cache.clone_from(&self.cache);
         options.observers.clone_from(&self.observers);
         let is_user: fn() -> bool = match self.out {

@@ -25,7 +25,7 @@ use edt_types::{Code, Finding, RepoPath, Result, Status};
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
-    after_help = "Examples:\n  edt diff                # the session: from its base to its tip\n  edt diff 7              # what edit 7 changed\n  edt diff 3..7 src --stat\n  edt diff HEAD~2         # from there to the tip\n  edt diff --worktree     # the user's uncommitted changes\n  edt diff --staged a.c   # what is staged of a.c"
+    after_help = "Examples:\n  edt diff                # the session: from its base to its tip\n  edt diff 7              # what edit 7 changed\n  edt diff 3..7 src --stat\n  edt diff --turn 2       # what the edits of turn 2 changed\n  edt diff HEAD~2         # from there to the tip\n  edt diff --worktree     # the user's uncommitted changes\n  edt diff --staged a.c   # what is staged of a.c"
 )]
 pub(super) struct Args {
     /// First, at most once: EDIT (the number of an edit: what it changed), A..B (two edits or
@@ -54,6 +54,9 @@ pub(super) struct Args {
     #[arg(long)]
     #[serde(default, rename = "uncommitted")]
     worktree: bool,
+    /// Show what the edits of this turn changed, as `edt log --by-turn` numbers it.
+    #[arg(long, value_name = "N", conflicts_with_all = ["staged", "worktree", "revision"])]
+    turn: Option<u64>,
     /// Print the numbers of changed lines instead of the lines.
     #[arg(long)]
     #[serde(default)]
@@ -107,7 +110,10 @@ impl Args {
         let here = repo.head()?;
         let session = Session::current(&repo, &here)?;
         let mut shown = ShownSession::here(&repo, &here)?;
-        let (compared, paths) = self.parse(context, &repo, session.as_ref(), &mut shown)?;
+        let (mut compared, mut paths) = self.parse(context, &repo, session.as_ref(), &mut shown)?;
+        if let Some(number) = self.turn {
+            (compared, paths) = turn(&repo, shown.as_ref(), number, &paths)?;
+        }
         let head = || match &session {
             Some(session) => Ok(session.tip),
             None => repo.head().map(|head| head.commit.unwrap_or_else(|| repo.empty_tree())),
@@ -149,9 +155,9 @@ impl Args {
         session: Option<&Session>,
         shown: &mut Option<ShownSession>,
     ) -> Result<(Compared, Vec<RepoPath>)> {
-        if self.staged && self.worktree || (self.staged || self.worktree) && self.revision.is_some()
-        {
-            let message = "`staged`, `worktree` and `revision` exclude each other.";
+        let given = [self.staged, self.worktree, self.revision.is_some(), self.turn.is_some()];
+        if given.into_iter().filter(|given| *given).count() > 1 {
+            let message = "`staged`, `worktree`, `revision` and `turn` exclude each other.";
             return Err(Finding::new(Code::BadRequest, message, "Send one of them.").into());
         }
         let mut operands = self.operands.iter();
@@ -244,6 +250,23 @@ fn commits(repo: &Repo, shown: Option<&ShownSession>, spec: &str) -> Result<Comp
     }
     let parent = Commit::read(repo, commit)?.parent.unwrap_or_else(|| repo.empty_tree());
     Ok(Compared::Commits(parent, commit))
+}
+
+/// What the edits of a turn changed, in `paths` unless that is empty.
+fn turn(
+    repo: &Repo,
+    shown: Option<&ShownSession>,
+    number: u64,
+    paths: &[RepoPath],
+) -> Result<(Compared, Vec<RepoPath>)> {
+    let session = required(repo, shown)?;
+    let change = session.turn_change(repo, number)?;
+    let is_shown =
+        |path: &RepoPath| paths.is_empty() || paths.iter().any(|named| path.is_at_or_below(named));
+    let limited: Vec<RepoPath> = change.paths.into_iter().filter(is_shown).collect();
+    // Without a path everything would be shown, also what other commits changed between.
+    let to = if limited.is_empty() { change.from } else { change.to };
+    Ok((Compared::Commits(change.from, to), limited))
 }
 
 /// Whether `raw` names a file or directory on disk, in the session or in its base.

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::context::Context;
+use super::log_turns;
 use super::render::{DIM, NAME, NOTE, paint, short};
 use super::status::refused_lines;
 use edt_core::session::refs::commit::Commit;
@@ -26,7 +27,7 @@ use edt_types::{FileChangeKind, RepoPath, Result, SessionReport, Status};
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
-    after_help = "Examples:\n  edt log -n 5\n  edt log src/calc.c   # the revisions of this file in the session"
+    after_help = "Examples:\n  edt log -n 5\n  edt log src/calc.c   # the revisions of this file in the session\n  edt log --by-turn    # the edits of each prompt"
 )]
 pub(super) struct Args {
     /// A file, relative to the worktree's root: list its revisions. Or the name of a session, also of
@@ -41,6 +42,10 @@ pub(super) struct Args {
     /// landing HEAD is at.
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
+    /// Group the edits by the user's prompts that they were made for.
+    #[arg(long, conflicts_with = "path")]
+    #[serde(default)]
+    by_turn: bool,
 }
 
 /// The answer of `edt log`.
@@ -52,6 +57,8 @@ pub(super) struct Answer {
     session: SessionReport,
     /// Its commits, newest first; with a path, those that changed the file.
     commits: Vec<Line>,
+    /// The turns of these commits' edits, newest first, with `--by-turn`; else empty.
+    turns: Vec<log_turns::PromptEdits>,
     /// Whether `--number` cut the list.
     truncated: bool,
     /// Its landing, if it has no commit since; else null.
@@ -135,6 +142,12 @@ pub(super) struct Line {
     pub(super) subject: String,
     /// The agent that asked for it.
     pub(super) agent: Option<String>,
+    /// The model that the agent's program named.
+    pub(super) model: Option<String>,
+    /// The turn of the session that it belongs to.
+    pub(super) turn: Option<u64>,
+    /// The name that the agent's program gives its conversation.
+    pub(super) conversation: Option<String>,
     /// Overrides that were needed.
     pub(super) allowed: Vec<String>,
     /// Author's name.
@@ -193,6 +206,9 @@ impl Line {
             by_user: commit.is_users(),
             subject: commit.subject().to_owned(),
             agent: trailers.and_then(|trailers| trailers.agent.clone()),
+            model: trailers.and_then(|trailers| trailers.model.clone()),
+            turn: trailers.and_then(|trailers| trailers.turn),
+            conversation: trailers.and_then(|trailers| trailers.conversation.clone()),
             allowed: trailers.map(|trailers| trailers.allowed.clone()).unwrap_or_default(),
             author: commit.author.clone(),
             time: commit.authored_at,
@@ -253,7 +269,10 @@ impl Args {
         let (ShownSession { session, landing }, path) = self.chosen(context, &repo)?;
         let session = if landing.is_none() { session.viewed(&repo)? } else { session };
         let limit = self.number.unwrap_or(usize::MAX);
-        let (lines, truncated): (Vec<Line>, bool) = if let Some(path) = path {
+        let mut turns = Vec::new();
+        let (lines, truncated): (Vec<Line>, bool) = if let Some(path) =
+            path.filter(|_| !self.by_turn)
+        {
             let path = context.path(path.as_bytes())?;
             let all = session.revisions(&repo, &path)?;
             let line = |one: &FileRevision| Line {
@@ -263,12 +282,11 @@ impl Args {
             (all.iter().take(limit).map(line).collect(), all.len() > limit)
         } else {
             let mut commits = session.commits(&repo);
-            let lines = commits
-                .by_ref()
-                .take(limit)
-                .map(|commit| commit.map(|commit| Line::of(&commit)))
-                .collect::<Result<_>>()?;
-            (lines, commits.next().is_some())
+            let listed = commits.by_ref().take(limit).collect::<Result<Vec<Commit>>>()?;
+            if self.by_turn {
+                turns = log_turns::of(&repo, &session.name, &listed)?;
+            }
+            (listed.iter().map(Line::of).collect(), commits.next().is_some())
         };
         let landed = landing.map(|landing| Landed::of(&repo, &landing)).transpose()?;
         let refused_runs = refused::runs(&repo, &session.name)?;
@@ -278,6 +296,7 @@ impl Args {
                 schema: "edt.log/1",
                 session: session.report(false),
                 commits: lines.iter().take(most).cloned().collect(),
+                turns: turns.iter().take(most).cloned().collect(),
                 truncated: truncated || most < lines.len(),
                 landed: landed.clone(),
                 refused_edits: refused_edits::kept(&repo, Some(&session.name)),
@@ -323,7 +342,8 @@ fn is_file(repo: &Repo, shown: Option<&ShownSession>, path: &RepoPath) -> bool {
 
 fn render_human(answer: &Answer, of_file: bool) -> String {
     let mut out = String::new();
-    for line in &answer.commits {
+    out.push_str(&log_turns::render_human(&answer.turns));
+    for line in answer.commits.iter().filter(|_| answer.turns.is_empty()) {
         let _ = writeln!(out, "{}", line.render_human());
     }
     if answer.truncated {
@@ -445,6 +465,7 @@ mod tests {
             schema: "edt.log/1",
             session,
             commits,
+            turns: vec![],
             truncated,
             landed: None,
             refused_edits: vec![],
@@ -471,6 +492,9 @@ mod tests {
             by_user: true,
             subject: "a\u{1b}b".to_owned(),
             agent: None,
+            model: None,
+            turn: None,
+            conversation: None,
             allowed: vec![],
             author: String::new(),
             time: 0,

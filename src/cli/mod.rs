@@ -6,6 +6,7 @@ mod apply;
 mod attribution;
 mod begin;
 mod blame;
+mod caller;
 mod checkpoint;
 mod context;
 mod demo;
@@ -20,6 +21,7 @@ mod hooks;
 mod interrupt;
 mod land;
 mod log;
+mod log_turns;
 mod ls;
 mod man;
 #[cfg(feature = "mcp")]

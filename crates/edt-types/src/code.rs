@@ -336,6 +336,10 @@ codes! {
     NothingToUndo "NOTHING_TO_UNDO" Refused None,
         "The top of the session's branch has no edit that edt could undo. `edt log` \
          lists the edits.";
+    OthersEdit "OTHERS_EDIT" Refused None,
+        "An agent's `undo` or `redo` would move an edit that another agent made, or another \
+         conversation of the same agent. The answer says whose it is; `--any` (`any: true` as a \
+         tool) moves it all the same.";
     NothingToRedo "NOTHING_TO_REDO" Refused None,
         "Nothing was undone here, or new edits came after the undo. Undone commits stay at \
          `refs/edt/<name>/undone/<n>`.";

@@ -21,6 +21,7 @@
 //! | directory | subject |
 //! | --- | --- |
 //! | `refs/` | the refs above and their commits |
+//! | `turns/` | who asks for an edit: the agent, its conversation and its turn |
 //! | `files/` | a file on the branch, in the index and on disk |
 //! | `user/` | whose bytes are whose |
 //! | `private/` | files that Git ignored, which no commit may contain |
@@ -40,6 +41,7 @@ pub mod landing;
 pub mod private;
 pub mod recording;
 pub mod refs;
+pub mod turns;
 pub mod user;
 pub mod views;
 pub mod worktree;

@@ -6,6 +6,7 @@ use super::separate::{FileEdit, Separated};
 use crate::session::engine::{Change, WorktreeChange};
 use crate::session::recording::edit_commit::EditCommit;
 use crate::session::refs::message::Kind;
+use crate::session::turns::Asked;
 use crate::session::user::ownership;
 use crate::session::worktree::begin::{self, BeginOptions, NewSession};
 use crate::session::{LockedWorkspace, OnDisk, Session};
@@ -53,6 +54,7 @@ pub fn commit<'w, 'q>(
         kind: Kind::Edit,
         verb: "edt apply",
         agent: cleared.request.agent.clone(),
+        asked: workspace.asked(&session),
         allowed: cleared.allowed.clone(),
         more: cleared.request.proposal.iter().map(|id| ("Edt-Proposal", id.to_string())).collect(),
     };
@@ -73,6 +75,7 @@ pub(super) struct CommitPlan<'s> {
     pub(super) kind: Kind,
     pub(super) verb: &'static str,
     pub(super) agent: Option<String>,
+    pub(super) asked: Asked,
     pub(super) allowed: Vec<String>,
     /// Further trailers.
     pub(super) more: Vec<(&'static str, String)>,
@@ -154,6 +157,7 @@ impl CommitPlan<'_> {
             kind: self.kind,
             number: edit,
             agent: self.agent,
+            asked: self.asked,
             allowed: self.allowed,
             more: &self.more,
             private,

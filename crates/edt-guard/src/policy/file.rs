@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::globs::{Globs, unreadable};
 use super::guard_rule::{GuardMode, GuardRule, KnownGuard, Override, PROTECTED_PATH};
 use super::limits::{DeletionLimits, SizeLimits};
+use super::privacy::Privacy;
 use super::validator::{self, Trust, Validator};
 use edt_command::CommandPolicy;
 use edt_io::disk::MAX_FILE;
@@ -48,6 +49,8 @@ pub struct Policy {
     pub require_trust: bool,
     /// Directories whose worktrees a client of `edt mcp` without roots may name.
     pub mcp_worktrees: Vec<PathBuf>,
+    /// Whether the first line of a prompt may be in the commits of its edits.
+    pub commits_prompts: bool,
     /// The key with which the user signs approvals, as written.
     pub signing_key: Option<PathBuf>,
     /// Which programs may run, and how.
@@ -98,6 +101,7 @@ struct File {
     unprotect: Vec<Unprotect>,
     mcp: Mcp,
     approvals: Approvals,
+    privacy: Privacy,
     refs: Refs,
     validator: Vec<validator::Table>,
     run: edt_command::RunTable,
@@ -230,6 +234,7 @@ impl Policy {
             ("[[unprotect]]", !repo.unprotect.is_empty()),
             ("[mcp]", !repo.mcp.worktrees.is_empty()),
             ("[approvals]", repo.approvals.signing_key.is_some()),
+            ("[privacy]", repo.privacy.is_set()),
         ] {
             if is_set {
                 let why = format!("{name} belongs in the user's own edt.toml");
@@ -278,6 +283,7 @@ impl Policy {
             ),
             validators,
             mcp_worktrees: std::mem::take(&mut user.mcp.worktrees),
+            commits_prompts: user.privacy.commits_prompts(),
             signing_key: user.approvals.signing_key.take(),
             require_trust: stricter_of(pv.require, rv.require, |a, b| a || b).unwrap_or(false),
             commands,

@@ -5,6 +5,7 @@ pub mod file;
 mod globs;
 mod guard_rule;
 mod limits;
+mod privacy;
 pub mod trust;
 pub mod validator;
 

@@ -5,4 +5,5 @@ pub mod restore;
 pub mod revert;
 pub mod rewrite;
 pub mod saved;
+mod target;
 pub mod undo;

@@ -10,6 +10,7 @@ use crate::session::files::path_state::PathState;
 use crate::session::recording::edit_commit::EditCommit;
 use crate::session::refs::current::Session;
 use crate::session::refs::message::Kind;
+use crate::session::turns::Asked;
 use crate::session::user::followed::FollowedFiles;
 use crate::session::user::ownership::{self, Version};
 use crate::session::worktree::workspace::LockedWorkspace;
@@ -48,7 +49,8 @@ impl Rewrite<'_> {
     /// `UNSAVED_CHANGES` for the files that overlap; errors of publishing. Nothing is changed then.
     pub fn publish(self, workspace: &mut LockedWorkspace) -> Result<Outcome> {
         let dry_run = self.dry_run;
-        let (change, mut outcome) = self.plan(&workspace.repo)?;
+        let asked = workspace.asked(self.session);
+        let (change, mut outcome) = self.plan(&workspace.repo, asked)?;
         outcome.recovered.clone_from(&workspace.recovered);
         match change {
             Some(_) if dry_run == DryRun::Yes => outcome.status = Status::WouldApply,
@@ -63,7 +65,7 @@ impl Rewrite<'_> {
     }
 
     /// The change and the answer to the call; no change if there is nothing to do.
-    fn plan(self, repo: &Repo) -> Result<(Option<Change>, Outcome)> {
+    fn plan(self, repo: &Repo, asked: Asked) -> Result<(Option<Change>, Outcome)> {
         let Rewrite { session, index, tree, text, kind, verb, .. } = self;
         let mut outcome = Outcome::new(Status::Unchanged);
         outcome.session = Some(session.report(false));
@@ -109,6 +111,7 @@ impl Rewrite<'_> {
             kind,
             number: edit,
             agent: None,
+            asked,
             allowed: Vec::new(),
             more: &self.more,
             private,

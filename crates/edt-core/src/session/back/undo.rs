@@ -3,6 +3,7 @@
 //! stays on disk.
 
 use super::saved::OverlappingFiles;
+use super::target::{self, before_edits, nothing};
 use crate::session::engine::{Applied, Change, HeadMove, RefMove, RefMoves, WorktreeChange};
 use crate::session::private::hidden::{self, Hidden};
 use crate::session::refs::commit::Commit;
@@ -24,6 +25,8 @@ pub use super::saved::Overlaps;
 pub enum UndoTarget {
     /// This many edits.
     Edits(u64),
+    /// The edits of the newest edit's turn.
+    Turn,
     /// To a commit of the session: the number of an edit, which stays, or a revision.
     To(String),
 }
@@ -32,12 +35,22 @@ pub enum UndoTarget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MoveOptions {
     pub overlaps: Overlaps,
+    pub whose: Whose,
     pub dry_run: DryRun,
+}
+
+/// Whose edits a caller that is an agent may undo and redo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// All but those that are known to be another agent's, or another conversation's.
+    Own,
+    /// All.
+    Any,
 }
 
 impl Default for MoveOptions {
     fn default() -> MoveOptions {
-        MoveOptions { overlaps: Overlaps::Refuse, dry_run: DryRun::No }
+        MoveOptions { overlaps: Overlaps::Refuse, whose: Whose::Own, dry_run: DryRun::No }
     }
 }
 
@@ -82,7 +95,7 @@ impl BranchMove {
 /// Undoes edits.
 ///
 /// # Errors
-/// `NOTHING_TO_UNDO`; `BAD_REQUEST` for a revision outside the session; `UNSAVED_CHANGES` if the user
+/// `NOTHING_TO_UNDO`; `OTHERS_EDIT`; `BAD_REQUEST` for a revision outside the session; `UNSAVED_CHANGES` if the user
 /// changed the same lines; errors of reading path states and of publishing.
 pub fn undo(
     workspace: &mut LockedWorkspace,
@@ -92,18 +105,19 @@ pub fn undo(
 ) -> Result<BranchMove> {
     let target = match back {
         UndoTarget::Edits(count) => before_edits(&workspace.repo, session, *count)?,
+        UndoTarget::Turn => target::before_turn(&workspace.repo, session)?,
         UndoTarget::To(spec) => within_session(&workspace.repo, session, spec)?,
     };
     let keep = next_numbered_ref(&workspace.repo, &session.name, "undone")?;
     let from = BranchOrigin::Rewound(session.tip);
-    let plan = plan_move(&workspace.repo, session, target, from, Some(keep), options)?;
+    let plan = plan_move(workspace, session, target, from, Some(keep), options)?;
     move_branch(workspace, plan)
 }
 
 /// Redoes what the last `undo` undid.
 ///
 /// # Errors
-/// `NOTHING_TO_REDO`; errors of reading path states and of publishing.
+/// `NOTHING_TO_REDO`; `OTHERS_EDIT`; errors of reading path states and of publishing.
 pub fn redo(
     workspace: &mut LockedWorkspace,
     session: &Session,
@@ -116,7 +130,7 @@ pub fn redo(
             && workspace.repo.reaches_by_first_parents(tip, session.tip, session.base)?
         {
             let from = BranchOrigin::Existing(session.tip);
-            let plan = plan_move(&workspace.repo, session, tip, from, None, options)?;
+            let plan = plan_move(workspace, session, tip, from, None, options)?;
             return move_branch(workspace, plan);
         }
     }
@@ -150,13 +164,14 @@ fn move_branch(
 
 /// Plans the move of the branch to `target`. The ref `keep` keeps the old tip.
 fn plan_move(
-    repo: &Repo,
+    workspace: &LockedWorkspace,
     session: &Session,
     target: Oid,
     from: BranchOrigin,
     keep: Option<String>,
     options: MoveOptions,
 ) -> Result<(Change, BranchMove)> {
+    let repo = &workspace.repo;
     repo.check_idle()?;
     session.check_not_shared(repo)?;
     let mut writer = ObjectWriter::new(repo);
@@ -170,13 +185,16 @@ fn plan_move(
         let commits = redone.identified(repo, Undone::Count)?.into_iter().map(Ok);
         (above(commits, session.tip)?, Direction::Forward)
     };
+    let verb = if back { "edt undo" } else { "edt redo" };
+    if options.whose == Whose::Own {
+        target::check_own(&workspace.options().caller, &commits, verb)?;
+    }
     let steps = FileSteps::of(repo, &commits, direction)?;
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
     let all = checkout::with_paths(&paths, steps.paths().into_iter());
     let hidden = Hidden::of(repo, Some(session));
     let states = checkout::read_states(&hidden, tip_tree, index.as_ref(), &all)?;
     checkout::check_not_switched(repo, session, &states, &all)?;
-    let verb = if back { "edt undo" } else { "edt redo" };
     let mut overlapping = OverlappingFiles::new(options.overlaps, verb);
     let planned = overlapping.checkout(&writer, &steps, states, &all, session.head)?;
     let saved = overlapping.save(&mut writer, session)?;
@@ -211,30 +229,6 @@ fn above(commits: impl Iterator<Item = Result<Commit>>, below: Oid) -> Result<Ve
     commits.take_while(is_above).collect()
 }
 
-/// The commit before the last `count` edits. Checkpoints between those edits leave the branch with
-/// them; checkpoints before them stay.
-fn before_edits(repo: &Repo, session: &Session, count: u64) -> Result<Oid> {
-    if count == 0 {
-        return Err(nothing(session, 0).into());
-    }
-    let mut remaining = count;
-    for commit in session.commits(repo) {
-        let commit = commit?;
-        match &commit.trailers {
-            None => return Err(user_commit(session, &commit).into()),
-            Some(_) if commit.edits() > remaining => {
-                return Err(squashed(&commit).into());
-            }
-            Some(_) => remaining -= commit.edits(),
-        }
-        if remaining == 0 {
-            let parent = commit.parent.ok_or_else(|| nothing(session, count))?;
-            return Ok(parent);
-        }
-    }
-    Err(nothing(session, count).into())
-}
-
 fn within_session(repo: &Repo, session: &Session, spec: &str) -> Result<Oid> {
     let target = revision::resolve(repo, Some(session), spec)?;
     if target == session.tip {
@@ -258,58 +252,6 @@ fn within_session(repo: &Repo, session: &Session, spec: &str) -> Result<Oid> {
 
 fn undone_prefix(session: &Session) -> String {
     format!("{REFS}{}/undone/", session.name)
-}
-
-fn nothing(session: &Session, count: u64) -> Finding {
-    let message = match count {
-        0 => format!("The session {} is already at that commit.", session.name),
-        1 => format!("The session {} has no edit to undo.", session.name),
-        count => format!("The session {} does not have {count} edits to undo.", session.name),
-    };
-    Finding::new(
-        Code::NothingToUndo,
-        message,
-        "`edt log` lists the session's edits; `edt redo` redoes what was undone.",
-    )
-}
-
-/// The refusal to undo a part of the edits in a commit: it would take the others off the branch.
-fn squashed(commit: &Commit) -> Finding {
-    let numbers: Vec<String> = commit
-        .units()
-        .iter()
-        .filter_map(|edit| edit.trailers.as_ref())
-        .map(|trailers| trailers.edit.to_string())
-        .collect();
-    let newest = numbers.last().map_or("", String::as_str);
-    Finding::new(
-        Code::NothingToUndo,
-        format!(
-            "The commit {} has the edits {}, which the user squashed.",
-            commit.oid.to_hex_with_len(12),
-            numbers.join(", ")
-        ),
-        format!("`edt revert {newest}` undoes the newest of them as a new edit."),
-    )
-    .with("commit", commit.oid.to_string())
-}
-
-fn user_commit(session: &Session, commit: &Commit) -> Finding {
-    let short = commit.oid.to_hex_with_len(12);
-    Finding::new(
-        Code::NothingToUndo,
-        format!(
-            "The commit {short} ({}) on edt/{} is a user's commit; `edt undo` undoes only \
-            edits made through edt.",
-            commit.subject(),
-            session.name
-        ),
-        format!(
-            "The user can remove it with `git reset --keep {short}~1`, or undo past it on \
-            purpose with `edt undo --to {short}~1`."
-        ),
-    )
-    .with("commit", commit.oid.to_string())
 }
 
 #[cfg(test)]
@@ -481,7 +423,8 @@ mod tests {
         assert_eq!(scratch.ref_value("refs/edt/fix/undone/1"), None);
     }
 
-    const SAVING: MoveOptions = MoveOptions { overlaps: Overlaps::Save, dry_run: DryRun::No };
+    const SAVING: MoveOptions =
+        MoveOptions { overlaps: Overlaps::Save, whose: Whose::Own, dry_run: DryRun::No };
 
     fn saving(scratch: &Scratch) -> BranchMove {
         let session = scratch.session();

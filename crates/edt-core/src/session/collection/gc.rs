@@ -7,6 +7,7 @@ use crate::session::landing::list::{self, LandedBy, SessionState, SessionSummary
 use crate::session::recording::kept;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::names::{self, BRANCHES, POINTER, REFS, RESOLUTIONS};
+use crate::session::turns::session_turns;
 use crate::session::worktree::elsewhere::is_gone;
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{Oid, Repo, Worktree};
@@ -74,7 +75,7 @@ pub fn gc(mut workspace: LockedWorkspace, options: GcOptions) -> Result<GcReport
     for (_, commit) in &resolutions {
         private::remove_record(repo, "resolution", &commit.to_string());
     }
-    report.sessions.iter().for_each(|(name, _)| private::remove_session(repo, name));
+    report.sessions.iter().for_each(|(name, _)| forget(repo, name));
     kept::remove_older(repo, options.before);
     remove_state_of_gone_worktrees(repo);
     lost::release(repo)?;
@@ -111,7 +112,7 @@ pub fn remove_ended(workspace: &mut LockedWorkspace, now: i64) -> Result<GcRepor
     })?;
     let LockedWorkspace { repo, journal, .. } = workspace;
     delete_refs(repo, journal, &report.refs)?;
-    report.sessions.iter().for_each(|(name, _)| private::remove_session(repo, name));
+    report.sessions.iter().for_each(|(name, _)| forget(repo, name));
     report.after = report.before;
     Ok(report)
 }
@@ -142,6 +143,12 @@ fn removable(repo: &Repo, before: i64) -> Result<(GcReport, Vec<(String, Oid)>)>
     let resolutions = old_resolutions(repo, before)?;
     report.refs.extend(resolutions.iter().cloned());
     Ok((report, resolutions))
+}
+
+/// Forgets what is kept about a session that was removed.
+fn forget(repo: &Repo, name: &str) {
+    private::remove_session(repo, name);
+    session_turns::forget(repo, name);
 }
 
 /// Removes the locks, the journals and the staged indexes of linked worktrees that no longer exist.

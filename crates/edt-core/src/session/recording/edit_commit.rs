@@ -5,6 +5,7 @@ use crate::session::engine::{Change, WorktreeChange};
 use crate::session::refs::current::Session;
 use crate::session::refs::message::{self, Kind, Trailers};
 use crate::session::refs::record::Step;
+use crate::session::turns::Asked;
 use crate::session::user::edit_change;
 use crate::session::worktree::begin::{self, NewSession};
 use edt_git::{NewCommit, ObjectWriter, Oid};
@@ -21,7 +22,10 @@ pub(crate) struct EditCommit<'e> {
     pub(crate) kind: Kind,
     /// The number of the edit.
     pub(crate) number: u64,
+    /// The agent that the request names.
     pub(crate) agent: Option<String>,
+    /// Who asks for it.
+    pub(crate) asked: Asked,
     pub(crate) allowed: Vec<String>,
     /// Further trailers.
     pub(crate) more: &'e [(&'static str, String)],
@@ -43,16 +47,22 @@ impl<'e> EditCommit<'e> {
     /// # Errors
     /// `INTERNAL`; `BAD_REQUEST` if the configured identity is invalid.
     pub(crate) fn write(self, writer: &mut ObjectWriter<'_>) -> Result<WrittenEdit<'e>> {
-        let EditCommit { session, trees: (from, to), kind, number, agent, allowed, .. } = self;
+        let EditCommit { session, trees: (from, to), kind, number, agent, allowed, asked, .. } =
+            self;
         let name = &session.name;
         let private = PrivateRecord::of_edit(writer.repo(), name, (session.tip, to), self.private)?;
         let trailers = Trailers {
-            agent,
+            agent: agent.or(asked.agent),
+            model: asked.model,
+            turn: asked.turn,
+            conversation: asked.conversation,
             allowed,
             private: private.as_ref().map(|record| record.name.clone()),
             ..Trailers::plain(name, kind, number)
         };
-        let more = self.more.iter().map(|(key, value)| format!("{key}: {value}\n"));
+        let prompt = asked.prompt.map(|prompt| ("Edt-Prompt", prompt));
+        let more = self.more.iter().cloned().chain(prompt);
+        let more = more.map(|(key, value)| format!("{key}: {value}\n"));
         let message = message::compose(self.text, &trailers)
             + &edit_change::trailer(from, to)
             + &more.collect::<String>();

@@ -243,11 +243,10 @@ pub fn record_changes(
     let (new_tree, touched_trees) = writer.write_tree(tree, &changes)?;
     let (judged, [from, to]) = judged(&writer, tree, &changed, &unseen)?;
     let paths = judged.tree_diff(from, to)?;
-    let base = writer.tree_of(session.base)?;
     let users = UserCommits::of(&judged, &session).followed_by(tree, from);
     let preview = ChangesPreview {
         writer: &judged,
-        base,
+        base: writer.tree_of(session.base)?,
         users: &users,
         paths: &paths,
         left_out: &skipped,
@@ -268,11 +267,12 @@ pub fn record_changes(
         kind: info.kind,
         number: edits + 1,
         agent: info.agent.clone(),
+        asked: workspace.asked(&session),
         allowed: Vec::new(),
         more: &[],
         private,
-    };
-    let written = written.write(&mut writer)?;
+    }
+    .write(&mut writer)?;
     let commit = written.commit;
     outcome.commit = Some(commit);
     if action == RecordAction::Restore {

@@ -8,5 +8,6 @@ pub mod log;
 pub mod refused;
 pub mod stats;
 pub mod status;
+pub mod turn;
 pub mod user_reset;
 pub mod user_switch;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::observe::Observer;
+use crate::session::turns::CallingAgent;
 use edt_git::Repo;
 use edt_git::confinement::Confinement;
 use edt_git::opened::Opened;
@@ -48,6 +49,8 @@ pub struct Options {
     pub reap_orphans: bool,
     /// What is on disk before an answer; `None`: what the repository's configuration says.
     pub durability: Option<Durability>,
+    /// Who calls, as far as the agent's program says.
+    pub caller: CallingAgent,
     /// What stays in memory between calls.
     pub cache: Option<Arc<Cache>>,
     /// Observers of the calls, in this order.
@@ -69,6 +72,7 @@ impl Default for Options {
             environment: Environment::Isolated,
             reap_orphans: false,
             durability: None,
+            caller: CallingAgent::default(),
             cache: None,
             observers: Vec::new(),
             guards: Vec::new(),

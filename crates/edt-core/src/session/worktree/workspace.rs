@@ -22,6 +22,7 @@ use super::options::{Options, trusting};
 use crate::session::Session;
 use crate::session::engine::{self, Applied, Change};
 use crate::session::refs::names::POINTER;
+use crate::session::turns::{Asked, session_turns};
 
 /// A repository in which no transaction is unfinished, locked against other processes of edt.
 #[derive(Debug)]
@@ -133,6 +134,18 @@ impl LockedWorkspace {
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// Who asks for an edit of `session`. The prompt is in it only if the user wants it committed.
+    #[must_use]
+    pub(crate) fn asked(&self, session: &Session) -> Asked {
+        let mut asked = session_turns::asked(&self.repo, session, &self.options.caller);
+        asked.prompt = asked.prompt.filter(|_| {
+            let tree = self.repo.tree_of(session.base).ok();
+            let policy = tree.and_then(|tree| self.policy(tree).ok());
+            policy.is_some_and(|policy| policy.commits_prompts)
+        });
+        asked
     }
 
     /// The policy of a session with that base.

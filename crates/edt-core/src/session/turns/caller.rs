@@ -1,0 +1,169 @@
+//! Who calls edt, as far as the agent's program says.
+
+use std::collections::BTreeSet;
+
+use crate::session::refs::message::Trailers;
+use edt_types::text::escape_controls;
+
+/// The longest value of a trailer, in bytes.
+const MAX_VALUE: usize = 100;
+
+/// Who calls edt. Without an agent it is the user, or an agent that says nothing of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallingAgent {
+    /// The name of the agent, or of the client.
+    pub agent: Option<String>,
+    /// Further names under which this caller made edits.
+    pub names: BTreeSet<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The name that the agent's program gives its conversation.
+    pub conversation: Option<String>,
+    /// The name that the agent's program gives the turn.
+    pub turn: Option<String>,
+}
+
+/// Who asked for an edit, as its commit says it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The agent.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The number of the turn in the session.
+    pub turn: Option<u64>,
+    /// The name of the conversation.
+    pub conversation: Option<String>,
+    /// The first line of the prompt.
+    pub prompt: Option<String>,
+}
+
+impl CallingAgent {
+    /// Whether the edit with these trailers is known to be that of another agent or of another
+    /// conversation.
+    #[must_use]
+    pub fn is_not_who_made(&self, edit: &Trailers) -> bool {
+        let Some(own) = &self.agent else { return false };
+        let conversation = self.conversation.as_deref().and_then(value);
+        if let (Some(here), Some(there)) = (&conversation, &edit.conversation) {
+            return here != there;
+        }
+        let Some(names) = &edit.agent else { return false };
+        let is_own = |name: &str| {
+            self.names.iter().chain([own]).any(|own| program_of(own) == program_of(name))
+        };
+        // A landing names the agents of all of its edits.
+        !is_own(names) && !names.split(", ").any(is_own)
+    }
+}
+
+/// Agents that have several names: in edt's commands, and as clients of its server.
+const PROGRAMS: [&str; 15] = [
+    "claude-code",
+    "codex",
+    "gemini",
+    "opencode",
+    "cline",
+    "cursor",
+    "copilot",
+    "windsurf",
+    "qwen",
+    "kimi",
+    "kilo",
+    "continue",
+    "goose",
+    "zed",
+    "junie",
+];
+
+/// The agent whose name is in `name` as a word, such as `codex` in `codex-mcp-client`; else `name`.
+#[must_use]
+pub fn program_of(name: &str) -> String {
+    let lower = name.trim().to_lowercase().replace([' ', '_', '/'], "-");
+    let dashed = format!("-{lower}-");
+    let found = PROGRAMS.iter().find(|program| dashed.contains(&format!("-{program}-")));
+    found.map_or(lower, |program| (*program).to_owned())
+}
+
+/// `text` as the value of a trailer: one line, at most 100 bytes, without control characters.
+/// `None` if nothing is left.
+#[must_use]
+pub(crate) fn value(text: &str) -> Option<String> {
+    first_line(text, MAX_VALUE)
+}
+
+/// The first line of `text` that is not empty, without control characters and cut after `most`
+/// bytes.
+#[must_use]
+pub(crate) fn first_line(text: &str, most: usize) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    // The escapes of what is cut anyway are not made.
+    let line = escape_controls(cut(line, most)).0;
+    Some(cut(&line, most).trim_end().to_owned())
+}
+
+fn cut(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or(0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::refs::message::Kind;
+
+    fn edit(agent: Option<&str>, conversation: Option<&str>) -> Trailers {
+        Trailers {
+            agent: agent.map(str::to_owned),
+            conversation: conversation.map(str::to_owned),
+            ..Trailers::plain("s", Kind::Edit, 1)
+        }
+    }
+
+    fn caller(agent: &str, conversation: Option<&str>) -> CallingAgent {
+        let conversation = conversation.map(str::to_owned);
+        CallingAgent { agent: Some(agent.to_owned()), conversation, ..CallingAgent::default() }
+    }
+
+    #[test]
+    fn a_client_and_the_hooks_of_its_agent_are_one_program() {
+        for (client, agent) in [
+            ("codex-mcp-client", "codex"),
+            ("gemini-cli-mcp-client", "gemini"),
+            ("Cline", "cline"),
+            ("cursor-vscode", "cursor"),
+            ("github-copilot-developer", "copilot"),
+            ("Claude Code", "claude-code"),
+            ("codexes", "codexes"),
+        ] {
+            assert_eq!(program_of(client), agent);
+        }
+    }
+
+    #[test]
+    fn an_edit_of_another_agent_is_not_the_callers() {
+        let codex = caller("codex-mcp-client", None);
+        assert!(codex.is_not_who_made(&edit(Some("gemini"), None)));
+        assert!(!codex.is_not_who_made(&edit(Some("codex"), Some("c1"))));
+        assert!(!codex.is_not_who_made(&edit(None, None)));
+        assert!(!codex.is_not_who_made(&edit(Some("codex, gemini"), None)));
+        assert!(!CallingAgent::default().is_not_who_made(&edit(Some("gemini"), None)));
+        let named = CallingAgent { names: ["reviewer".to_owned()].into(), ..codex };
+        assert!(!named.is_not_who_made(&edit(Some("reviewer"), None)));
+    }
+
+    #[test]
+    fn a_conversation_decides_where_both_are_known() {
+        let here = caller("codex", Some("c1"));
+        assert!(here.is_not_who_made(&edit(Some("codex"), Some("c2"))));
+        assert!(!here.is_not_who_made(&edit(Some("reviewer"), Some("c1"))));
+        assert!(!here.is_not_who_made(&edit(Some("codex"), None)));
+    }
+
+    #[test]
+    fn a_value_is_one_short_line_without_controls() {
+        assert_eq!(value("\n  a\u{1b}b \nEdt-Kind: land"), Some("a\\u{1b}b".to_owned()));
+        assert_eq!(value(&"é".repeat(80)), Some("é".repeat(50)));
+        assert_eq!(value(" \n\t"), None);
+    }
+}
