@@ -89,6 +89,7 @@ fn answer(
     let mut options = context.options().map_err(not_judged)?;
     // Leave time to report that the lock was not free.
     options.lock_wait = options.lock_wait.min(limit / 2);
+    options.caller = event.caller(agent.name);
     let start = fs::real_path(&context.start);
     judge::answer(&event, &judge::JudgeCall { agent: agent.name, start: &start, options: &options })
         .map_err(not_judged)
@@ -169,6 +170,8 @@ impl Responder {
             }
         }
         let point = self.point.try_lock().map_or(HookPoint::UNKNOWN, |point| *point);
+        // Whatever edt could not do, the user's prompt goes on.
+        let message = if point.phase == HookPhase::Prompt { &HookMessage::Silent } else { message };
         let Reply { stdout, stderr, exit } = (self.protocol.reply)(point, message);
         let mut out = std::io::stdout().lock();
         let wrote = out.write_all(stdout.as_bytes()).and_then(|()| out.flush());

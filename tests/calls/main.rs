@@ -61,6 +61,7 @@ mod symbols;
 #[path = "../support/test_repo.rs"]
 mod test_repo;
 mod tightening;
+mod turns;
 
 /// Calls of edt are answered in this process, unless they need one of their own.
 const IN_PROCESS: bool = true;

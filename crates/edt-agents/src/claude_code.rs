@@ -1,4 +1,4 @@
-//! Claude Code: `PreToolUse`, `PostToolUse`, `SessionStart`. It may ignore an answer that has a key
+//! Claude Code: `PreToolUse`, `PostToolUse`, `SessionStart`, `UserPromptSubmit`. It may ignore an answer that has a key
 //! which its documentation does not name.
 
 use std::path::{Path, PathBuf};
@@ -117,7 +117,8 @@ fn hooks(command: &str) -> Vec<JsonEntry> {
     vec![
         hook("PreToolUse", json!({"matcher": tools, "hooks": [blocking]})),
         hook("PostToolUse", json!({"matcher": tools, "hooks": [line.clone()]})),
-        hook("SessionStart", json!({"hooks": [line]})),
+        hook("SessionStart", json!({"hooks": [line.clone()]})),
+        hook("UserPromptSubmit", json!({"hooks": [line]})),
     ]
 }
 
@@ -133,6 +134,7 @@ pub(super) fn parse_event(
         "PreToolUse" => (HookPhase::Before, "PreToolUse"),
         "PostToolUse" => (HookPhase::After, "PostToolUse"),
         "SessionStart" => (HookPhase::Start, "SessionStart"),
+        "UserPromptSubmit" => (HookPhase::Prompt, "UserPromptSubmit"),
         _ => (HookPhase::Other, ""),
     };
     let mut event = HookEvent {
@@ -140,6 +142,7 @@ pub(super) fn parse_event(
         tool: fields.lenient_text(&["tool_name"]).unwrap_or_default().to_owned(),
         cwd: fields.directory(&["cwd"]),
         session: fields.lenient_text(&["session_id", "sessionId"]).map(str::to_owned),
+        turn: fields.turn(phase),
         edits: Vec::new(),
         command: None,
     };
@@ -176,7 +179,7 @@ pub(super) fn reply(point: HookPoint, message: &HookMessage) -> Reply {
             let hook = match phase {
                 HookPhase::Start => "SessionStart",
                 HookPhase::Before => "PreToolUse",
-                HookPhase::After | HookPhase::Other => "PostToolUse",
+                HookPhase::After | HookPhase::Prompt | HookPhase::Other => "PostToolUse",
             };
             hook_output(&json!({"hookEventName": hook, "additionalContext": text}))
         }
@@ -195,6 +198,7 @@ fn hook_output(output: &Value) -> Reply {
 mod tests {
     #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
 
+    use super::super::event::AgentTurn;
     use super::super::event::Replacement;
     use super::*;
 
@@ -213,6 +217,7 @@ mod tests {
                 tool: "Edit".to_owned(),
                 cwd: Some("/w".into()),
                 session: Some("s".to_owned()),
+                turn: AgentTurn::default(),
                 edits: vec![ToolEdit::Replace {
                     path: "/w/a".to_owned(),
                     replacements: vec![Replacement {

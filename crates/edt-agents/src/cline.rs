@@ -35,6 +35,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
     let (phase, hook) = match fields.text(&["hookName"])? {
         "PreToolUse" | "tool_call" => (HookPhase::Before, "preToolUse"),
         "PostToolUse" | "tool_result" => (HookPhase::After, "postToolUse"),
+        "UserPromptSubmit" => (HookPhase::Prompt, "userPromptSubmit"),
         _ => (HookPhase::Other, ""),
     };
     let mut event = HookEvent {
@@ -42,10 +43,16 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         tool: String::new(),
         cwd: fields.directory(&["workspaceRoots"]),
         session: fields.lenient_text(&["taskId"]).map(str::to_owned),
+        turn: fields.turn(phase),
         edits: Vec::new(),
         command: None,
     };
-    if phase != HookPhase::Other {
+    if phase == HookPhase::Prompt {
+        let mut buffer = Value::Null;
+        let said = fields.object(hook, &mut buffer, hook)?;
+        let prompt = said.lenient_text(&["prompt"]).map(str::to_owned);
+        event.turn.prompt = prompt.or(event.turn.prompt);
+    } else if phase != HookPhase::Other {
         let (mut outer, mut inner) = (Value::Null, Value::Null);
         let call = fields.object(hook, &mut outer, hook)?;
         let tool = call.tool_name("toolName")?;
@@ -118,6 +125,7 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
             "PostToolUse",
             "{\"cancel\":false,\"contextModification\":\"edt could not be run, so this was not recorded\"}",
         ));
+        files.push(hook("UserPromptSubmit", "{\"cancel\":false}"));
     }
     files
 }
@@ -200,6 +208,7 @@ fn edit(tool: &str, input: Fields<'_>) -> Result<ToolEdit, UnexpectedShape> {
 mod tests {
     #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
 
+    use super::super::event::AgentTurn;
     use super::super::event::Replacement;
     use super::*;
 
@@ -220,6 +229,7 @@ mod tests {
                 tool: "read_file".to_owned(),
                 cwd: Some("/w".into()),
                 session: Some("t".to_owned()),
+                turn: AgentTurn::default(),
                 edits: vec![],
                 command: None
             })

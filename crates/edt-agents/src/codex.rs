@@ -55,7 +55,8 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
     let hooks = vec![
         hook("PreToolUse", json!({"matcher": "apply_patch|Bash", "hooks": [line.clone()]})),
         hook("PostToolUse", json!({"matcher": "apply_patch|Bash", "hooks": [line.clone()]})),
-        hook("SessionStart", json!({"hooks": [line]})),
+        hook("SessionStart", json!({"hooks": [line.clone()]})),
+        hook("UserPromptSubmit", json!({"hooks": [line]})),
     ];
     let server = vec![
         ("command", toml_edit::Value::from(target.edt.as_str())),

@@ -56,6 +56,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         command = Some(fields.object("toolArgs", &mut buffer, tool)?.command()?);
     }
     let phase = match (tool.is_empty(), finished) {
+        (true, _) if fields.has("prompt") => HookPhase::Prompt,
         (true, _) => HookPhase::Other,
         (false, true) => HookPhase::After,
         (false, false) => HookPhase::Before,
@@ -65,6 +66,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         tool: tool.to_owned(),
         cwd: fields.directory(&["cwd"]),
         session: fields.lenient_text(&["sessionId"]).map(str::to_owned),
+        turn: fields.turn(phase),
         edits: found,
         command,
     })
@@ -103,6 +105,7 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
         JsonEntry::Default(vec!["version"], json!(1)),
         hook("preToolUse"),
         hook("postToolUse"),
+        hook("userPromptSubmitted"),
     ];
     let hooks = |directory: PathBuf| ManagedFile {
         file: directory.join("edt.json"),
@@ -184,6 +187,7 @@ fn edits(tool: &str, input: Fields<'_>) -> Result<Vec<ToolEdit>, UnexpectedShape
 mod tests {
     #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
 
+    use super::super::event::AgentTurn;
     use super::super::event::Replacement;
     use super::*;
 
@@ -197,6 +201,7 @@ mod tests {
                 tool: "create".to_owned(),
                 cwd: Some("/w".into()),
                 session: Some("s".to_owned()),
+                turn: AgentTurn::default(),
                 edits: vec![ToolEdit::Write { path: "a".into(), content: "x".into() }],
                 command: None
             })
@@ -215,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_prompt_is_no_call() {
-        assert_eq!(event(&json!({"prompt": "hello"})).unwrap().point.phase, HookPhase::Other);
+        assert_eq!(event(&json!({"prompt": "hello"})).unwrap().point.phase, HookPhase::Prompt);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Cursor: `preToolUse`, `postToolUse`, `afterFileEdit`. With `failClosed` it also blocks when a
+//! Cursor: `preToolUse`, `postToolUse`, `afterFileEdit`, `beforeSubmitPrompt`. With `failClosed` it also blocks when a
 //! hook gives no answer.
 
 use std::path::{Path, PathBuf};
@@ -32,6 +32,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
     let (phase, hook) = match fields.text(&["hook_event_name"])? {
         "preToolUse" => (HookPhase::Before, "preToolUse"),
         "postToolUse" => (HookPhase::After, "postToolUse"),
+        "beforeSubmitPrompt" => (HookPhase::Prompt, "beforeSubmitPrompt"),
         "afterFileEdit" => (HookPhase::After, "afterFileEdit"),
         _ => (HookPhase::Other, ""),
     };
@@ -40,7 +41,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
     let mut point = HookPoint { phase, hook };
     if hook == "afterFileEdit" {
         edits.push(ToolEdit::Unspecified { path: fields.path()? });
-    } else if phase != HookPhase::Other {
+    } else if matches!(phase, HookPhase::Before | HookPhase::After) {
         tool = fields.tool_name("tool_name")?;
         if TOOLS.contains(&tool) {
             edits.push(edit(tool, fields.object("tool_input", &mut buffer, tool)?)?);
@@ -54,6 +55,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         tool: tool.to_owned(),
         cwd: fields.directory(&["cwd", "workspace_roots"]),
         session: fields.lenient_text(&["conversation_id"]).map(str::to_owned),
+        turn: fields.turn(phase),
         edits,
         command,
     })
@@ -73,6 +75,9 @@ fn reply(point: HookPoint, message: &HookMessage) -> Reply {
         HookMessage::Silent if point.hook == BEFORE_SHELL => Reply::json(&json!({})),
         HookMessage::Info(text) if point.hook == BEFORE_SHELL => {
             Reply::json(&json!({"agent_message": text}))
+        }
+        HookMessage::Silent if point.phase == HookPhase::Prompt => {
+            Reply::json(&json!({"continue": true}))
         }
         HookMessage::Silent if point.phase == HookPhase::Before => {
             Reply::json(&json!({"permission": "allow"}))
@@ -111,6 +116,7 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
             json!({"command": command, "matcher": tools, "timeout": seconds, "failClosed": true}),
         ),
         hook("postToolUse", json!({"command": command, "matcher": tools, "timeout": seconds})),
+        hook("beforeSubmitPrompt", json!({"command": command, "timeout": seconds})),
     ];
     let server = JsonEntry::Owned(
         vec!["mcpServers", "edt"],
@@ -170,6 +176,7 @@ fn edit(tool: &str, input: Fields<'_>) -> Result<ToolEdit, UnexpectedShape> {
 mod tests {
     #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
 
+    use super::super::event::AgentTurn;
     use super::*;
 
     fn edits(tool: &str, input: Value) -> Result<Vec<ToolEdit>, UnexpectedShape> {
@@ -214,6 +221,7 @@ mod tests {
                 tool: "afterFileEdit".to_owned(),
                 cwd: Some("/w".into()),
                 session: Some("c".to_owned()),
+                turn: AgentTurn::default(),
                 edits: vec![ToolEdit::Unspecified { path: "/w/a".into() }],
                 command: None
             })

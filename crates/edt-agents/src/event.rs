@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use edt_core::session::turns::CallingAgent;
+
 /// When a hook is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookPhase {
@@ -11,6 +13,8 @@ pub enum HookPhase {
     After,
     /// A conversation begins.
     Start,
+    /// The user sent a prompt, which begins a turn. Nothing stops it.
+    Prompt,
     /// Any other time. The answer is silence.
     Other,
 }
@@ -29,9 +33,12 @@ impl HookPoint {
     pub const UNKNOWN: HookPoint = HookPoint { phase: HookPhase::Before, hook: "" };
 
     /// The hook of a payload that could not be read otherwise, of any agent: the hook after a tool
-    /// if the payload names it, else [`HookPoint::UNKNOWN`].
+    /// or of a prompt if the payload names it, else [`HookPoint::UNKNOWN`].
     #[must_use]
     pub fn of_unreadable(payload: &serde_json::Value) -> HookPoint {
+        if name_of(payload).is_some_and(|name| PROMPTS.contains(&name)) {
+            return HookPoint { phase: HookPhase::Prompt, hook: "" };
+        }
         match hook_after_tool(payload) {
             Some(hook) => HookPoint { phase: HookPhase::After, hook },
             None => HookPoint::UNKNOWN,
@@ -39,9 +46,24 @@ impl HookPoint {
     }
 }
 
-fn hook_after_tool(payload: &serde_json::Value) -> Option<&'static str> {
+/// The agent's name for the hook.
+fn name_of(payload: &serde_json::Value) -> Option<&str> {
     let keys = ["hook_event_name", "hookEventName", "hookName", "agent_action_name", "hook"];
-    match keys.iter().find_map(|key| payload.get(key)?.as_str()) {
+    keys.iter().find_map(|key| payload.get(key)?.as_str())
+}
+
+/// The names of hooks of a prompt.
+const PROMPTS: [&str; 6] = [
+    "UserPromptSubmit",
+    "BeforeAgent",
+    "userPromptSubmitted",
+    "chat.message",
+    "beforeSubmitPrompt",
+    "pre_user_prompt",
+];
+
+fn hook_after_tool(payload: &serde_json::Value) -> Option<&'static str> {
+    match name_of(payload) {
         Some("PostToolUse" | "tool_result") if payload.get("hookName").is_some() => {
             Some("postToolUse")
         }
@@ -74,10 +96,37 @@ pub struct HookEvent {
     pub cwd: Option<PathBuf>,
     /// The agent's name for its conversation.
     pub session: Option<String>,
+    /// What the agent says about its turn.
+    pub turn: AgentTurn,
     /// What the tool does to files, in order; empty for a tool that edits nothing.
     pub edits: Vec<ToolEdit>,
     /// The command, if the tool is the agent's shell.
     pub command: Option<ShellCommand>,
+}
+
+impl HookEvent {
+    /// The agent with this name, in the conversation and the turn of the event.
+    #[must_use]
+    pub fn caller(&self, agent: &str) -> CallingAgent {
+        CallingAgent {
+            agent: Some(agent.to_owned()),
+            model: self.turn.model.clone(),
+            conversation: self.session.clone(),
+            turn: self.turn.id.clone(),
+            ..CallingAgent::default()
+        }
+    }
+}
+
+/// What an agent says about its turn: one prompt of the user and all that the agent does for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentTurn {
+    /// The agent's name for it.
+    pub id: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The prompt, if the hook is that of a prompt.
+    pub prompt: Option<String>,
 }
 
 /// A command for an agent's own shell.
@@ -265,6 +314,17 @@ mod tests {
             HookPoint { phase: HookPhase::After, hook: "cli" }
         );
         assert_eq!(HookPoint::of_unreadable(&json!({"toolResult": null})), HookPoint::UNKNOWN);
+    }
+
+    #[test]
+    fn an_unreadable_prompt_is_not_stopped() {
+        for payload in [
+            json!({"hook_event_name": "UserPromptSubmit"}),
+            json!({"hookName": "UserPromptSubmit"}),
+            json!({"agent_action_name": "pre_user_prompt"}),
+        ] {
+            assert_eq!(HookPoint::of_unreadable(&payload).phase, HookPhase::Prompt, "{payload}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::event::{Replacement, ShellCommand, ToolEdit};
+use super::event::{AgentTurn, HookPhase, Replacement, ShellCommand, ToolEdit};
 use edt_types::text::shell_word;
 
 /// Why a payload could not be read.
@@ -104,6 +104,15 @@ impl<'a> Fields<'a> {
     #[must_use]
     pub fn lenient_text(&self, keys: &[&str]) -> Option<&'a str> {
         keys.iter().find_map(|key| self.map.get(*key)?.as_str()).filter(|text| !text.is_empty())
+    }
+
+    /// What the payload says about the agent's turn.
+    #[must_use]
+    pub fn turn(&self, phase: HookPhase) -> AgentTurn {
+        let text = |keys: &[&str]| self.lenient_text(keys).map(str::to_owned);
+        let prompt = (phase == HookPhase::Prompt).then(|| text(&["prompt"]).unwrap_or_default());
+        let id = text(&["turn_id", "turnId", "generation_id", "execution_id", "messageID"]);
+        AgentTurn { id, model: text(&["model", "model_name"]), prompt }
     }
 
     /// Whether the value at `key` is `true`.

@@ -1,4 +1,4 @@
-//! Gemini CLI: `BeforeTool`, `AfterTool`, `SessionStart`. It reads the decision from the top level
+//! Gemini CLI: `BeforeTool`, `AfterTool`, `SessionStart`, `BeforeAgent`. It reads the decision from the top level
 //! of the answer, and ignores one in Claude Code's form.
 
 use std::path::{Path, PathBuf};
@@ -34,6 +34,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         "BeforeTool" => (HookPhase::Before, "BeforeTool"),
         "AfterTool" => (HookPhase::After, "AfterTool"),
         "SessionStart" => (HookPhase::Start, "SessionStart"),
+        "BeforeAgent" => (HookPhase::Prompt, "BeforeAgent"),
         _ => (HookPhase::Other, ""),
     };
     let has_tool = matches!(phase, HookPhase::Before | HookPhase::After);
@@ -54,6 +55,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         tool: tool.to_owned(),
         cwd: fields.directory(&["cwd"]),
         session: fields.lenient_text(&["session_id"]).map(str::to_owned),
+        turn: fields.turn(phase),
         edits,
         command,
     })
@@ -147,7 +149,8 @@ fn hooks(command: &str) -> Vec<JsonEntry> {
     vec![
         hook("BeforeTool", json!({"matcher": TOOLS, "hooks": [line.clone()]})),
         hook("AfterTool", json!({"matcher": TOOLS, "hooks": [line.clone()]})),
-        hook("SessionStart", json!({"hooks": [line]})),
+        hook("SessionStart", json!({"hooks": [line.clone()]})),
+        hook("BeforeAgent", json!({"hooks": [line]})),
     ]
 }
 
@@ -155,6 +158,7 @@ fn hooks(command: &str) -> Vec<JsonEntry> {
 mod tests {
     #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
 
+    use super::super::event::AgentTurn;
     use super::super::event::{Replacement, ToolEdit};
     use super::*;
 
@@ -170,6 +174,7 @@ mod tests {
                 tool: "replace".to_owned(),
                 cwd: Some("/w".into()),
                 session: Some("s".to_owned()),
+                turn: AgentTurn::default(),
                 edits: vec![ToolEdit::Replace {
                     path: "a".into(),
                     replacements: vec![Replacement { old: "x".into(), new: "y".into(), all: true }],

@@ -23,13 +23,14 @@ use edt_core::session::recording::record::{
 use edt_core::session::recording::review::{self, ChangesPreview, ChangesReview};
 use edt_core::session::recording::snapshot::Snapshot;
 use edt_core::session::refs::message::Kind;
+use edt_core::session::turns;
 use edt_core::session::views::user_switch;
 use edt_core::session::worktree::options::Options;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::Request;
 use edt_edit::{Edit, Op};
 use edt_git::{Oid, Repo, Tracked};
-use edt_io::Environment;
+use edt_io::{Environment, clock};
 use edt_journal::index::PreparedIndex;
 use edt_types::text::Shown as _;
 use edt_types::trace::names::{RECORD, SNAPSHOT};
@@ -61,17 +62,31 @@ pub fn answer(event: &HookEvent, call: &JudgeCall<'_>) -> Result<HookMessage> {
         return match event.point.phase {
             HookPhase::Before => call.before(),
             HookPhase::After => call.after(),
-            HookPhase::Start | HookPhase::Other => Ok(HookMessage::Silent),
+            HookPhase::Start | HookPhase::Prompt | HookPhase::Other => Ok(HookMessage::Silent),
         };
     }
     match event.point.phase {
         HookPhase::Before => before(request::from_event(event, &cwd, call.agent), call),
         HookPhase::After => after(event, request::from_event(event, &cwd, call.agent), call),
-        HookPhase::Start if matches!(locate::locate(&cwd, "-"), Ok(Some(_))) => {
+        HookPhase::Start if remember(event, &cwd, call) => {
             Ok(HookMessage::Info(super::instructions::brief()))
+        }
+        HookPhase::Prompt => {
+            remember(event, &cwd, call);
+            Ok(HookMessage::Silent)
         }
         HookPhase::Start | HookPhase::Other => Ok(HookMessage::Silent),
     }
+}
+
+/// Remembers the conversation, and the turn that a prompt begins. False outside of every worktree.
+fn remember(event: &HookEvent, cwd: &Path, call: &JudgeCall<'_>) -> bool {
+    let Ok(Some(located)) = locate::locate(cwd, "-") else { return false };
+    if let Ok(repo) = Repo::open_worktree(Environment::Process, &located.root) {
+        let prompt = event.turn.prompt.as_deref();
+        turns::open::begin(&repo, &event.caller(call.agent), prompt, clock::seconds());
+    }
+    true
 }
 
 /// Judges the edits in every worktree, then copies the files, so that the edit can be distinguished
@@ -347,7 +362,7 @@ fn subject(tool: &str, paths: &[RepoPath]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{HookPoint, Replacement, ToolEdit};
+    use super::super::event::{AgentTurn, HookPoint, Replacement, ToolEdit};
     use super::*;
     use edt_testkit::ScratchRepo;
 
@@ -357,6 +372,7 @@ mod tests {
             tool: "Edit".to_owned(),
             cwd: None,
             session: None,
+            turn: AgentTurn::default(),
             edits,
             command: None,
         };
@@ -596,6 +612,7 @@ mod tests {
             tool: String::new(),
             cwd: Some(place.path().to_owned()),
             session: None,
+            turn: AgentTurn::default(),
             edits: vec![],
             command: None,
         };

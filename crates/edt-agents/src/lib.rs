@@ -33,8 +33,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 pub use event::{
-    HookEvent, HookMessage, HookPhase, HookPoint, Question, Replacement, Reply, ShellCommand,
-    ToolEdit,
+    AgentTurn, HookEvent, HookMessage, HookPhase, HookPoint, Question, Replacement, Reply,
+    ShellCommand, ToolEdit,
 };
 pub use fields::{Fields, UnexpectedShape};
 pub use setup::Wiring;

@@ -45,6 +45,14 @@ export const EdtPlugin = async ({ directory, worktree }) => {
       const agents = Object.values({ ...config.mode, ...config.agent })
       mayChangeCommand = [config, ...agents].every((one) => allowed(one?.permission))
     },
+    "chat.message": async (input, output) => {
+      const { sessionID, messageID = output?.message?.id, model = output?.message?.model } = input
+      const texts = (output?.parts ?? []).filter((part) => part.type === "text" && !part.synthetic)
+      const prompt = texts.map((part) => part.text).join("\n").slice(0, 1000)
+      const name = model?.modelID && `${model.providerID}/${model.modelID}`
+      // A prompt is never stopped.
+      await ask({ hook: "chat.message", sessionID, messageID, model: name, cwd, prompt }).catch(() => {})
+    },
     "tool.execute.before": async (input, output) => {
       if (!TOOLS.has(input.tool)) return
       const { tool, sessionID, callID } = input

@@ -35,9 +35,11 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
     let (phase, hook) = match fields.text(&["hook"])? {
         "tool.execute.before" => (HookPhase::Before, "tool.execute.before"),
         "tool.execute.after" => (HookPhase::After, "tool.execute.after"),
+        "chat.message" => (HookPhase::Prompt, "chat.message"),
         _ => (HookPhase::Other, ""),
     };
-    let (tool, mut buffer, mut command) = (fields.tool_name("tool")?, Value::Null, None);
+    let (mut buffer, mut command) = (Value::Null, None);
+    let tool = if phase == HookPhase::Prompt { "" } else { fields.tool_name("tool")? };
     let edits: Vec<ToolEdit> = match tool {
         "edit" => vec![fields.object("args", &mut buffer, tool)?.replace()?],
         "multiedit" => vec![fields.object("args", &mut buffer, tool)?.multi_replace()?],
@@ -58,6 +60,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         tool: tool.to_owned(),
         cwd: fields.directory(&["cwd"]),
         session: fields.lenient_text(&["sessionID"]).map(str::to_owned),
+        turn: fields.turn(phase),
         edits,
         command,
     })

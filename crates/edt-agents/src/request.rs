@@ -215,7 +215,7 @@ fn to_path(bytes: &[u8]) -> &Path {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::HookPoint;
+    use super::super::event::{AgentTurn, HookPoint};
     use super::*;
     use edt_testkit::ScratchRepo;
 
@@ -225,6 +225,7 @@ mod tests {
             tool: "tool".to_owned(),
             cwd: None,
             session: None,
+            turn: AgentTurn::default(),
             edits,
             command: None,
         };
@@ -380,6 +381,7 @@ mod tests {
             tool: "apply_patch".to_owned(),
             cwd: None,
             session: None,
+            turn: AgentTurn::default(),
             edits: vec![ToolEdit::Patch { text: "--- a\n+++ b\n".into() }],
             command: None,
         };

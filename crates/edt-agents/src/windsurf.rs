@@ -35,10 +35,15 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         "post_write_code" => (HookPhase::After, "post_write_code"),
         "pre_run_command" => (HookPhase::Before, "pre_run_command"),
         "post_run_command" => (HookPhase::After, "post_run_command"),
+        "pre_user_prompt" => (HookPhase::Prompt, "pre_user_prompt"),
         _ => (HookPhase::Other, ""),
     };
     let (mut edits, mut command, mut buffer) = (Vec::new(), None, Value::Null);
-    if phase != HookPhase::Other {
+    let mut turn = fields.turn(phase);
+    if phase == HookPhase::Prompt {
+        let info = fields.object("tool_info", &mut buffer, name)?;
+        turn.prompt = info.lenient_text(&["user_prompt"]).map(str::to_owned).or(turn.prompt);
+    } else if phase != HookPhase::Other {
         let input = fields.object("tool_info", &mut buffer, name)?;
         if hook.ends_with("_run_command") {
             command = Some(input.command()?);
@@ -53,6 +58,7 @@ fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
         tool: name.trim_start_matches("pre_").trim_start_matches("post_").to_owned(),
         cwd: fields.directory(&["cwd"]),
         session: fields.lenient_text(&["trajectory_id"]).map(str::to_owned),
+        turn,
         edits,
         command,
     })
@@ -69,6 +75,10 @@ fn reply(_: HookPoint, message: &HookMessage) -> Reply {
         }
     }
 }
+
+/// The hooks that it calls.
+const HOOKS: [&str; 5] =
+    ["pre_write_code", "post_write_code", "pre_run_command", "post_run_command", "pre_user_prompt"];
 
 fn probe(root: &Path) -> Value {
     json!({"agent_action_name": "pre_write_code",
@@ -89,11 +99,7 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
         ManagedFile {
             file: settings(target).join("hooks.json"),
             purpose: Purpose::Hooks,
-            form: Form::Json(
-                ["pre_write_code", "post_write_code", "pre_run_command", "post_run_command"]
-                    .map(hook)
-                    .into(),
-            ),
+            form: Form::Json(HOOKS.map(hook).into()),
         },
         // Windsurf has one list of servers for each user, and none for a project.
         ManagedFile {
@@ -127,6 +133,7 @@ fn settings(target: &SetupTarget) -> PathBuf {
 mod tests {
     #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
 
+    use super::super::event::AgentTurn;
     use super::super::event::Replacement;
     use super::*;
 
@@ -141,6 +148,7 @@ mod tests {
                 tool: "write_code".to_owned(),
                 cwd: None,
                 session: Some("t".to_owned()),
+                turn: AgentTurn::default(),
                 edits: vec![ToolEdit::Replace {
                     path: "/w/a".into(),
                     replacements: vec![Replacement {
