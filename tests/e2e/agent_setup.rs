@@ -439,7 +439,7 @@ fn the_lines_that_are_written_call_this_program_by_its_name_if_that_finds_it() {
             .text(".codex/hooks.json")
             .contains(&format!("\"command\": \"{EDT} agent-hook codex\""))
     );
-    assert_eq!(workspace.text(".codex/hooks.json").matches("agent-hook codex").count(), 3);
+    assert_eq!(workspace.text(".codex/hooks.json").matches("agent-hook codex").count(), 4);
     workspace.edt(&["setup", "codex", "--remove"]);
     assert!(!workspace.exists(".codex") && !workspace.exists("AGENTS.md"));
 }

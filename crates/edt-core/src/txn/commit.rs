@@ -54,7 +54,11 @@ pub fn commit<'w, 'q>(
         kind: Kind::Edit,
         verb: "edt apply",
         agent: cleared.request.agent.clone(),
-        asked: workspace.asked(&session),
+        // Who applies a proposal is not always who made it.
+        asked: match cleared.request.proposal {
+            Some(_) => Asked::default(),
+            None => workspace.asked(&session),
+        },
         allowed: cleared.allowed.clone(),
         more: cleared.request.proposal.iter().map(|id| ("Edt-Proposal", id.to_string())).collect(),
     };

@@ -72,9 +72,10 @@ pub fn begin(repo: &Repo, caller: &CallingAgent, prompt: Option<&str>, now: i64)
     let Ok(root) = repo.real_root() else { return };
     let root = root.to_string_lossy().into_owned();
     let open = OpenTurn { agent, conversation, root, turn, prompts, model, title, time };
-    let _ = fs::make_private_dir(&directory(repo));
-    let _ = serde_json::to_vec(&open).map(|json| fs::write_atomic_unique(&place, &json, 0o600));
-    remove_old(repo);
+    if let (Some(()), Ok(json)) = (make_directory(repo), serde_json::to_vec(&open)) {
+        let _ = fs::write_atomic_unique(&place, &json, 0o600);
+        remove_old(repo);
+    }
 }
 
 /// The turn of `caller`. Without a conversation, that of the only one of the same agent in this
@@ -106,6 +107,16 @@ pub(super) fn of(repo: &Repo, caller: &CallingAgent, now: i64) -> Option<OpenTur
 #[must_use]
 pub(super) fn directory(repo: &Repo) -> PathBuf {
     repo.common_dir().join("edt/turns")
+}
+
+/// Makes that directory. The one above it is for everybody who may use the repository.
+pub(super) fn make_directory(repo: &Repo) -> Option<()> {
+    let (place, above) = (directory(repo), repo.common_dir().join("edt"));
+    if !above.is_dir() {
+        fs::make_dir(&above).ok()?;
+        repo.share(&above).ok()?;
+    }
+    fs::make_private_dir(&place).ok()
 }
 
 /// A short name of `text` for files.
@@ -198,8 +209,10 @@ mod tests {
         let (repo, here) = (scratch.repo(), caller(Some("c1")));
         begin(&repo, &here, Some(&"long ".repeat(100_000)), 0);
         let place = place(&repo, "codex", "c1").unwrap();
-        let found = place.metadata().unwrap();
-        assert_eq!(found.permissions().mode() & 0o777, 0o600);
-        assert!(found.len() < 1000);
+        let mode = |place: &std::path::Path| place.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&place), mode(&directory(&repo))), (0o600, 0o700));
+        assert!(place.metadata().unwrap().len() < 1000);
+        // Others of a shared repository have their own parts of edt's directory.
+        assert_eq!(mode(&repo.common_dir().join("edt")), mode(&repo.common_dir().join("refs")));
     }
 }

@@ -105,7 +105,7 @@ fn numbered(repo: &Repo, session: &Session, new: SessionTurn) -> Option<SessionT
     all.turns.push(new.clone());
     let surplus = all.turns.len().saturating_sub(MAX_TURNS);
     all.turns.drain(..surplus);
-    fs::make_private_dir(&open::directory(repo)).ok()?;
+    open::make_directory(repo)?;
     let json = serde_json::to_vec(&all).ok()?;
     fs::write_atomic_unique(&place(repo, &session.name)?, &json, 0o600).ok()?;
     Some(new)
