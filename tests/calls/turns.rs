@@ -51,7 +51,8 @@ fn claude_prompt(workspace: &TestRepo, session: &str, text: &str) {
 /// The answers to calls of tools by one client, in their order.
 fn calls(workspace: &TestRepo, client: &str, calls: &[(&str, Value, Value)]) -> Vec<Value> {
     let mut command = workspace.command(EDT);
-    command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.args(["mcp", "--tools", "apply,undo,redo"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let greeting = json!({"protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": client, "version": "1"}});
