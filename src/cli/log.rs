@@ -270,24 +270,23 @@ impl Args {
         let session = if landing.is_none() { session.viewed(&repo)? } else { session };
         let limit = self.number.unwrap_or(usize::MAX);
         let mut turns = Vec::new();
-        let (lines, truncated): (Vec<Line>, bool) = if let Some(path) =
-            path.filter(|_| !self.by_turn)
-        {
-            let path = context.path(path.as_bytes())?;
-            let all = session.revisions(&repo, &path)?;
-            let line = |one: &FileRevision| Line {
-                file: Some(Revision::of(one)),
-                ..Line::of(&one.commit)
+        let (lines, truncated): (Vec<Line>, bool) =
+            if let Some(path) = path.filter(|_| !self.by_turn) {
+                let path = context.path(path.as_bytes())?;
+                let all = session.revisions(&repo, &path)?;
+                let line = |one: &FileRevision| Line {
+                    file: Some(Revision::of(one)),
+                    ..Line::of(&one.commit)
+                };
+                (all.iter().take(limit).map(line).collect(), all.len() > limit)
+            } else {
+                let mut commits = session.commits(&repo);
+                let listed = commits.by_ref().take(limit).collect::<Result<Vec<Commit>>>()?;
+                if self.by_turn {
+                    turns = log_turns::of(&repo, &session.name, &listed)?;
+                }
+                (listed.iter().map(Line::of).collect(), commits.next().is_some())
             };
-            (all.iter().take(limit).map(line).collect(), all.len() > limit)
-        } else {
-            let mut commits = session.commits(&repo);
-            let listed = commits.by_ref().take(limit).collect::<Result<Vec<Commit>>>()?;
-            if self.by_turn {
-                turns = log_turns::of(&repo, &session.name, &listed)?;
-            }
-            (listed.iter().map(Line::of).collect(), commits.next().is_some())
-        };
         let landed = landing.map(|landing| Landed::of(&repo, &landing)).transpose()?;
         let refused_runs = refused::runs(&repo, &session.name)?;
         let part = |most: u64| {

@@ -304,6 +304,7 @@ const UNDO: Row = Row {
         ("count", "How many edits; 1 if omitted."),
         ("to", "Undo the edits after this one."),
         ("redo", "Redo the edits of the last undo instead."),
+        ("any", "Also another agent's edits."),
         ("save", "Save the user's version of the lines, then overwrite it."),
         ("dry_run", "Say what would change, and change nothing."),
     ],

@@ -12,7 +12,7 @@ const NAMES: &[(&str, &str, &[&str])] = &[
     ),
     ("read", "max_lines", &["num_lines"]),
     ("search", "pattern", &["query", "regex", "regexp", "search", "search_term", "search_text"]),
-    ("search", "paths", &["path", "dir", "directory", "dir_path", "folder", "target_directories"]),
+    ("search", "paths", &["path", "dir", "directory", "dir_path", "target_directories"]),
     ("search", "glob", &["include", "include_pattern", "file_pattern", "glob_pattern", "globs"]),
     ("search", "ignore_case", &["case_insensitive", "i"]),
     ("search", "fixed", &["literal", "fixed_strings", "is_literal"]),

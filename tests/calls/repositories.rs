@@ -482,11 +482,11 @@ fn the_environment_names_the_author_as_it_does_for_git() {
 }
 
 #[test]
-fn paths_are_relative_to_the_root_wherever_edt_is_started() {
+fn edt_is_started_below_the_root_and_elsewhere() {
     let workspace = TestRepo::with(&[("a.txt", b"root\n"), ("sub/a.txt", b"sub\n")]);
     workspace
         .at(workspace.root.join("sub"))
-        .edt(&["apply", "sub/a.txt", "--mode", "append", "--content", "x\n"])
+        .edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n"])
         .landed();
     let elsewhere = workspace.at(Path::new("/"));
     let root = workspace.root.to_str().unwrap();

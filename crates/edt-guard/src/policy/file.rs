@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::globs::{Globs, unreadable};
 use super::guard_rule::{GuardMode, GuardRule, KnownGuard, Override, PROTECTED_PATH};
 use super::limits::{DeletionLimits, SizeLimits};
-use super::privacy::Privacy;
+use super::privacy::{Attribution, Privacy};
 use super::validator::{self, Trust, Validator};
 use edt_command::CommandPolicy;
 use edt_io::disk::MAX_FILE;
@@ -120,13 +120,6 @@ struct Session {
 #[serde(deny_unknown_fields, default)]
 struct Memory {
     enabled: Option<bool>,
-}
-
-/// Either file may leave the trailers out.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Attribution {
-    assisted_by: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -1,4 +1,4 @@
-//! What of the user's prompts may be in commits.
+//! What commits say of agents, and of the user's prompts.
 
 use serde::Deserialize;
 
@@ -26,4 +26,11 @@ impl Privacy {
     pub(super) fn commits_prompts(&self) -> bool {
         self.prompts == Some(Prompts::Commit)
     }
+}
+
+/// Either file may leave the trailers out.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Attribution {
+    pub(super) assisted_by: Option<bool>,
 }
