@@ -64,7 +64,8 @@ impl Args {
         };
         drop(workspace);
         crate::telemetry::end();
-        std::process::exit(status)
+        let status = super::printed::checked(u8::try_from(status).unwrap_or(u8::MAX));
+        std::process::exit(status.into())
     }
 }
 
@@ -74,13 +75,10 @@ struct Streams(Option<Interrupt>);
 impl RunObserver for Streams {
     fn output(&mut self, stream: OutputStream, bytes: &[u8]) {
         // A closed pipe is ignored.
-        let _ = match stream {
-            OutputStream::Stdout => {
-                let mut out = std::io::stdout().lock();
-                out.write_all(bytes).and_then(|()| out.flush())
-            }
-            OutputStream::Stderr => std::io::stderr().lock().write_all(bytes),
-        };
+        match stream {
+            OutputStream::Stdout => super::printed::print(bytes),
+            OutputStream::Stderr => drop(std::io::stderr().lock().write_all(bytes)),
+        }
     }
 
     fn starts(&mut self) {

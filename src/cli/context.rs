@@ -425,7 +425,7 @@ pub(super) fn print_out(text: &str) {
     if !text.ends_with('\n') && !text.is_empty() {
         text.push('\n');
     }
-    let _ = edt_io::streams::print(text.as_bytes());
+    super::printed::print(text.as_bytes());
 }
 
 /// Prints `text` on standard error, without its colors where that is no terminal.

@@ -42,6 +42,7 @@ mod named_path;
 mod note;
 mod outline;
 mod policy;
+mod printed;
 mod proposals;
 mod read;
 mod render;
@@ -236,27 +237,30 @@ impl Command {
 /// Runs the command that `args` name and returns the exit status.
 #[must_use]
 pub(crate) fn main(args: impl Iterator<Item = OsString>) -> u8 {
-    let args: Vec<OsString> = args.collect();
-    if let [_, only] = &args[..]
+    printed::checked(call(&args.collect::<Vec<OsString>>()))
+}
+
+fn call(args: &[OsString]) -> u8 {
+    if let [_, only] = args
         && (only == "--version" || only == "-V")
     {
         let version = concat!("edt ", env!("CARGO_PKG_VERSION"), "\n");
-        let _ = edt_io::streams::print(version.as_bytes());
+        printed::print(version.as_bytes());
         return 0;
     }
     let parse = |command: clap::Command| {
-        let matches = command.try_get_matches_from(&args)?;
+        let matches = command.try_get_matches_from(args)?;
         let name = matches.subcommand_name().unwrap_or_default().to_owned();
         Cli::from_arg_matches(&matches).map(|cli| (cli, name))
     };
-    let parsed = match only_called(&args).map(parse) {
+    let parsed = match only_called(args).map(parse) {
         Some(Ok(parsed)) => Ok(parsed),
         // Help and errors speak of all commands.
         _ => parse(Cli::command()),
     };
     let (cli, name) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return without_command(error, &args),
+        Err(error) => return without_command(error, args),
     };
     // A command that shows spans records none.
     if name != "telemetry" {
@@ -264,9 +268,9 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> u8 {
     }
     let context = Context::new(&cli.global, name.clone());
     let permitted = if cli.command.is_only_for_users() {
-        terminal_user::require_user(&as_typed(&args))
+        terminal_user::require_user(&as_typed(args))
     } else if cli.command.is_not_for_agents() {
-        terminal_user::refuse_agent(&as_typed(&args))
+        terminal_user::refuse_agent(&as_typed(args))
     } else if !cli.command.writes_worktree() {
         Ok(())
     } else {
@@ -329,7 +333,7 @@ fn without_command(error: clap::Error, args: &[OsString]) -> u8 {
     );
     let findings = Refusal::from(finding);
     let json = render::json(&render::refusal(findings, Status::Invalid)) + "\n";
-    let _ = edt_io::streams::print(json.as_bytes());
+    printed::print(json.as_bytes());
     Status::Invalid.exit()
 }
 

@@ -457,12 +457,10 @@ fn bad(message: String) -> Finding {
 
 /// Writes to edt's own streams. A closed pipe is ignored.
 fn write(stream: OutputStream, bytes: &[u8]) {
-    let _ = match stream {
-        OutputStream::Stdout => {
-            std::io::stdout().lock().write_all(bytes).and_then(|()| std::io::stdout().flush())
-        }
-        OutputStream::Stderr => std::io::stderr().lock().write_all(bytes),
-    };
+    match stream {
+        OutputStream::Stdout => super::printed::print(bytes),
+        OutputStream::Stderr => drop(std::io::stderr().lock().write_all(bytes)),
+    }
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ mod hook_table;
 mod hooks;
 mod later_execution;
 mod mcp;
+mod output;
 mod paths;
 mod recorded_runs;
 mod repository_limits;
