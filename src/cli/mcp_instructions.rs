@@ -1,12 +1,13 @@
 //! The instructions that `edt mcp` gives its client's model: sentences about the tools that are
 //! offered.
 
+use edt_agents::guide::OPENING;
+
 /// Sentences, each with the tools that it names.
 const SENTENCES: &[(&[&str], &str)] = &[
     (
         &["apply"],
-        "Change files with `apply`, not with your own edit tools or shell redirections: each call \
-         is one transaction, all edits or none, and one Git commit.",
+        "Each call of `apply` is one transaction, all edits or none, and one Git commit.",
     ),
     (&["undo"], "`undo` takes edits back; no commit is lost."),
     (&["search"], "Find text with `search`; with `list: true` it lists files."),
@@ -55,10 +56,12 @@ const SENTENCES: &[(&[&str], &str)] = &[
 pub(super) fn instructions(names: &[&str]) -> String {
     let is_offered = |tools: &&[&str]| tools.iter().all(|tool| names.contains(tool));
     let said = SENTENCES.iter().filter(|(tools, _)| is_offered(tools)).map(|(_, text)| *text);
-    let unlisted =
-        format!("If these tools are not listed, search your tools for: edt {}.", names.join(" "));
-    let mut said: Vec<&str> = said.collect();
-    said.insert(usize::from(is_offered(&&["apply"][..])), &unlisted);
+    let opening = if is_offered(&&["apply"][..]) {
+        OPENING.split_whitespace().collect::<Vec<&str>>().join(" ")
+    } else {
+        format!("If these tools are not listed, search your tools for: edt {}.", names.join(" "))
+    };
+    let said: Vec<&str> = std::iter::once(opening.as_str()).chain(said).collect();
     said.join(" ")
 }
 
@@ -90,7 +93,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.starts_with("Change files with `apply`, not with your own edit tools"),
+            text.starts_with("Do not use your own edit tools or shell redirections"),
             "{text}"
         );
     }

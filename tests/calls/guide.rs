@@ -97,8 +97,11 @@ fn the_guides_statements_about_refusals_and_mistakes_are_true() {
     assert_eq!(workspace.refuses_request(&["HASH_MISMATCH"], 3, &stale).json["status"], "conflict");
 }
 
+/// The tools that the server lists without `--tools`.
+const LISTED: [&str; 8] = ["apply", "read", "search", "status", "undo", "run", "land", "help"];
+
 #[test]
-fn the_tools_the_guide_names_are_those_of_the_server() {
+fn the_guide_names_the_tools_that_the_server_lists() {
     let workspace = TestRepo::with(&[]);
     let text = printed(&workspace, &[]);
     let named = text.split("MCP tools ").nth(1).unwrap().split(". ").next().unwrap();
@@ -109,6 +112,26 @@ fn the_tools_the_guide_names_are_those_of_the_server() {
     let known = hint.trim_start_matches("The tools are ").split(", ").take(named.len());
     assert_eq!(named, known.collect::<Vec<_>>());
     assert_eq!(named.len(), 8);
+}
+
+#[test]
+fn every_text_that_an_agent_reads_begins_with_the_preference_for_edt() {
+    let workspace = TestRepo::with(&[]);
+    let opening = edt_agents::guide::OPENING;
+    assert!(opening.starts_with("Do not use your own edit tools or shell redirections"));
+    assert!(opening.contains("search your tools for: edt apply read run undo"));
+    let after_title =
+        |text: String| text.split("# Editing with edt\n\n").nth(1).unwrap().to_owned();
+    let texts = [
+        after_title(printed(&workspace, &[])),
+        after_title(printed(&workspace, &["--format", "skill"])),
+        after_title(printed(&workspace, &["--format", "agents-md"])),
+    ];
+    for text in texts {
+        assert!(text.starts_with(opening), "{text}");
+    }
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(edt_agents::instructions::brief().starts_with(&words(opening)));
 }
 
 #[test]

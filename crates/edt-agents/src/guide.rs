@@ -8,6 +8,9 @@ pub const BEGIN: &str = "<!-- BEGIN edt -->";
 /// The line after the block.
 pub const END: &str = "<!-- END edt -->";
 
+/// How every text begins that an agent reads: many agents prefer their own tools, or list edt's only
+/// when they search for them.
+pub const OPENING: &str = include_str!("guide/opening.md");
 const RULES: &str = include_str!("guide/rules.md");
 const EXAMPLES: &str = include_str!("guide/examples.md");
 
@@ -20,13 +23,7 @@ const DESCRIPTION: &str = "Change, create, move or delete files of a Git reposit
 /// The rules and an example of each mode.
 #[must_use]
 pub fn prompt() -> String {
-    format!("# Editing with edt\n\n{RULES}\n{EXAMPLES}")
-}
-
-/// A summary of the rules, for the instructions of the MCP server.
-#[must_use]
-pub fn short() -> &'static str {
-    include_str!("guide/short.md").trim_end()
+    format!("# Editing with edt\n\n{OPENING}\n{RULES}\n{EXAMPLES}")
 }
 
 /// `SKILL.md` of the skill.
@@ -39,7 +36,7 @@ pub fn skill() -> String {
 /// file in every conversation, so it has the rules and says where the examples are.
 #[must_use]
 pub fn agents_md() -> String {
-    format!("# Editing with edt\n\n{RULES}\n`edt guide` prints an example of each mode.")
+    format!("# Editing with edt\n\n{OPENING}\n{RULES}\n`edt guide` prints an example of each mode.")
 }
 
 /// The block for `AGENTS.md`, fences included, without a final line break.

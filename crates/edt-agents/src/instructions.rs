@@ -12,10 +12,11 @@ pub const DESCRIPTION: &str =
 /// The message at the start of a conversation.
 #[must_use]
 pub fn brief() -> String {
-    String::from(
-        "edt guards this repository. It checks every edit before it is written, and records it as \
-         one commit on a branch edt/…. A refusal changes nothing and says what to send instead. \
+    format!(
+        "{} edt guards this repository. It checks every edit before it is written, and records it \
+         as one commit on a branch edt/…. A refusal changes nothing and says what to send instead. \
          `edt undo` undoes the last edit; `edt status` shows the session.",
+        guide::OPENING.split_whitespace().collect::<Vec<_>>().join(" "),
     )
 }
 
@@ -36,6 +37,14 @@ pub fn skill_file(skills: &Path) -> ManagedFile {
 #[must_use]
 pub fn agents_md_file(file: PathBuf) -> ManagedFile {
     ManagedFile { file, purpose: Purpose::Instructions, form: Form::Fence(agents_md()) }
+}
+
+/// The block for users of an agent that reads a directory of rules: a file of its own in it.
+#[must_use]
+pub fn rule_file(rules: &Path) -> ManagedFile {
+    let content = guide::agents_md_block() + "\n";
+    let form = Form::OwnFile { content, mark: guide::BEGIN, executable: false };
+    ManagedFile { file: rules.join("edt.md"), purpose: Purpose::Instructions, form }
 }
 
 /// The text that identifies a skill as edt's.
