@@ -30,6 +30,8 @@ const MAX_OPEN: usize = 512;
 const MAX_PROGRAMS: usize = 8;
 /// The time limit for the client's answer to the request for its roots.
 const ROOTS_TIMEOUT: Duration = Duration::from_secs(2);
+/// How the names of clients begin that repeat a call with its error: Gemini CLI and Qwen Code.
+const REPEATING: [&str; 2] = ["gemini-cli", "qwen-"];
 
 /// Serves until the client closes the connection or a signal ends the process; then calls that were
 /// begun are finished.
@@ -176,9 +178,10 @@ impl Server {
         };
         let answer = self.worker.call(call, effect);
         let answer = wait_for_answer(answer, &progress, context).await?;
-        // Gemini CLI repeats the complete call to its model with every error, so a refused file
-        // would be billed twice.
-        let repeats = client.is_some_and(|client| client.starts_with("gemini-cli"));
+        // These repeat the complete call to their model with every error, so a refused file would be
+        // billed twice.
+        let repeats =
+            client.is_some_and(|client| REPEATING.iter().any(|name| client.starts_with(name)));
         let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
         result.structured_content = Some(answer.json);
         result.is_error = Some(answer.refused && !repeats);

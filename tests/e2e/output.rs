@@ -1,6 +1,9 @@
 //! An answer that standard output does not take is no success.
 
+use std::io::Write as _;
 use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
 
 use crate::test_repo::{EDT, TestRepo};
 
@@ -104,5 +107,43 @@ fn arguments_after_a_program_are_its_own_and_a_line_for_a_shell_is_explained() {
         let stderr = String::from_utf8_lossy(&done.stderr);
         assert!(stderr.contains("PROGRAM_NOT_FOUND"), "{line}: {stderr}");
         assert!(stderr.contains(&format!("edt run --shell '{line}'")), "{line}: {stderr}");
+    }
+}
+
+#[test]
+fn a_client_that_repeats_a_call_with_its_error_gets_no_error_mark() {
+    let workspace = session();
+    for (client, is_error) in [
+        ("qwen-code-mcp-client", false),
+        ("qwen-cli-mcp-client-edt", false),
+        ("gemini-cli-mcp-client", false),
+        ("other", true),
+    ] {
+        let mut server = workspace
+            .command(EDT)
+            .arg("mcp")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let info = json!({"name": client, "version": "0"});
+        let parameters = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": info});
+        let arguments = json!({"path": "none.py", "mode": "append", "content": "x"});
+        for message in [
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}),
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+                "params": {"name": "apply", "arguments": arguments}}),
+        ] {
+            writeln!(server.stdin.as_mut().unwrap(), "{message}").unwrap();
+        }
+        drop(server.stdin.take());
+        let done = server.wait_with_output().unwrap();
+        let lines = String::from_utf8(done.stdout).unwrap();
+        let answers = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let answer = answers.into_iter().find(|answer| answer["id"] == 2).unwrap();
+        assert_eq!(answer["result"]["isError"], is_error, "{client}: {answer:#}");
+        assert_eq!(answer["result"]["structuredContent"]["status"], "refused", "{client}");
     }
 }
