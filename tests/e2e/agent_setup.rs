@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::test_repo::{Answer, EDT, TestRepo, run};
 
-const AGENTS: [&str; 9] = [
+const AGENTS: [&str; 16] = [
     "claude-code",
     "codex",
     "gemini",
@@ -19,11 +19,21 @@ const AGENTS: [&str; 9] = [
     "copilot",
     "windsurf",
     "aider",
+    "qwen",
+    "kimi",
+    "kilo",
+    "continue",
+    "goose",
+    "zed",
+    "junie",
 ];
+
+/// Those that have no hooks.
+const HOOKLESS: [&str; 7] = ["aider", "kimi", "kilo", "continue", "goose", "zed", "junie"];
 
 /// Settings of the user, in the home directory or the project, with details that programs tend to
 /// lose: comments, order, unusual white space, no final newline.
-const SETTINGS: [(&str, &str); 14] = [
+const SETTINGS: [(&str, &str); 23] = [
     (
         ".claude.json",
         "{\"numStartups\": 7,\n   \"mcpServers\": {\"other\": {\"command\": \"o\"}}, \"z\": 1}",
@@ -53,6 +63,15 @@ const SETTINGS: [(&str, &str); 14] = [
     (".codeium/windsurf/hooks.json", "\u{feff}{\r\n  \"hooks\": {}\r\n}\r\n"),
     (".aider.conf.yml", "# mine\nmodel: x"),
     ("AGENTS.md", "# Ours\n\nBe kind.\n"),
+    (".qwen/settings.json", "{\n  // mine\n  \"permissions\": { \"deny\": [\"edit\"] },\n}\n"),
+    (".kimi/mcp.json", "{\"mcpServers\": {\"other\": {\"command\": \"o\"}}}"),
+    ("kilo.jsonc", "{\n  // models\n  \"mcp\": {},\n}\n"),
+    (".config/kilo/kilo.json", "{\"model\": \"x\"}\n"),
+    (".config/goose/config.yaml", "# mine\nextensions: {}\n"),
+    (".zed/settings.json", "// Zed\n{\n  \"tab_size\": 4, // four\n}\n"),
+    (".config/zed/settings.json", "// Zed\n{\n  \"context_servers\": {},\n}\n"),
+    (".junie/guidelines.md", "Be kind.\r\n"),
+    (".continue/rules/mine.md", "Be kind.\n"),
 ];
 
 /// Every file and directory below `at`, with modes and links, without `.git`.
@@ -166,7 +185,9 @@ fn all_agents_share_files_and_can_be_removed_in_any_order() {
         AGENTS.iter().for_each(|agent| drop(workspace.edt(&["setup", agent])));
         for agent in AGENTS {
             let removed = workspace.edt(&["setup", agent, "--remove"]);
-            let shared = ["codex", "opencode", "cursor", "copilot"].contains(&agent);
+            let shared =
+                ["codex", "opencode", "cursor", "copilot", "windsurf", "kimi", "kilo", "goose"];
+            let shared = shared.contains(&agent);
             assert_eq!(did(&removed).contains(&"kept"), shared, "{agent}: {removed:?}");
         }
         same(&both(&workspace), &before, "all");
@@ -328,11 +349,13 @@ fn its_own_tools_are_taken_away_only_where_that_is_asked_for_and_can_be() {
         "{}",
         workspace.text("opencode.jsonc")
     );
-    for agent in ["claude-code", "gemini", "opencode"] {
+    workspace.edt(&["setup", "qwen", "--only-edt"]);
+    assert!(workspace.text(".qwen/settings.json").contains("[\"edit\", \"write_file\"]"));
+    for agent in ["claude-code", "gemini", "opencode", "qwen"] {
         workspace.edt(&["setup", agent, "--remove"]);
     }
     same(&both(&workspace), &before, "all");
-    for agent in ["codex", "cline", "cursor", "copilot", "windsurf", "aider"] {
+    for agent in ["codex", "cline", "cursor", "copilot", "windsurf", "aider", "kimi", "zed"] {
         let refused = workspace.edt(&["setup", agent, "--only-edt"]);
         assert_eq!(refused.codes(), ["BAD_REQUEST"], "{agent}");
     }
@@ -359,7 +382,7 @@ fn the_list_tests_each_setup_and_reports_what_is_not_live() {
     let list = workspace.edt(&["setup", "--list"]);
     assert_eq!(list.json["agents"].as_array().unwrap().len(), AGENTS.len());
     for agent in AGENTS {
-        let hook = if agent == "aider" { "no_hook_protocol" } else { "not_installed" };
+        let hook = if HOOKLESS.contains(&agent) { "no_hook_protocol" } else { "not_installed" };
         assert_eq!(
             (&listed(&list, agent)["hook"], &listed(&list, agent)["mcp"]),
             (&json!(hook), &json!("not_installed"))
@@ -367,7 +390,8 @@ fn the_list_tests_each_setup_and_reports_what_is_not_live() {
         workspace.edt(&["setup", agent]);
     }
     let list = workspace.edt(&["setup", "--list"]);
-    for agent in AGENTS {
+    // The user adds the server of goose by hand.
+    for agent in AGENTS.into_iter().filter(|agent| *agent != "goose") {
         let one = listed(&list, agent);
         // A server for all projects is there for this scope, too.
         assert!(
@@ -379,7 +403,7 @@ fn the_list_tests_each_setup_and_reports_what_is_not_live() {
         );
         assert_eq!(
             one["hook"],
-            if agent == "aider" { "no_hook_protocol" } else { "live" },
+            if HOOKLESS.contains(&agent) { "no_hook_protocol" } else { "live" },
             "{one}"
         );
     }
@@ -728,4 +752,159 @@ fn the_list_goes_on_after_a_fault_and_knows_hooks_that_are_off() {
         listed(&list, "codex")
     );
     assert!(!workspace.exists("ran"));
+}
+
+/// A call of `edt setup` with a `PATH` that has no agent.
+fn without_agents(workspace: &TestRepo, args: &[&str]) -> Answer {
+    let mut command = workspace.command(EDT);
+    command.args(args).arg("--json").env("PATH", "/nowhere");
+    run(command, b"", args)
+}
+
+#[test]
+fn without_a_name_the_agents_that_are_here_are_named_and_nothing_is_written() {
+    let workspace = workspace();
+    let before = both(&workspace);
+    let none = without_agents(&workspace, &["setup"]);
+    assert_eq!((none.codes().as_slice(), none.exit), (&["BAD_REQUEST"][..], 2));
+    assert!(none.hint().contains("junie") && none.hint().contains("--mcp-json"), "{none:?}");
+    same(&both(&workspace), &before, "no agent");
+    std::fs::create_dir_all(workspace.home.join(".codex")).unwrap();
+    std::fs::create_dir_all(workspace.root.join(".zed")).unwrap();
+    let before = both(&workspace);
+    let found = without_agents(&workspace, &["setup"]);
+    assert_eq!((found.codes().as_slice(), found.exit), (&["BAD_REQUEST"][..], 2));
+    assert_eq!(found.json["errors"][0]["evidence"]["found"], json!(["codex", "zed"]));
+    assert_eq!(found.hint(), "Name one: `edt setup codex`, `edt setup zed`.");
+    let user = without_agents(&workspace, &["setup", "--scope", "user"]);
+    assert!(user.hint().contains("`edt setup codex --scope user`"), "{user:?}");
+    same(&both(&workspace), &before, "a caller that cannot be asked");
+}
+
+#[test]
+fn at_a_terminal_the_user_chooses_of_the_agents_that_are_here() {
+    let workspace = workspace();
+    for directory in [".codex", ".qwen", ".junie"] {
+        std::fs::create_dir_all(workspace.home.join(directory)).unwrap();
+    }
+    let before = both(&workspace);
+    let (exit, screen) = workspace.at_terminal("setup", "none\n");
+    assert_eq!(exit, Some(0), "{screen}");
+    assert!(
+        screen.contains("Agents that were found:")
+            && screen.contains("No agent was chosen, and nothing was changed.")
+    );
+    same(&both(&workspace), &before, "none");
+    let (exit, screen) = workspace.at_terminal("setup", "no-such-agent\n");
+    assert_eq!(exit, Some(2), "{screen}");
+    same(&both(&workspace), &before, "no name of the list");
+    let (exit, screen) = workspace.at_terminal("setup", "qwen, junie\n");
+    assert_eq!(exit, Some(0), "{screen}");
+    assert!(workspace.exists(".qwen/settings.json") && workspace.exists(".junie/mcp/mcp.json"));
+    assert!(!workspace.exists(".codex"), "{screen}");
+    let (exit, screen) = workspace.at_terminal("setup", "\n");
+    assert_eq!(exit, Some(0), "{screen}");
+    assert!(workspace.exists(".codex/config.toml"), "Enter means all: {screen}");
+}
+
+#[test]
+fn any_list_of_servers_can_be_named() {
+    let workspace = workspace();
+    let old = "{\n  // mine\n  \"mcpServers\": {\"a\": {\"command\": \"a\"}}\n}\n";
+    workspace.write("tools/servers.json", old);
+    let before = both(&workspace);
+    for file in ["tools/servers.json", "new/servers.json"] {
+        let args = ["setup", "--mcp-json", file];
+        assert_eq!(workspace.edt(&args).exit, 0);
+        let text = workspace.text(file);
+        assert!(text.contains("\"args\": [\"mcp\"]"), "{text}");
+        assert_eq!(text.contains("// mine"), file.starts_with("tools"), "{text}");
+        assert_eq!(did(&workspace.edt(&args)), ["unchanged"]);
+    }
+    for file in ["tools/servers.json", "new/servers.json"] {
+        workspace.edt(&["setup", "--mcp-json", file, "--remove"]);
+    }
+    same(&both(&workspace), &before, "all");
+    workspace.write("tools/servers.json", "{\"mcpServers\": 1}");
+    let refused = workspace.edt(&["setup", "--mcp-json", "tools/servers.json"]);
+    assert_eq!(refused.codes(), ["BAD_REQUEST"]);
+    let mut agent = workspace.command(EDT);
+    agent.args(["setup", "--mcp-json", "x.json", "--json"]).env("AI_AGENT", "x");
+    let refused = run(agent, b"", &["setup"]);
+    assert_eq!(refused.codes(), ["APPROVAL_REQUIRED"], "the caller names the file");
+    assert!(!workspace.exists("x.json"));
+}
+
+#[test]
+fn the_report_says_which_files_belong_in_a_commit() {
+    let workspace = workspace();
+    workspace.write(".gitignore", ".clinerules/\n");
+    let bin = workspace.home.join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    symlink(EDT, bin.join("edt")).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let notes = |program: &Path, path: &str| {
+        let mut command = workspace.command(program);
+        command.args(["setup", "cline", "--json"]).env("PATH", path);
+        run(command, b"", &["setup"]).json["notes"].to_string()
+    };
+    let said = notes(&bin.join("edt"), &path);
+    let list = workspace.home.join(".cline/data/settings/cline_mcp_settings.json");
+    assert!(said.contains("Commit, for everyone who works here: .cline/skills/edt/SKILL.md."));
+    assert!(said.contains("so they stay on this machine: .clinerules/edt.md, .clinerules/hooks/"));
+    assert!(
+        said.contains(&format!("Yours alone, in no repository: {}.", list.display())),
+        "{said}"
+    );
+    let said = notes(Path::new(EDT), &std::env::var("PATH").unwrap());
+    assert!(said.contains("so do not commit them as they are: .cline/skills"), "{said}");
+}
+
+#[test]
+fn codex_runs_programs_without_its_own_question_unless_the_user_chose_otherwise() {
+    let workspace = workspace();
+    workspace.edt(&["setup", "codex"]);
+    let text = workspace.text(".codex/config.toml");
+    let table = "[mcp_servers.edt.tools.run]\napproval_mode = \"approve\"\n";
+    assert!(text.ends_with(table), "{text}");
+    let theirs = text.replace("\"approve\"", "\"prompt\"");
+    workspace.write(".codex/config.toml", &theirs);
+    assert_eq!(did(&workspace.edt(&["setup", "codex"]))[0], "unchanged");
+    assert_eq!(workspace.text(".codex/config.toml"), theirs);
+}
+
+#[test]
+fn each_agent_gets_the_form_that_it_reads() {
+    let workspace = workspace();
+    AGENTS.iter().for_each(|agent| drop(workspace.edt(&["setup", agent])));
+    let command = json!({"command": EDT, "args": ["mcp"]});
+    for (file, at, server) in [
+        (".qwen/settings.json", "/mcpServers/edt", command.clone()),
+        (".zed/settings.json", "/context_servers/edt", command.clone()),
+        (".junie/mcp/mcp.json", "/mcpServers/edt", command.clone()),
+        (
+            "kilo.json",
+            "/mcp/edt",
+            json!({"type": "local", "command": [EDT, "mcp"], "enabled": true}),
+        ),
+    ] {
+        let json: Value = serde_json::from_str(&workspace.text(file)).unwrap();
+        assert_eq!(json.pointer(at), Some(&server), "{file}");
+    }
+    let kimi = std::fs::read(workspace.home.join(".kimi/mcp.json")).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&kimi).unwrap()["mcpServers"]["edt"], command);
+    let servers = workspace.text(".continue/mcpServers/edt.yaml");
+    let line = format!("    command: {}\n    args: [\"mcp\"]\n", json!(EDT));
+    assert!(servers.contains(&line), "{servers}");
+    for rules in
+        ["AGENTS.md", ".clinerules/edt.md", ".continue/rules/edt.md", ".junie/guidelines.md"]
+    {
+        let text = workspace.text(rules);
+        assert!(text.contains("Do not use your own edit tools or shell redirections"), "{rules}");
+    }
+    let goose = workspace.edt(&["setup", "goose"]).json["notes"].to_string();
+    assert!(
+        goose.contains("goose/config.yaml by hand") && goose.contains("type: stdio"),
+        "{goose}"
+    );
 }

@@ -15,7 +15,7 @@ pub const AIDER: Agent = Agent {
     wiring: Wiring {
         files,
         notes,
-        program: "aider",
+        program: Some("aider"),
         settings,
         can_disable_own_tools: false,
         plugin: None,

@@ -18,7 +18,7 @@ pub const CLAUDE_CODE: Agent = Agent {
     wiring: Wiring {
         files,
         notes,
-        program: "claude",
+        program: Some("claude"),
         settings,
         can_disable_own_tools: true,
         plugin: Some(plugin),

@@ -20,7 +20,7 @@ pub const CLINE: Agent = Agent {
     wiring: Wiring {
         files,
         notes,
-        program: "cline",
+        program: Some("cline"),
         settings,
         can_disable_own_tools: false,
         plugin: None,
@@ -108,6 +108,7 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
         instructions::skill_file(&target.path(".cline/skills")),
     ];
     if target.scope == Scope::Project {
+        files.push(instructions::rule_file(&target.root.join(".clinerules")));
         let hook = |name: &str, fallback: &str| ManagedFile {
             file: target.root.join(".clinerules/hooks").join(name),
             purpose: Purpose::Hooks,

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::event::{HookEvent, HookMessage, HookPoint, Reply, ToolEdit};
-use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
+use super::setup::{
+    Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, TomlOwner, TomlTable, Wiring,
+};
 use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, claude_code, instructions};
 
 /// Codex CLI.
@@ -17,7 +19,7 @@ pub const CODEX: Agent = Agent {
     wiring: Wiring {
         files,
         notes,
-        program: "codex",
+        program: Some("codex"),
         settings,
         can_disable_own_tools: false,
         plugin: None,
@@ -70,7 +72,15 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
         ManagedFile {
             file: home.join("config.toml"),
             purpose: Purpose::Mcp,
-            form: Form::Toml(&["mcp_servers", "edt"], server),
+            form: Form::Toml(vec![
+                TomlTable { at: &["mcp_servers", "edt"], keys: server, owner: TomlOwner::Edt },
+                // The policy and the sandbox of edt judge a program; Codex would ask about each.
+                TomlTable {
+                    at: &["mcp_servers", "edt", "tools", "run"],
+                    keys: vec![("approval_mode", "approve".into())],
+                    owner: TomlOwner::User,
+                },
+            ]),
         },
         ManagedFile {
             file: home.join("hooks.json"),
@@ -88,7 +98,8 @@ fn notes(_: &SetupTarget) -> Vec<String> {
          in `codex exec` without a message."
             .into(),
         "Its own sandbox keeps shell commands from writing .git: edits go through the MCP server, \
-         which runs outside the sandbox."
+         which runs outside the sandbox. Its tool `run` needs no approval of Codex, because edt's \
+         policy and sandbox judge each program; `land` does."
             .into(),
     ]
 }

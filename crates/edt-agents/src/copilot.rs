@@ -18,7 +18,7 @@ pub const COPILOT: Agent = Agent {
     wiring: Wiring {
         files,
         notes,
-        program: "copilot",
+        program: Some("copilot"),
         settings,
         can_disable_own_tools: false,
         plugin: None,
@@ -125,6 +125,7 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
                 json!({"type": "local", "command": target.edt, "args": ["mcp"], "tools": ["*"]}),
             ),
             hooks(settings(target).join("hooks")),
+            instructions::agents_md_file(settings(target).join("copilot-instructions.md")),
         ],
         Scope::Project => vec![
             server(

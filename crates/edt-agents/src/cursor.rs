@@ -17,7 +17,7 @@ pub const CURSOR: Agent = Agent {
     wiring: Wiring {
         files,
         notes,
-        program: "cursor",
+        program: Some("cursor"),
         settings,
         can_disable_own_tools: false,
         plugin: None,

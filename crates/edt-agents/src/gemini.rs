@@ -18,7 +18,7 @@ pub const GEMINI: Agent = Agent {
     wiring: Wiring {
         files,
         notes: |_| Vec::new(),
-        program: "gemini",
+        program: Some("gemini"),
         settings,
         can_disable_own_tools: true,
         plugin: Some(plugin),

@@ -6,6 +6,7 @@
 
 pub mod aider;
 pub mod claude_code;
+pub mod clients;
 pub mod cline;
 pub mod codex;
 pub mod copilot;
@@ -21,6 +22,7 @@ pub mod locate;
 pub mod messages;
 pub mod opencode;
 pub mod patch;
+pub mod qwen;
 pub mod request;
 pub mod setup;
 pub(crate) mod shell;
@@ -99,6 +101,13 @@ pub const AGENTS: &[&Agent] = &[
     &copilot::COPILOT,
     &windsurf::WINDSURF,
     &aider::AIDER,
+    &qwen::QWEN,
+    &clients::KIMI,
+    &clients::KILO,
+    &clients::CONTINUE,
+    &clients::GOOSE,
+    &clients::ZED,
+    &clients::JUNIE,
 ];
 
 /// The agent of that name.
@@ -139,6 +148,81 @@ mod tests {
                 "{name}: some agents edit after an exit status without a message"
             );
         }
+    }
+
+    /// The names of edt's own tools, as agents name them to their hooks.
+    fn own_tools() -> Vec<String> {
+        let tools = [
+            "apply",
+            "check",
+            "read",
+            "outline",
+            "search",
+            "list",
+            "status",
+            "log",
+            "show",
+            "diff",
+            "undo",
+            "redo",
+            "revert",
+            "restore",
+            "checkpoint",
+            "run",
+            "propose",
+            "proposals",
+            "land",
+            "help",
+        ];
+        let named = |prefix: &str| tools.map(|tool| format!("{prefix}{tool}"));
+        ["mcp__edt__", "mcp_edt_", "edt_", "edt__", "edt-", "MCP:"]
+            .iter()
+            .flat_map(|prefix| named(prefix))
+            .collect()
+    }
+
+    /// The values of the key `matcher` in `value`.
+    fn matchers(value: &Value) -> Vec<String> {
+        match value {
+            Value::Object(map) => map
+                .iter()
+                .flat_map(|(key, value)| match value.as_str() {
+                    Some(matcher) if key == "matcher" => vec![matcher.to_owned()],
+                    _ => matchers(value),
+                })
+                .collect(),
+            Value::Array(list) => list.iter().flat_map(matchers).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn no_matcher_of_a_hook_selects_edts_own_tools() {
+        let target = setup::SetupTarget {
+            scope: setup::Scope::Project,
+            home: "/home/user".into(),
+            root: "/p".into(),
+            edt: "edt".to_owned(),
+            only_edt: false,
+        };
+        let mut agents = Vec::new();
+        for agent in AGENTS {
+            for managed in (agent.wiring.files)(&target) {
+                let setup::Form::Json(_) = managed.form else { continue };
+                let text = managed.form.with(None).unwrap();
+                for matcher in matchers(&serde_json::from_str(&text).unwrap()) {
+                    agents.push(agent.name);
+                    let names = matcher.trim_start_matches("^(").trim_end_matches(")$");
+                    // Some agents look for the expression anywhere in a name.
+                    for name in names.split('|') {
+                        let selected = own_tools().into_iter().find(|tool| tool.contains(name));
+                        assert_eq!(selected, None, "{}: {matcher}", agent.name);
+                    }
+                }
+            }
+        }
+        agents.dedup();
+        assert_eq!(agents, ["claude-code", "codex", "gemini", "cursor", "qwen"]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub const OPENCODE: Agent = Agent {
     wiring: Wiring {
         files,
         notes: |_| Vec::new(),
-        program: "opencode",
+        program: Some("opencode"),
         settings,
         can_disable_own_tools: true,
         plugin: Some(plugin),

@@ -17,7 +17,7 @@ pub const WINDSURF: Agent = Agent {
     wiring: Wiring {
         files,
         notes,
-        program: "windsurf",
+        program: Some("windsurf"),
         settings,
         can_disable_own_tools: false,
         plugin: None,

@@ -21,6 +21,7 @@ use serde::Serialize;
 pub use json::JsonEntry;
 pub use target::{Scope, SetupTarget};
 pub use text::Fence;
+pub use toml::{TomlOwner, TomlTable};
 
 /// The files of a plugin: path and content.
 pub type PluginFiles = fn() -> Vec<(&'static str, String)>;
@@ -32,8 +33,8 @@ pub struct Wiring {
     pub files: fn(&SetupTarget) -> Vec<ManagedFile>,
     /// What the user must know or do in addition.
     pub notes: fn(&SetupTarget) -> Vec<String>,
-    /// The agent's program.
-    pub program: &'static str,
+    /// The agent's program; `None` if a program of another kind has the same name.
+    pub program: Option<&'static str>,
     /// The agent's settings: if this path exists, the agent is in use here.
     pub settings: fn(&SetupTarget) -> PathBuf,
     /// Whether settings can disable the agent's own editing tools.
@@ -94,8 +95,8 @@ impl Purpose {
 pub enum Form {
     /// Entries of a JSON file, which may have comments.
     Json(Vec<JsonEntry>),
-    /// One table of a TOML file: its path and its keys.
-    Toml(&'static [&'static str], Vec<(&'static str, toml_edit::Value)>),
+    /// Tables of a TOML file.
+    Toml(Vec<TomlTable>),
     /// All of a file.
     OwnFile {
         /// Its content.
@@ -121,7 +122,7 @@ impl Form {
     pub fn with(&self, old: Option<&str>) -> Result<String, UnusableFile> {
         match self {
             Form::Json(entries) => json::with(old, entries),
-            Form::Toml(at, keys) => toml::with(old, at, keys),
+            Form::Toml(tables) => toml::with_all(old, tables),
             Form::OwnFile { content, mark, .. } => match old {
                 Some(old) if !old.contains(mark) => Err(UnusableFile(format!(
                     "it was not written by edt (it does not contain {mark:?})"
@@ -145,7 +146,7 @@ impl Form {
     ) -> Result<Option<String>, UnusableFile> {
         match self {
             Form::Json(entries) => json::without(old, entries, original),
-            Form::Toml(at, keys) => toml::without(old, at, keys, original),
+            Form::Toml(tables) => toml::without_all(old, tables, original),
             Form::OwnFile { mark, content, .. } => Ok(match original {
                 Original::Unknown => (old != content).then(|| old.to_owned()),
                 _ if !old.contains(mark) => Some(old.to_owned()),
@@ -161,7 +162,7 @@ impl Form {
     pub fn occurs_in(&self, text: &str) -> bool {
         match self {
             Form::Json(entries) => json::any_occurs(text, entries),
-            Form::Toml(at, _) => toml::has_table(text, at),
+            Form::Toml(tables) => tables.iter().any(|table| toml::has_table(text, table.at)),
             Form::OwnFile { mark, .. } => text.contains(mark),
             Form::Fence(fence) => fence.occurs_in(text),
         }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use edt_io::Environment;
 
@@ -66,6 +67,18 @@ impl SetupTarget {
             Scope::User => path_from_env(variable).unwrap_or_else(|| self.home.join(below)),
             Scope::Project => self.root.join(below),
         }
+    }
+
+    /// The user's directory of settings.
+    #[must_use]
+    pub fn config_directory(&self) -> PathBuf {
+        path_from_env("XDG_CONFIG_HOME").unwrap_or_else(|| self.home.join(".config"))
+    }
+
+    /// The MCP server, as most agents name it in JSON.
+    #[must_use]
+    pub fn server(&self) -> Value {
+        json!({"command": self.edt, "args": ["mcp"]})
     }
 
     /// The shell command for the hooks of `agent`. It is the same in every version of edt: agents

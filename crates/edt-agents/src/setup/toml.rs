@@ -1,9 +1,57 @@
-//! One table of a TOML file.
+//! Tables of a TOML file.
 
 use toml_edit::{DocumentMut, Item, Table, Value};
 
 use super::{Original, UnusableFile, json};
 use crate::guide::line_end;
+
+/// One table.
+#[derive(Debug, Clone)]
+pub struct TomlTable {
+    /// Its path.
+    pub at: &'static [&'static str],
+    /// Its keys.
+    pub keys: Vec<(&'static str, Value)>,
+    /// Whose they are.
+    pub owner: TomlOwner,
+}
+
+/// Whose the keys of a table are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TomlOwner {
+    /// edt sets them.
+    Edt,
+    /// The table must exist. A present one is the user's choice, and stays.
+    User,
+}
+
+/// The text with all `tables`, of which a later one may be in an earlier one.
+///
+/// # Errors
+/// As [`with`].
+pub fn with_all(old: Option<&str>, tables: &[TomlTable]) -> Result<String, UnusableFile> {
+    let old = old.unwrap_or_default().to_owned();
+    tables.iter().try_fold(old, |text, TomlTable { at, keys, owner }| match owner {
+        TomlOwner::User if has_table(&text, at) => Ok(text),
+        _ => with(Some(&text), at, keys),
+    })
+}
+
+/// The text without `tables`; `None` if edt made the file and nothing else is in it.
+///
+/// # Errors
+/// As [`without`].
+pub fn without_all(
+    old: &str,
+    tables: &[TomlTable],
+    original: Original<'_>,
+) -> Result<Option<String>, UnusableFile> {
+    // The table that has others goes last: with a key more it is the user's.
+    tables.iter().rev().try_fold(Some(old.to_owned()), |text, table| match text {
+        Some(text) => without(&text, table.at, &table.keys, original),
+        None => Ok(None),
+    })
+}
 
 /// The text with the table.
 ///
@@ -223,6 +271,39 @@ mod tests {
             with(Some(old), AT, &keys()).unwrap(),
             "[mcp_servers.edt]\ncommand = \"edt\" # mine\nargs = [\"mcp\"]\n"
         );
+    }
+
+    #[test]
+    fn a_table_in_a_table_is_added_and_removed_with_it() {
+        const TOOL: &[&str] = &["mcp_servers", "edt", "tools", "run"];
+        let tables = [
+            TomlTable { at: AT, keys: keys(), owner: TomlOwner::Edt },
+            TomlTable {
+                at: TOOL,
+                keys: vec![("approval_mode", "approve".into())],
+                owner: TomlOwner::User,
+            },
+        ];
+        let old = "model = \"x\"\n";
+        let new = with_all(Some(old), &tables).unwrap();
+        assert_eq!(
+            new,
+            "model = \"x\"\n\n[mcp_servers.edt]\ncommand = \"edt\"\nargs = [\"mcp\"]\n\n\
+             [mcp_servers.edt.tools.run]\napproval_mode = \"approve\"\n"
+        );
+        assert_eq!(with_all(Some(&new), &tables).unwrap(), new);
+        for original in [Original::Unknown, Original::Text(old)] {
+            assert_eq!(without_all(&new, &tables, original).unwrap().as_deref(), Some(old));
+        }
+        let made = with_all(None, &tables).unwrap();
+        assert_eq!(without_all(&made, &tables, Original::Missing).unwrap(), None);
+        // An earlier version wrote the first table alone.
+        let earlier = with(Some(old), AT, &keys()).unwrap();
+        assert_eq!(with_all(Some(&earlier), &tables).unwrap(), new);
+        let theirs = new.replace("\"approve\"", "\"prompt\"");
+        assert_eq!(with_all(Some(&theirs), &tables).unwrap(), theirs);
+        let kept = without_all(&theirs, &tables, Original::Text(old)).unwrap().unwrap();
+        assert_eq!(kept, theirs, "a mode that the user chose stays");
     }
 
     #[test]
