@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use edt_io::processes::{self, Process};
 
 /// The names of agents' programs. Editors with a terminal for their user are not listed.
-const PROGRAMS: [&str; 18] = [
+const PROGRAMS: [&str; 21] = [
     "aider",
     "amp",
     "auggie",
@@ -23,7 +23,10 @@ const PROGRAMS: [&str; 18] = [
     "droid",
     "gemini",
     "goose",
+    "junie",
+    "kilo",
     "kilocode",
+    "kimi",
     "opencode",
     "openhands",
     "plandex",

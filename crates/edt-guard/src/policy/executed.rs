@@ -14,7 +14,7 @@ use super::globs::Globs;
 use edt_types::RepoPath;
 
 /// Directories whose files count, at any depth, and the program that uses them.
-const DIRECTORIES: [(&str, &str); 41] = [
+const DIRECTORIES: [(&str, &str); 43] = [
     (".amazonq", "Amazon Q"),
     (".buildkite", "Buildkite"),
     (".circleci", "CircleCI"),
@@ -38,6 +38,8 @@ const DIRECTORIES: [(&str, &str); 41] = [
     (".husky", "Git through husky"),
     (".idea", "the IDE of JetBrains"),
     (".junie", "Junie"),
+    (".kilo", "Kilo Code"),
+    (".kilocode", "Kilo Code"),
     (".kiro", "Kiro"),
     (".lefthook", "Git through lefthook"),
     (".nvim", "Neovim"),
@@ -59,7 +61,7 @@ const DIRECTORIES: [(&str, &str); 41] = [
 ];
 
 /// Files in any directory, and the program that uses them.
-const FILES: [(&str, &str); 68] = [
+const FILES: [(&str, &str); 70] = [
     (".aider.conf.yml", "aider"),
     (".bash_aliases", "the shell"),
     (".bash_login", "the shell"),
@@ -117,6 +119,8 @@ const FILES: [(&str, &str); 68] = [
     ("azure-pipelines.yml", "Azure Pipelines"),
     ("bitbucket-pipelines.yml", "Bitbucket Pipelines"),
     ("crush.json", "Crush"),
+    ("kilo.json", "Kilo Code"),
+    ("kilo.jsonc", "Kilo Code"),
     ("lefthook-local.json", "Git through lefthook"),
     ("lefthook-local.toml", "Git through lefthook"),
     ("lefthook-local.yaml", "Git through lefthook"),
@@ -378,6 +382,10 @@ mod tests {
             ".clinerules/hooks/PreToolUse",
             ".github/hooks/edt.json",
             ".qwen/settings.json",
+            "kilo.json",
+            ".continue/mcpServers/edt.yaml",
+            ".zed/settings.json",
+            ".junie/mcp/mcp.json",
         ] {
             assert!(program(path).is_some(), "{path}");
         }

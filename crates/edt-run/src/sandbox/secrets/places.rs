@@ -221,6 +221,8 @@ pub(super) const CREDENTIALS: &[&str] = &[
     ".codex",
     ".gemini",
     ".qwen",
+    ".kimi",
+    ".junie",
     ".cursor",
     ".windsurf",
     ".continue",
@@ -237,10 +239,12 @@ pub(super) const CREDENTIALS: &[&str] = &[
     ".config/github-copilot",
     ".config/zed",
     ".config/goose",
+    ".config/kilo",
     ".config/openai",
     ".config/wandb",
     ".local/share/JetBrains",
     ".local/share/opencode",
+    ".local/share/kilo",
     ".local/share/jupyter/runtime",
 ];
 
