@@ -26,6 +26,7 @@ mod confined_repo;
 mod content_limits;
 mod doctor;
 mod durability;
+mod examples;
 mod executed_files;
 mod file_types;
 mod hook_install;
