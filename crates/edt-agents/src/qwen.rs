@@ -17,7 +17,7 @@ pub const QWEN: Agent = Agent {
     protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
     wiring: Wiring {
         files,
-        notes,
+        notes: |_| Vec::new(),
         program: Some("qwen"),
         settings,
         can_disable_own_tools: true,
@@ -76,14 +76,6 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
             form: Form::Json(entries),
         },
         instructions::skill_file(&home.join("skills")),
-    ]
-}
-
-fn notes(_: &SetupTarget) -> Vec<String> {
-    vec![
-        "Its hooks are tested with payloads from its documentation and source (0.24), not with the \
-         program itself."
-            .into(),
     ]
 }
 
