@@ -5,10 +5,7 @@ use edt_agents::guide::OPENING;
 
 /// Sentences, each with the tools that it names.
 const SENTENCES: &[(&[&str], &str)] = &[
-    (
-        &["apply"],
-        "Each call of `apply` is one transaction, all edits or none, and one Git commit.",
-    ),
+    (&["apply"], "Each call of `apply` is one transaction, all edits or none, and one Git commit."),
     (&["undo"], "`undo` takes edits back; no commit is lost."),
     (&["search"], "Find text with `search`; with `list: true` it lists files."),
     (&["apply", "read"], "`read` before you edit, and copy `old_text` from there."),
@@ -92,10 +89,7 @@ mod tests {
             default.iter().all(|name| named(&text).contains(name) || *name == "land"),
             "{text}"
         );
-        assert!(
-            text.starts_with("Do not use your own edit tools or shell redirections"),
-            "{text}"
-        );
+        assert!(text.starts_with("Do not use your own edit tools or shell redirections"), "{text}");
     }
 
     #[test]

@@ -97,9 +97,6 @@ fn the_guides_statements_about_refusals_and_mistakes_are_true() {
     assert_eq!(workspace.refuses_request(&["HASH_MISMATCH"], 3, &stale).json["status"], "conflict");
 }
 
-/// The tools that the server lists without `--tools`.
-const LISTED: [&str; 8] = ["apply", "read", "search", "status", "undo", "run", "land", "help"];
-
 #[test]
 fn the_guide_names_the_tools_that_the_server_lists() {
     let workspace = TestRepo::with(&[]);

@@ -63,7 +63,8 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
         JsonEntry::Owned(vec!["mcpServers", "edt"], target.server()),
         hook("PreToolUse", json!({"matcher": TOOLS, "hooks": [line.clone()]})),
         hook("PostToolUse", json!({"matcher": TOOLS, "hooks": [line.clone()]})),
-        hook("SessionStart", json!({"hooks": [line]})),
+        hook("SessionStart", json!({"hooks": [line.clone()]})),
+        hook("UserPromptSubmit", json!({"hooks": [line]})),
     ];
     if target.only_edt {
         let denied = ["edit", "write_file"];
