@@ -21,8 +21,8 @@ const NAMES: &[(&str, &str, &[&str])] = &[
     ("search", "files", &["files_with_matches", "names_only"]),
     ("undo", "count", &["n", "steps", "number", "num"]),
     ("undo", "to", &["edit", "revision"]),
-    ("run", "program", &["command", "cmd", "shell_command", "executable"]),
-    ("run", "args", &["arguments", "argv"]),
+    ("run", "program", &["command", "cmd", "shell_command", "executable", "argv"]),
+    ("run", "args", &["arguments"]),
     ("run", "cwd", &["workdir", "working_directory", "dir_path", "directory", "dir"]),
     ("run", "timeout", &["timeout_seconds", "timeout_sec"]),
     ("run", "stdin", &["input"]),
@@ -289,10 +289,6 @@ fn program(own: &mut Map<String, Value>) {
                 vec![json!("bash"), json!("-c"), json!(text)]
             }
         }
-        None => match own.get("args") {
-            Some(Value::Array(words)) => words.clone(),
-            _ => return,
-        },
         _ => return,
     };
     if let Some((program, args)) = words.split_first() {
