@@ -76,6 +76,10 @@ pub(super) fn own(tool: &str, schema: &Map<String, Value>, args: Value) -> Value
             Some(schema) => typed(schema, value),
             None => value,
         };
+        // No flag is on unless it is asked for.
+        if is_known && value == false {
+            continue;
+        }
         // Two names of one argument: the tool refuses the second.
         let name = if own.contains_key(&name) { key } else { name };
         own.insert(name, value);
@@ -398,11 +402,7 @@ mod tests {
                 json!({"program": "make", "args": "all"}),
                 json!({"program": "make", "args": ["all"]}),
             ),
-            (
-                "land",
-                json!({"commitMessage": "x", "undo": "false"}),
-                json!({"message": "x", "undo": false}),
-            ),
+            ("land", json!({"commitMessage": "x", "undo": "false"}), json!({"message": "x"})),
         ] {
             assert_eq!(own_words(tool, args.clone()), expected, "{args}");
         }

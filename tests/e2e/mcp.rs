@@ -1016,3 +1016,61 @@ fn a_server_started_at_a_terminal_is_not_the_user() {
     assert_eq!(workspace.at_terminal("land", "").0, Some(0));
     assert_ne!(workspace.rev("main"), before);
 }
+
+/// What clients fill in for an argument of this schema that the model left out.
+fn placeholders(schema: &Value) -> Vec<Value> {
+    let of_type = match schema["type"].as_str().unwrap_or("object") {
+        "string" => vec![json!("")],
+        "integer" | "number" => vec![json!(0), json!("")],
+        "boolean" => vec![json!(false), json!("false"), json!("")],
+        "array" => vec![json!([]), json!("")],
+        _ => vec![json!({}), json!("")],
+    };
+    of_type.into_iter().chain([Value::Null]).collect()
+}
+
+#[test]
+fn what_clients_fill_in_for_arguments_that_were_left_out_is_left_out() {
+    let workspace = workspace();
+    let mut server = Server::new(&workspace);
+    server.call("apply", edit("src/b.c", "return 1;", "return 2;")).done();
+    let calls = [
+        ("apply", edit("src/b.c", "return 2;", "return 3;")),
+        ("read", json!({"path": "a.txt"})),
+        ("search", json!({"pattern": "return"})),
+        ("status", json!({})),
+        ("undo", json!({"dry_run": true})),
+        ("run", json!({"program": "true"})),
+        ("help", json!({})),
+    ];
+    let mut tried = 0;
+    for (tool, base) in calls {
+        let schema =
+            server.tools.iter().find(|one| one["name"] == tool).unwrap()["inputSchema"].clone();
+        let mut all = base.clone();
+        for (key, schema) in schema["properties"].as_object().unwrap() {
+            // A patch, or a list of edits, is another request than an edit.
+            if base.get(key).is_some() {
+                continue;
+            }
+            for value in placeholders(schema) {
+                let mut args = base.clone();
+                args[key] = value.clone();
+                all[key] = value;
+                if tool == "apply" {
+                    args["check"] = json!(true);
+                }
+                let answer = server.call(tool, args.clone());
+                assert!(!answer.error, "{tool} {args}: {answer:#?}");
+                tried += 1;
+            }
+        }
+        if tool == "apply" {
+            all["check"] = json!(true);
+        }
+        let answer = server.call(tool, all.clone());
+        assert!(!answer.error, "{tool} {all}: {answer:#?}");
+    }
+    assert!(tried > 150, "{tried} forms");
+    server.ends();
+}
