@@ -29,7 +29,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let only = context.paths_or_all(self.paths.iter().map(|path| path.as_bytes()))?;
+        let only = context.paths_or_all(self.paths.iter().map(String::as_bytes))?;
         if let who @ (Who::Agent(_) | Who::StartedBy(_)) = context.who() {
             return Err(users_alone(&who).into());
         }

@@ -115,7 +115,7 @@ impl Args {
             (false, true) => ListScope::All,
             (false, false) => ListScope::NotIgnored,
         };
-        let below = context.paths_or_all(self.paths.iter().map(|path| path.as_bytes()))?;
+        let below = context.paths_or_all(self.paths.iter().map(String::as_bytes))?;
         let selection = Selection::new(below, &self.glob, which)?;
         let (repo, _) = context.repo()?;
         let selected = selection.of(&repo)?;

@@ -271,8 +271,11 @@ fn search(own: &mut Map<String, Value>) {
 
 /// A command line or a list of its words. A shell runs what needs one.
 fn program(own: &mut Map<String, Value>) {
-    if let Some(milliseconds) = taken(own, &["timeout_ms"]).as_ref().and_then(number) {
-        own.insert("timeout".to_owned(), json!(milliseconds as f64 / 1000.0));
+    let milliseconds = taken(own, &["timeout_ms"]);
+    if let Some(milliseconds) = milliseconds.as_ref().and_then(number)
+        && let Ok(milliseconds) = u32::try_from(milliseconds)
+    {
+        own.insert("timeout".to_owned(), json!(f64::from(milliseconds) / 1000.0));
     }
     if own.contains_key("output") {
         return;

@@ -187,9 +187,10 @@ fn recorded(repo: &Repo, session: &Session, path: &RepoPath) -> Result<Option<Au
         let after = after.bytes(&writer)?;
         let (text, authors) = now.take().unwrap_or_default();
         let authors = carried(&text, &authors, &before, &LineAuthor::Uncommitted);
-        let author = match commit.is_edit() {
-            true => LineAuthor::Edit { edit: Box::new(commit.clone()), from: None },
-            false => LineAuthor::Uncommitted,
+        let author = if commit.is_edit() {
+            LineAuthor::Edit { edit: Box::new(commit.clone()), from: None }
+        } else {
+            LineAuthor::Uncommitted
         };
         let authors = carried(&before, &authors, &after, &author);
         now = Some((after, authors));
