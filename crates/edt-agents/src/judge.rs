@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use super::event::{HookEvent, HookMessage, HookPhase};
+use super::event::{HookEvent, HookMessage, HookPhase, ShellCommand};
 use super::locate;
 use super::messages;
 use super::request::{self, ToolRequests, WorktreeRequest};
@@ -92,6 +92,14 @@ fn remember(event: &HookEvent, cwd: &Path, call: &JudgeCall<'_>) -> bool {
 /// Judges the edits in every worktree, then copies the files, so that the edit can be distinguished
 /// from the user's changes.
 fn before(requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
+    judged(requests, call, Announcement::Made)
+}
+
+fn judged(
+    requests: ToolRequests,
+    call: &JudgeCall<'_>,
+    announcement: Announcement,
+) -> Result<HookMessage> {
     let (mut found, mut accepted, mut lessons) =
         ([requests.unlocated, requests.faults].concat(), Vec::new(), Vec::new());
     let mut infos = Vec::new();
@@ -116,6 +124,7 @@ fn before(requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
         infos.insert(0, messages::refusal(&findings.with_lessons(lessons)));
         return Ok(HookMessage::Refusal(infos.join("\n\n")));
     }
+    accepted.retain(|_| announcement == Announcement::Made);
     for (workspace, paths, announced) in accepted {
         let paths = recordable(&workspace, &paths)?;
         if !paths.is_empty() {
@@ -125,6 +134,35 @@ fn before(requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
     }
     let infos = infos.join("\n\n");
     Ok(if infos.is_empty() { HookMessage::Silent } else { HookMessage::Info(infos) })
+}
+
+/// Judges edits that were announced before: as [`answer`] does, but remembers nothing.
+///
+/// # Errors
+/// Why edt could not judge them.
+pub fn check(event: &HookEvent, call: &JudgeCall<'_>) -> Result<HookMessage> {
+    let requests = request::from_event(event, call.start, call.agent);
+    judged(requests, call, Announcement::Known)
+}
+
+/// Why the policy denies a command for the agent's own shell in the directory of the call; `None` if
+/// it does not. Nothing is remembered, and nothing is recorded afterwards.
+///
+/// # Errors
+/// Why edt could not judge it.
+pub fn denial(script: &str, call: &JudgeCall<'_>) -> Result<Option<String>> {
+    let script = script.to_owned();
+    let command = &ShellCommand { script, dir: None, call: None, can_be_changed: false };
+    let (agent, options, dir) = (call.agent, call.options, call.start);
+    shell::Call { command, dir, conversation: None, agent, options }.denial()
+}
+
+/// Whether an edit is remembered, so that it is recorded when it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Announcement {
+    Made,
+    /// It is remembered already.
+    Known,
 }
 
 /// Opens the worktree at `root`, to change it. `infos` gets the warnings about programs that were

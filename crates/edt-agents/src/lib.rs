@@ -26,6 +26,7 @@ pub mod qwen;
 pub mod request;
 pub mod setup;
 pub(crate) mod shell;
+pub mod turn;
 pub mod windsurf;
 mod wrap;
 

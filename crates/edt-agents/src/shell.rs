@@ -52,7 +52,7 @@ impl Call<'_> {
     /// # Errors
     /// `BAD_REQUEST` for a policy that cannot be read; `LOCKED`, `IO_ERROR`, `OBJECT_MISSING`.
     pub(super) fn before(&self) -> Result<HookMessage> {
-        let Some(root) = self.root()? else { return Ok(HookMessage::Silent) };
+        let Some(root) = root(self.dir)? else { return Ok(HookMessage::Silent) };
         let (evaluation, named) = self.evaluate(&root)?;
         if evaluation.decision == Decision::Deny {
             return Ok(HookMessage::Refusal(self.denied(&evaluation)));
@@ -61,7 +61,7 @@ impl Call<'_> {
         if !needs_record && !self.has_pending(&root)? {
             return Ok(HookMessage::Silent);
         }
-        let (mut workspace, mut infos) = self.open(&root)?;
+        let (mut workspace, mut infos) = open(&root, self.options)?;
         // The end of the last command was not reported.
         infos.extend(self.close(&mut workspace)?);
         let stale = Snapshot::stale_of_shell(&workspace.repo, &self.conversation()?, STALE_MINUTES);
@@ -98,12 +98,12 @@ impl Call<'_> {
     /// # Errors
     /// `LOCKED`, `REPOSITORY_BUSY`, `IO_ERROR`, `OBJECT_MISSING`; errors of publishing.
     pub(super) fn after(&self) -> Result<HookMessage> {
-        let Some(root) = self.root()? else { return Ok(HookMessage::Silent) };
+        let Some(root) = root(self.dir)? else { return Ok(HookMessage::Silent) };
         let repo = Repo::open_worktree(Environment::Process, &root)?;
         let Some(before) = Snapshot::of_shell(&repo, &self.name()?) else {
             return Ok(HookMessage::Silent);
         };
-        let (mut workspace, mut infos) = self.open(&root)?;
+        let (mut workspace, mut infos) = open(&root, self.options)?;
         if before.is_unclaimed() {
             Snapshot::remember_not_wrapped(&workspace.repo, self.agent)?;
             infos.push(messages::not_wrapped(self.agent));
@@ -116,18 +116,14 @@ impl Call<'_> {
         })
     }
 
-    /// The root of the worktree; `None` outside of every one, as in a bare repository or beside the
-    /// worktrees of one.
-    fn root(&self) -> Result<Option<PathBuf>> {
-        let located = match locate::locate(self.dir, "-") {
-            Err(found) if found.any(|one| one.code == Code::PathInGitDir) => return Ok(None),
-            located => located?,
-        };
-        let Some(located) = located else { return Ok(None) };
-        match Repo::open_worktree(Environment::Process, &located.root) {
-            Err(found) if found.any(|one| one.code == Code::UnsupportedRepository) => Ok(None),
-            opened => opened.map(|_| Some(located.root)),
-        }
+    /// Why the policy denies the command; `None` if it does not, and outside of every worktree.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` for a policy that cannot be read; `IO_ERROR`, `OBJECT_MISSING`.
+    pub(super) fn denial(&self) -> Result<Option<String>> {
+        let Some(root) = root(self.dir)? else { return Ok(None) };
+        let (evaluation, _) = self.evaluate(&root)?;
+        Ok((evaluation.decision == Decision::Deny).then(|| self.denied(&evaluation)))
     }
 
     /// The decision of the policy, as on a program that runs the script, and the paths that it names.
@@ -150,12 +146,6 @@ impl Call<'_> {
         Ok((evaluation, host.into_named()))
     }
 
-    fn open(&self, root: &Path) -> Result<(LockedWorkspace, Vec<String>)> {
-        let opened = LockedWorkspace::at(root, self.options.clone())?;
-        let (workspace, interrupted) = opened.with_interrupted();
-        Ok((workspace, interrupted.iter().map(messages::warning).collect()))
-    }
-
     /// Keeps what changed since the snapshot of this conversation, if there is one.
     fn close(&self, workspace: &mut LockedWorkspace) -> Result<Option<String>> {
         match Snapshot::of_shell(&workspace.repo, &self.name()?) {
@@ -166,55 +156,8 @@ impl Call<'_> {
 
     fn keep(&self, workspace: &mut LockedWorkspace, before: &Snapshot) -> Result<Option<String>> {
         let line = escape_controls(before.command().trim()).0;
-        let info = CommitInfo {
-            message: format!("shell: {}\n\nCommand: {line}", cut(&line)),
-            agent: Some(self.agent.to_owned()),
-            kind: Kind::Run,
-        };
-        let policy = workspace.current_policy()?;
-        let mut review = ChangesReview::default();
-        let mut judge = |about: &ChangesPreview<'_>| {
-            review = review::review(about, &policy, OnFindings::Refuse)?;
-            // Some of it may be the user's, so that nothing is put back.
-            Ok(RecordAction::Record)
-        };
-        let lost = before.lost(&workspace.repo);
-        let recorded = stage!(RECORD, record_changes(workspace, before, &info, None, &mut judge));
-        before.finish();
-        let mut recorded = match recorded {
-            // During a merge nothing can be recorded, and nothing needs to be.
-            Err(found) if found.any(|finding| finding.code == Code::RepositoryBusy) => {
-                return Ok(None);
-            }
-            recorded => recorded?,
-        };
-        recorded.warnings.extend(lost);
-        if recorded.commit.is_none() && recorded.warnings.is_empty() {
-            return Ok(None);
-        }
-        let mut out = String::new();
-        if recorded.commit.is_some() {
-            let edit = recorded.session.last_number(&workspace.repo)?;
-            let mut names: Vec<&str> =
-                recorded.files.iter().map(|file| file.path.as_str()).take(MAX_NAMED).collect();
-            let more = format!("and {} more", recorded.files.len() - names.len());
-            names.extend((names.len() < recorded.files.len()).then_some(more.as_str()));
-            let _ = writeln!(
-                out,
-                "Changed while the command ran: {}. It is edit {edit} of edt/{}, on disk alone: edt \
-                 did not watch the command, so a landing waits for the user. `edt undo --save` takes \
-                 it back. `edt run` and `edt apply` put changes on the branch.",
-                names.join(", "),
-                recorded.session.name
-            );
-        }
-        for finding in &review.refused {
-            let _ = writeln!(out, "{}: {}", finding.code.name(), finding.message());
-        }
-        for one in recorded.warnings.iter().chain(&review.warnings) {
-            let _ = writeln!(out, "{}", messages::warning(one));
-        }
-        Ok(Some(out.trim_end().to_owned()))
+        let message = format!("shell: {}\n\nCommand: {line}", cut(&line));
+        keep(workspace, before, (message, self.agent), "the command")
     }
 
     /// Whether a command of this conversation has begun, and its end was not reported.
@@ -258,7 +201,82 @@ impl Call<'_> {
     }
 }
 
-fn short_id(text: &str) -> Result<String> {
+/// The root of the worktree that holds `dir`; `None` outside of every one, as in a bare repository or
+/// beside the worktrees of one.
+pub(super) fn root(dir: &Path) -> Result<Option<PathBuf>> {
+    let located = match locate::locate(dir, "-") {
+        Err(found) if found.any(|one| one.code == Code::PathInGitDir) => return Ok(None),
+        located => located?,
+    };
+    let Some(located) = located else { return Ok(None) };
+    match Repo::open_worktree(Environment::Process, &located.root) {
+        Err(found) if found.any(|one| one.code == Code::UnsupportedRepository) => Ok(None),
+        opened => opened.map(|_| Some(located.root)),
+    }
+}
+
+/// Opens the worktree, with the warnings about programs that were interrupted together with edt.
+pub(super) fn open(root: &Path, options: &Options) -> Result<(LockedWorkspace, Vec<String>)> {
+    let (workspace, interrupted) = LockedWorkspace::at(root, options.clone())?.with_interrupted();
+    Ok((workspace, interrupted.iter().map(messages::warning).collect()))
+}
+
+/// Keeps what changed since `before`, while `what` ran, as an edit on disk alone with this message
+/// and of this agent. Returns what the agent should know; `None` if nothing changed.
+pub(super) fn keep(
+    workspace: &mut LockedWorkspace,
+    before: &Snapshot,
+    (message, agent): (String, &str),
+    what: &str,
+) -> Result<Option<String>> {
+    let info = CommitInfo { message, agent: Some(agent.to_owned()), kind: Kind::Run };
+    let policy = workspace.current_policy()?;
+    let mut review = ChangesReview::default();
+    let mut judge = |about: &ChangesPreview<'_>| {
+        review = review::review(about, &policy, OnFindings::Refuse)?;
+        // Some of it may be the user's, so that nothing is put back.
+        Ok(RecordAction::Record)
+    };
+    let lost = before.lost(&workspace.repo);
+    let recorded = stage!(RECORD, record_changes(workspace, before, &info, None, &mut judge));
+    before.finish();
+    let mut recorded = match recorded {
+        // During a merge nothing can be recorded, and nothing needs to be.
+        Err(found) if found.any(|finding| finding.code == Code::RepositoryBusy) => {
+            return Ok(None);
+        }
+        recorded => recorded?,
+    };
+    recorded.warnings.extend(lost);
+    if recorded.commit.is_none() && recorded.warnings.is_empty() {
+        return Ok(None);
+    }
+    let mut out = String::new();
+    if recorded.commit.is_some() {
+        let edit = recorded.session.last_number(&workspace.repo)?;
+        let mut names: Vec<&str> =
+            recorded.files.iter().map(|file| file.path.as_str()).take(MAX_NAMED).collect();
+        let more = format!("and {} more", recorded.files.len() - names.len());
+        names.extend((names.len() < recorded.files.len()).then_some(more.as_str()));
+        let _ = writeln!(
+            out,
+            "Changed while {what} ran: {}. It is edit {edit} of edt/{}, on disk alone: edt \
+             did not watch {what}, so a landing waits for the user. `edt undo --save` takes \
+             it back. `edt run` and `edt apply` put changes on the branch.",
+            names.join(", "),
+            recorded.session.name
+        );
+    }
+    for finding in &review.refused {
+        let _ = writeln!(out, "{}: {}", finding.code.name(), finding.message());
+    }
+    for one in recorded.warnings.iter().chain(&review.warnings) {
+        let _ = writeln!(out, "{}", messages::warning(one));
+    }
+    Ok(Some(out.trim_end().to_owned()))
+}
+
+pub(super) fn short_id(text: &str) -> Result<String> {
     Ok(sha256(text.as_bytes())?.chars().take(16).collect())
 }
 

@@ -5,10 +5,11 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit, set_parent_process_death_signal};
 
 use super::Environment;
 use super::effect::{self, SideEffect};
@@ -398,9 +399,43 @@ pub fn run_hook(
     Ok(CommandOutput { ok: output.status.success(), stdout: output.stdout, stderr })
 }
 
+/// Starts a program that the user named, with the caller's environment and these variables, the
+/// caller's error stream, and pipes for its input and output.
+///
+/// # Errors
+/// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+pub fn piped(
+    program: &OsStr,
+    args: &[OsString],
+    dir: &Path,
+    env: &[(&str, &OsStr)],
+) -> Result<Child> {
+    let mut command = command(Environment::Process, program, dir, env);
+    command.args(args).stderr(Stdio::inherit());
+    let started =
+        effect::step(SideEffect::Start, Path::new(program)).and_then(|()| command.spawn());
+    started.map_err(|error| not_found(program, &error).into())
+}
+
+/// Becomes a program, which gets SIGTERM when the process that started this one ends. Returns only if
+/// that fails: `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+#[must_use]
+pub fn become_child(program: &OsStr, args: &[OsString], dir: &Path) -> Finding {
+    let mut command = command(Environment::Process, program, dir, &[]);
+    command.args(args).stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
+    let started = effect::step(SideEffect::Start, Path::new(program))
+        .and_then(|()| Ok(set_parent_process_death_signal(Some(Signal::TERM))?));
+    not_found(program, &started.err().unwrap_or_else(|| command.exec()))
+}
+
+fn not_found(program: &OsStr, error: &std::io::Error) -> Finding {
+    let found = not_started(&program.to_string_lossy(), error);
+    Finding { remedy: "Name a program that PATH finds, or its path.".to_owned(), ..found }
+}
+
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place that starts git, its hooks and ssh-keygen"
+    reason = "the one place that starts git, its hooks, ssh-keygen and agents"
 )]
 pub(super) fn command(
     environment: Environment,

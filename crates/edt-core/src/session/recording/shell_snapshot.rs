@@ -110,6 +110,13 @@ impl Snapshot {
         names.filter_map(|name| Snapshot::of_shell(repo, &name)).collect()
     }
 
+    /// The name under which [`Snapshot::take_of_shell`] took it.
+    #[must_use]
+    pub fn shell_name(&self) -> &str {
+        let name = self.place.as_deref().and_then(Path::file_stem);
+        name.and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
     /// The command of an agent's shell, if it is the snapshot of one.
     #[must_use]
     pub fn command(&self) -> &str {
