@@ -2,6 +2,8 @@
 //!
 //! This is no interface: programs embed the crate `edt-core`.
 
+#[cfg(feature = "acp")]
+mod acp;
 mod cli;
 mod find;
 mod lessons;

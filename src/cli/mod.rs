@@ -1,5 +1,7 @@
 //! The command line. Each command has one file: a struct of arguments and a function.
 
+#[cfg(feature = "acp")]
+mod acp;
 mod agent_hook;
 mod agent_shell;
 mod apply;
@@ -129,6 +131,8 @@ enum Command {
     Hook(hook::Args),
     #[cfg(feature = "mcp")]
     Mcp(mcp::Args),
+    #[cfg(feature = "acp")]
+    Acp(acp::Args),
     AgentHook(agent_hook::Args),
     AgentShell(agent_shell::Args),
     Setup(setup::Args),
@@ -220,6 +224,8 @@ impl Command {
             Command::Hook(args) => args.run(context),
             #[cfg(feature = "mcp")]
             Command::Mcp(args) => args.run(context),
+            #[cfg(feature = "acp")]
+            Command::Acp(args) => args.run(context),
             Command::AgentHook(args) => args.run(context),
             Command::AgentShell(args) => args.run(context),
             Command::Setup(args) => args.run(context),

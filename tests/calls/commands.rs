@@ -415,6 +415,21 @@ fn mcp_lists_its_tools_and_refuses_an_unknown_one() {
 }
 
 #[test]
+fn acp_passes_lines_to_an_agent_and_refuses_a_missing_one() {
+    let workspace = repository();
+    let mut command = workspace.command(EDT);
+    command.args(["acp", "--", "cat"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"{\"method\": \"x\"}\nlast").unwrap();
+    let done = child.wait_with_output().unwrap();
+    assert_eq!((done.status.code(), done.stdout), (Some(0), b"{\"method\": \"x\"}\nlast".to_vec()));
+    let missing = text(&workspace, &["acp", "--", "./no-such-agent"]);
+    assert_eq!(missing.status.code(), Some(5));
+    assert!(String::from_utf8(missing.stderr).unwrap().contains("PROGRAM_NOT_FOUND"));
+    malformed(&workspace, &["acp"]);
+}
+
+#[test]
 fn agent_shell_runs_what_a_hook_judged_and_nothing_else() {
     let workspace = repository();
     let payload = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": "BeforeTool",

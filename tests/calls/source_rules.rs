@@ -8,7 +8,7 @@ use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 
 /// Crates that may depend on an external crate, which no other crate then names.
-const DEPENDENCIES: [(&str, &[&str]); 14] = [
+const DEPENDENCIES: [(&str, &[&str]); 15] = [
     ("gix", &["crates/edt-git", "crates/edt-testkit"]),
     ("gix-validate", &["crates/edt-git", "crates/edt-types"]),
     ("tree-sitter", &["crates/edt-lang", "crates/edt-command"]),
@@ -19,6 +19,7 @@ const DEPENDENCIES: [(&str, &[&str]); 14] = [
     ("clap", &["", "crates/edt-bench"]),
     ("tokio", &[""]),
     ("rmcp", &[""]),
+    ("agent-client-protocol-schema", &[""]),
     ("ureq", &["crates/edt-telemetry", "crates/edt-bench"]),
     ("opentelemetry", &["crates/edt-telemetry"]),
     ("opentelemetry_sdk", &["crates/edt-telemetry"]),

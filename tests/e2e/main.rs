@@ -17,6 +17,7 @@
     reason = "tests are read, not tuned"
 )]
 
+mod acp;
 mod agent_hooks;
 mod agent_limits;
 mod agent_setup;

@@ -178,6 +178,7 @@ const READERS: &[(&str, &str)] = &[
     ("hooks status", "reads"),
     ("hook", "judges; what Git does then is Git's"),
     ("mcp", "serves the other commands"),
+    ("acp", "records by the transactions of `agent-hook`"),
     ("agent-hook", "records by the transaction of `checkpoint`"),
     ("agent-shell", "records as `run` does"),
     ("telemetry status", "reads"),
