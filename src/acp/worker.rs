@@ -13,7 +13,8 @@ use super::route::{Asked, OfAgent, Permission, Routed, Router, To, Work};
 use super::tool_call;
 use edt_agents::judge::{self, JudgeCall};
 use edt_agents::turn::Turn;
-use edt_agents::{HookEvent, HookMessage, HookPhase, HookPoint, ToolEdit, messages};
+use edt_agents::{AgentTurn, HookEvent, HookMessage, HookPhase, HookPoint, ToolEdit, messages};
+use edt_core::session::turns::CallingAgent;
 use edt_core::session::worktree::options::Options;
 use edt_io::{fs, streams};
 use edt_types::{Refusal, Result};
@@ -118,8 +119,14 @@ impl Worker {
     }
 
     /// The options of a call for the agent in a session.
-    fn options(&self, _session: &str) -> Result<Options> {
-        (self.options)()
+    fn options(&mut self, session: &str) -> Result<Options> {
+        let mut options = (self.options)()?;
+        options.caller = CallingAgent {
+            agent: Some(self.agent().to_owned()),
+            conversation: Some(session.to_owned()),
+            ..CallingAgent::default()
+        };
+        Ok(options)
     }
 
     fn say(&self, text: &str) {
@@ -308,10 +315,16 @@ impl Worker {
     }
 }
 
-/// Begins a turn of the agent's conversation in the store of turns, which does not exist yet.
-fn begin_turn(root: &Path, options: &Options, turn: (&'static str, &str, &str)) -> Result<()> {
-    let _ = (root, options, turn);
-    Ok(())
+/// Begins a turn of the agent's conversation.
+fn begin_turn(
+    root: &Path,
+    options: &Options,
+    (agent, session, title): (&'static str, &str, &str),
+) -> Result<()> {
+    let turn = AgentTurn { prompt: Some(title.to_owned()), ..AgentTurn::default() };
+    let session = Some(session.to_owned());
+    let event = HookEvent { turn, session, ..event(HookPhase::Prompt, "", Vec::new()) };
+    judge::answer(&event, &JudgeCall { agent, start: root, options }).map(drop)
 }
 
 fn event(phase: HookPhase, tool: &str, edits: Vec<ToolEdit>) -> HookEvent {
@@ -320,6 +333,7 @@ fn event(phase: HookPhase, tool: &str, edits: Vec<ToolEdit>) -> HookEvent {
         tool: tool.to_owned(),
         cwd: None,
         session: None,
+        turn: AgentTurn::default(),
         edits,
         command: None,
     }

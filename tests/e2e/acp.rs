@@ -231,6 +231,9 @@ fn a_harmless_write_is_recorded_as_the_agents() {
     assert_eq!(edits(&workspace), [expected]);
     assert_eq!(workspace.git(&["show", "HEAD:a.txt"]), "1\ntwo\n");
     assert_eq!(workspace.text("a.txt"), "1\ntwo\nby hand\n");
+    let turn = workspace.edt(&["log", "--by-turn"]).json["turns"][0].clone();
+    assert_eq!((&turn["turn"], &turn["conversation"]), (&json!(1), &json!("s1")), "{turn:#}");
+    assert!(turn["title"].as_str().unwrap().starts_with("[{\"send\""), "{turn:#}");
 }
 
 #[test]
@@ -361,6 +364,8 @@ fn what_the_agent_writes_by_itself_is_left_over() {
     assert_eq!(workspace.git(&["show", "HEAD:a.txt"]), "one\ntwo\n");
     let subject = "turn: changed while an-agent worked".to_owned();
     assert_eq!(edits(&workspace), vec![("an-agent".to_owned(), subject); 2]);
+    let turns = workspace.edt(&["log", "--by-turn"]).json["turns"].clone();
+    assert_eq!((&turns[0]["turn"], &turns[1]["turn"]), (&json!(2), &json!(1)), "{turns:#}");
     assert_eq!(workspace.edt(&["undo", "--save", "-n", "2"]).exit, 0);
     assert_eq!(workspace.text("a.txt"), "one\ntwo\n");
     assert_eq!(workspace.text("b.txt"), "b\nby hand\n");
