@@ -35,6 +35,7 @@ mod symbol_messages;
 mod together;
 mod unique_json;
 pub mod wire;
+mod words_table;
 
 use edt_types::trace::names::{COMMIT, GUARD, OBSERVE, PLAN, PUBLISH, RESOLVE, STREAK};
 use edt_types::{DryRun, Landing, Outcome, RecordedIn, Refusal, Result, Status, Verdict, stage};

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use similar::get_close_matches;
 
 use super::edit_fields::EditFields;
 use super::other_words::{self, Nowhere, Surroundings};
@@ -10,6 +9,7 @@ use super::patch_text::PatchText;
 use super::request::Request;
 use super::request_key::bad;
 use super::request_limits;
+use super::words_table;
 use edt_edit::Mode;
 use edt_edit::place::Matching;
 use edt_types::{Code, Finding, Refusal, Result};
@@ -273,14 +273,21 @@ impl From<WireEdit> for EditFields {
 fn not_json(why: &str) -> Finding {
     let unknown = why.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
     let Some((key, rest)) = unknown else {
+        let word = why.strip_prefix("unknown variant `").and_then(|rest| rest.split('`').next());
+        if word.is_some_and(words_table::reads) {
+            return bad(
+                &format!("The request is not valid: {why}."),
+                "This call changes files. To read one call `read` (`edt read PATH`).",
+            );
+        }
         return bad(
             &format!("The request is not valid: {why}."),
             "Send one JSON object; `edt schema request` prints its schema.",
         );
     };
     let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
-    let near = get_close_matches(key, &known, 1, 0.5);
-    let nearest = near.first().map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
+    let near = words_table::nearest(key).filter(|near| known.contains(near));
+    let nearest = near.map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
     let place = rest
         .rsplit_once(" at line ")
         .map_or_else(String::new, |(_, place)| format!(" (line {place})"));
