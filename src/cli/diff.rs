@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// omitted.
     #[arg(long, value_name = "EDIT|A..B", hide = true, conflicts_with_all = ["staged", "worktree"])]
     revision: Option<String>,
-    /// Only these files and directories, relative to the worktree's root.
+    /// Only these files and directories.
     #[arg(last = true, value_name = "PATH")]
     #[serde(default, deserialize_with = "paths")]
     #[schemars(with = "Vec<String>")]

@@ -30,7 +30,7 @@ use edt_types::{FileChangeKind, RepoPath, Result, SessionReport, Status};
     after_help = "Examples:\n  edt log -n 5\n  edt log src/calc.c   # the revisions of this file in the session\n  edt log --by-turn    # the edits of each prompt"
 )]
 pub(super) struct Args {
-    /// A file, relative to the worktree's root: list its revisions. Or the name of a session, also of
+    /// A file: list its revisions. Or the name of a session, also of
     /// one that has ended.
     #[serde(default, deserialize_with = "edt_types::text::optional_os_string")]
     #[schemars(with = "Option<String>")]

@@ -19,7 +19,7 @@ use edt_types::{RepoPath, Result, Status};
 #[serde(deny_unknown_fields)]
 #[command(after_help = "Examples:\n  edt ls src --glob '*.rs'\n  edt ls --dirs --depth 2")]
 pub(super) struct Args {
-    /// Only these files and the files below these directories, relative to the worktree's root.
+    /// Only these files and the files below these directories.
     #[serde(default)]
     paths: Vec<String>,
     /// Only files that match: '*.rs' (a name in any directory), 'src/**/*.c' (a path), '!*.lock'

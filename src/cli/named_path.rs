@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::context::Context;
 use edt_io::fs;
 use edt_types::path::PathProblem;
-use edt_types::{Code, Outcome, RepoPath, Result};
+use edt_types::{Code, Finding, Outcome, RepoPath, Result};
 
 impl Context {
     /// The file or directory of the worktree that the caller names.
@@ -60,16 +60,26 @@ impl Context {
         Ok(paths.into_iter().collect::<Option<_>>().unwrap_or_default())
     }
 
-    /// Says of what was not found from which directory paths count, if that is not the root.
+    /// Writes the paths in hints so that they can be typed in the current directory.
     pub(super) fn explain_paths(&self, outcome: &mut Outcome) {
-        let missing = outcome.errors.iter_mut().filter(|one| one.code == Code::FileNotFound);
-        let missing: Vec<_> = missing.collect();
-        if missing.is_empty() || self.directory().is_ok_and(|directory| directory.is_empty()) {
+        let named = |one: &Finding| one.path.is_some();
+        if !outcome.errors.iter().any(named)
+            || self.directory().is_ok_and(|directory| directory.is_empty())
+        {
             return;
         }
-        for finding in missing {
-            finding.remedy += " Paths count from the current directory; `:/` before a path counts it \
-                             from the worktree's root.";
+        for finding in outcome.errors.iter_mut().filter(|one| named(one)) {
+            let path = finding.path.clone().unwrap_or_default();
+            let typed = |path: &str| RepoPath::from_tree(path.as_bytes()).for_shell();
+            let (from_root, from_here) = (typed(&path), typed(&format!(":/{path}")));
+            finding.remedy = finding
+                .remedy
+                .replace(&format!(" {from_root}`"), &format!(" {from_here}`"))
+                .replace(&format!(" {from_root} "), &format!(" {from_here} "));
+            if finding.code == Code::FileNotFound {
+                finding.remedy += " Here a path counts from the current directory; write `:/` \
+                                   before a path of this answer.";
+            }
         }
     }
 
@@ -79,7 +89,12 @@ impl Context {
             return Ok(Vec::new());
         }
         let names_worktree = std::env::var_os("GIT_WORK_TREE").is_some();
-        if !names_worktree && self.start.join(".git").symlink_metadata().is_ok() {
+        // Only what Git takes for a repository ends its search.
+        let is_root = || {
+            let git = self.start.join(".git");
+            ["HEAD", "objects", "refs"].iter().all(|name| git.join(name).exists())
+        };
+        if !names_worktree && is_root() {
             return Ok(Vec::new());
         }
         let (repo, _) = self.repo()?;
@@ -91,9 +106,15 @@ impl Context {
     /// An absolute path, from the worktree's root; `None` outside.
     fn below_root(&self, absolute: &Path) -> Option<Vec<u8>> {
         let (repo, _) = self.repo().ok()?;
-        let roots = [Some(repo.root_path().to_owned()), repo.real_root().ok()];
+        let real_root = repo.real_root().ok();
+        let roots = [Some(repo.root_path().to_owned()), real_root.clone()];
         let below = |root: PathBuf| absolute.strip_prefix(root).ok().map(Path::to_owned);
-        let below = roots.into_iter().flatten().find_map(below)?;
+        // The root may be reached by a link.
+        let through_link = || {
+            let directory = fs::real_path(absolute.parent()?);
+            Some(directory.strip_prefix(real_root?).ok()?.join(absolute.file_name()?))
+        };
+        let below = roots.into_iter().flatten().find_map(below).or_else(through_link)?;
         Some(without_slash(below.as_os_str().as_bytes()).to_vec())
     }
 }

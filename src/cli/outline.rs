@@ -25,7 +25,7 @@ use edt_types::{Result, Status};
     after_help = "Example:\n  edt outline src/parse.rs\n  edt apply src/parse.rs --mode replace_symbol --symbol Parser.next --content-file new.rs"
 )]
 pub(super) struct Args {
-    /// The file, relative to the worktree's root.
+    /// The file.
     #[serde(deserialize_with = "edt_types::text::os_string")]
     #[schemars(with = "String")]
     path: OsString,

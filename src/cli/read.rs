@@ -24,7 +24,7 @@ use edt_types::{Code, Finding, Refusal, RepoPath, Result, Status};
     after_help = "Examples:\n  edt read src/calc.c --lines 10:40\n  edt read src/calc.c --lines 1:20 --lines 300: --max-bytes 65536 --json"
 )]
 pub(super) struct Args {
-    /// The file, relative to the worktree's root.
+    /// The file.
     #[serde(deserialize_with = "edt_types::text::os_string")]
     #[schemars(with = "String")]
     path: OsString,

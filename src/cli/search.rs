@@ -27,7 +27,7 @@ use edt_types::{Code, Finding, RepoPath, Result, Status};
 pub(super) struct Args {
     /// The regular expression (Rust's syntax), matched line by line.
     pattern: String,
-    /// Only these files and the files below these directories, relative to the worktree's root.
+    /// Only these files and the files below these directories.
     #[serde(default)]
     paths: Vec<String>,
     /// The pattern is text, not a regular expression.

@@ -20,7 +20,6 @@ const NAMES: &[(&str, &str, &[&str])] = &[
     ("search", "max_matches", &["max_results", "limit", "head_limit", "max_count"]),
     ("search", "files", &["files_with_matches", "names_only"]),
     ("undo", "count", &["n", "steps", "number", "num"]),
-    ("undo", "to", &["edit", "revision"]),
     ("run", "program", &["command", "cmd", "shell_command", "executable", "argv"]),
     ("run", "args", &["arguments"]),
     ("run", "cwd", &["workdir", "working_directory", "dir_path", "directory", "dir"]),
@@ -54,6 +53,7 @@ pub(super) fn own(tool: &str, schema: &Map<String, Value>, args: Value) -> Value
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return args };
     let Some(args) = object(properties, args.clone()) else { return args };
     let mut own = Map::new();
+    let is_own_program = args.get("program").is_some_and(Value::is_string);
     for (key, value) in args {
         let snake = snake_case(&key);
         let name = if properties.contains_key(&key) {
@@ -67,7 +67,7 @@ pub(super) fn own(tool: &str, schema: &Map<String, Value>, args: Value) -> Value
             known.map_or_else(|| key.clone(), |(_, name, _)| (*name).to_owned())
         };
         let is_known = properties.contains_key(&name);
-        if is_placeholder(&value) && (name != "stdin")
+        if is_placeholder(properties.get(&name), &value) && (name != "stdin")
             || !is_known && WITHOUT_MEANING.contains(&snake.as_str())
         {
             continue;
@@ -87,7 +87,20 @@ pub(super) fn own(tool: &str, schema: &Map<String, Value>, args: Value) -> Value
     match tool {
         "read" => lines(&mut own),
         "search" => search(&mut own),
-        "run" => program(&mut own),
+        "run" => {
+            let milliseconds = |value: &Value| u32::try_from(number(value)?).ok();
+            if let Some(milliseconds) = taken(&mut own, &["timeout_ms"], milliseconds) {
+                own.insert("timeout".to_owned(), json!(f64::from(milliseconds) / 1000.0));
+            }
+            // A client may have to send one of its values.
+            if !own.contains_key("output") {
+                own.remove("stream");
+            }
+            // Its own word is exactly one program.
+            if !is_own_program {
+                command(&mut own);
+            }
+        }
         _ => {}
     }
     Value::Object(own)
@@ -106,7 +119,7 @@ pub(super) fn flags_of_apply(schema: &Map<String, Value>, args: &mut Value) {
     }
     for name in ["check", "propose", "proposal"] {
         match args.remove(name) {
-            Some(value) if !is_placeholder(&value) => {
+            Some(value) if !is_placeholder(Some(&schema["properties"][name]), &value) => {
                 args.insert(name.to_owned(), typed(&schema["properties"][name], value));
             }
             _ => {}
@@ -133,26 +146,34 @@ fn object(properties: &Map<String, Value>, args: Value) -> Option<Map<String, Va
     }
 }
 
-/// What a client fills in for an argument that the model left out.
-fn is_placeholder(value: &Value) -> bool {
+/// What a client fills in for an argument that the model left out. 0 is the name of an edit, too,
+/// and then the argument is a text.
+fn is_placeholder(schema: Option<&Value>, value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
         Value::Array(list) => list.is_empty(),
         Value::Object(map) => map.is_empty(),
-        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::Number(number) => {
+            let is_number = matches!(schema.and_then(kind), Some("integer" | "number"));
+            is_number && number.as_f64() == Some(0.0)
+        }
         Value::Bool(_) => false,
+    }
+}
+
+/// The type of an argument that may be left out.
+fn kind(schema: &Value) -> Option<&str> {
+    match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
+        kind => kind.as_str(),
     }
 }
 
 /// `value` in the type of the argument, if there is one way to write it so.
 fn typed(schema: &Value, value: Value) -> Value {
     let parsed = |text: &str| serde_json::from_str::<Value>(text.trim());
-    let kind = match &schema["type"] {
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
-        kind => kind.as_str(),
-    };
-    match (kind, &value) {
+    match (kind(schema), &value) {
         (Some("integer"), Value::Number(number)) => match number.as_f64() {
             Some(whole) if !number.is_u64() && whole.fract() == 0.0 && whole >= 0.0 => {
                 parsed(&format!("{whole}")).unwrap_or(value)
@@ -189,8 +210,16 @@ fn typed(schema: &Value, value: Value) -> Value {
     }
 }
 
-fn taken(own: &mut Map<String, Value>, names: &[&str]) -> Option<Value> {
-    names.iter().find_map(|name| own.remove(*name))
+/// Removes the first of the arguments `names` that is there, if `read` understands its value.
+fn taken<T>(
+    own: &mut Map<String, Value>,
+    names: &[&str],
+    read: impl Fn(&Value) -> Option<T>,
+) -> Option<T> {
+    let name = names.iter().find(|name| own.contains_key(**name))?;
+    let value = read(own.get(*name)?)?;
+    own.remove(*name);
+    Some(value)
 }
 
 fn number(value: &Value) -> Option<i64> {
@@ -200,7 +229,7 @@ fn number(value: &Value) -> Option<i64> {
     }
 }
 
-/// A range of lines in other words.
+/// A range of lines in other words. What is no line stays, so that the tool refuses it.
 fn lines(own: &mut Map<String, Value>) {
     // `10-40` of other tools.
     for range in own.get_mut("lines").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -212,49 +241,46 @@ fn lines(own: &mut Map<String, Value>) {
     if own.contains_key("lines") {
         return;
     }
-    let range = match taken(own, &["view_range"]) {
-        Some(Value::Array(range)) => {
-            let number = |at: usize| range.get(at).and_then(number);
-            Some((number(0), number(1).filter(|last| *last > 0)))
-        }
-        Some(other) => {
-            own.insert("view_range".to_owned(), other);
-            None
-        }
-        None => {
-            let first = taken(own, &["start_line", "first_line", "line_start", "start", "offset"]);
-            let last = taken(own, &["end_line", "last_line", "line_end", "end"]);
-            let count = taken(own, &["limit", "count"]);
-            let first = first.as_ref().and_then(number);
-            let last = match (&last, count.as_ref().and_then(number)) {
-                (Some(last), _) => number(last),
-                (None, Some(count)) => Some(first.unwrap_or(1).max(1) + count.max(1) - 1),
-                (None, None) => None,
-            };
-            (first.is_some() || last.is_some()).then_some((first, last))
-        }
-    };
+    let range = own.get("view_range").and_then(Value::as_array);
+    let range = range.and_then(|range| match &range[..] {
+        [first, last] => Some((number(first)?, number(last)?)),
+        _ => None,
+    });
     if let Some((first, last)) = range {
-        let last = last.filter(|last| *last > 0).map_or_else(String::new, |last| last.to_string());
-        own.insert("lines".to_owned(), json!([format!("{}:{last}", first.unwrap_or(1).max(1))]));
+        own.remove("view_range");
+        let last = if last > 0 { last.to_string() } else { String::new() };
+        own.insert("lines".to_owned(), json!([format!("{}:{last}", first.max(1))]));
+        return;
+    }
+    let line = |value: &Value| number(value).filter(|line| *line >= 0);
+    let first = taken(own, &["start_line", "first_line", "line_start", "start", "offset"], line);
+    let last = taken(own, &["end_line", "last_line", "line_end", "end"], line);
+    let count = taken(own, &["limit", "count"], line);
+    let from = first.unwrap_or(1).max(1);
+    let last = last.or(count.map(|count| from + count.max(1) - 1)).filter(|last| *last > 0);
+    if first.is_some() || last.is_some() {
+        let last = last.map_or_else(String::new, |last| last.to_string());
+        own.insert("lines".to_owned(), json!([format!("{from}:{last}")]));
     }
 }
 
 fn search(own: &mut Map<String, Value>) {
-    if let Some(Value::Bool(sensitive)) = taken(own, &["case_sensitive"])
-        && !sensitive
-    {
+    let flag = |value: &Value| typed(&json!({"type": "boolean"}), value.clone()).as_bool();
+    if taken(own, &["case_sensitive"], flag) == Some(false) {
         own.insert("ignore_case".to_owned(), json!(true));
     }
-    if let Some(Value::Bool(regex)) = taken(own, &["is_regex", "use_regex", "regex"])
-        && !regex
-    {
+    if taken(own, &["is_regex", "use_regex"], flag) == Some(false) {
         own.insert("fixed".to_owned(), json!(true));
     }
-    if let Some(Value::String(glob)) = taken(own, &["exclude", "exclude_pattern"])
+    let texts = |value: &Value| {
+        let list = typed(&json!({"type": "array", "items": {"type": "string"}}), value.clone());
+        let texts = list.as_array()?.iter().map(|one| Some(json!(format!("!{}", one.as_str()?))));
+        texts.collect::<Option<Vec<Value>>>()
+    };
+    if let Some(excluded) = taken(own, &["exclude", "exclude_pattern"], texts)
         && let Value::Array(globs) = own.entry("glob").or_insert_with(|| json!([]))
     {
-        globs.push(json!(format!("!{glob}")));
+        globs.extend(excluded);
     }
     match own.get("output_mode").and_then(Value::as_str) {
         Some("files_with_matches") => {
@@ -269,39 +295,41 @@ fn search(own: &mut Map<String, Value>) {
     }
 }
 
-/// A command line or a list of its words. A shell runs what needs one.
-fn program(own: &mut Map<String, Value>) {
-    let milliseconds = taken(own, &["timeout_ms"]);
-    if let Some(milliseconds) = milliseconds.as_ref().and_then(number)
-        && let Ok(milliseconds) = u32::try_from(milliseconds)
-    {
-        own.insert("timeout".to_owned(), json!(f64::from(milliseconds) / 1000.0));
-    }
-    if own.contains_key("output") {
-        return;
-    }
+/// What the shell itself does.
+const BUILT_IN: &[&str] =
+    &["cd", "export", "source", ".", "alias", "set", "unset", "ulimit", "eval"];
+
+/// A command line, or a list of words, that other tools call a command. A shell runs what needs one.
+fn command(own: &mut Map<String, Value>) {
     let is_plain = |text: &str| {
-        text.bytes().all(|b| b.is_ascii_alphanumeric() || b" \t_./=:,@%+-".contains(&b))
+        let first = text.split_whitespace().next().unwrap_or_default();
+        !first.contains('=')
+            && !BUILT_IN.contains(&first)
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b" \t_./=:,@%+-".contains(&b))
     };
-    let words = match own.get("program") {
+    let words: Vec<Value> = match own.get("program") {
         Some(Value::Array(words)) => words.clone(),
-        Some(Value::String(text)) if !own.contains_key("args") => {
-            let text = text.trim();
-            if !text.contains(char::is_whitespace) {
-                return;
-            }
-            if is_plain(text) {
-                text.split_whitespace().map(|word| json!(word)).collect()
-            } else {
-                vec![json!("bash"), json!("-c"), json!(text)]
-            }
+        Some(Value::String(text))
+            if own.contains_key("args")
+                || !text.trim().contains(char::is_whitespace) && is_plain(text) =>
+        {
+            return;
         }
+        Some(Value::String(text)) if is_plain(text) => {
+            text.split_whitespace().map(|word| json!(word)).collect()
+        }
+        Some(Value::String(text)) => vec![json!("bash"), json!("-c"), json!(text.trim())],
         _ => return,
     };
-    if let Some((program, args)) = words.split_first() {
-        own.insert("program".to_owned(), program.clone());
-        own.insert("args".to_owned(), json!(args));
+    let Some((program, first)) = words.split_first() else { return };
+    let mut args = first.to_vec();
+    match own.remove("args") {
+        Some(Value::Array(more)) => args.extend(more),
+        Some(other) => args.push(other),
+        None => {}
     }
+    own.insert("program".to_owned(), program.clone());
+    own.insert("args".to_owned(), json!(args));
 }
 
 /// `filePath` and `FilePath` as `file_path`.
@@ -400,6 +428,33 @@ mod tests {
                 json!({"argv": ["ls"], "env": {}, "stdin": ""}),
                 json!({"program": "ls", "args": [], "stdin": ""}),
             ),
+            (
+                "run",
+                json!({"argv": ["sh", "-c", "x"], "args": ["--dry-run"]}),
+                json!({"program": "sh", "args": ["-c", "x", "--dry-run"]}),
+            ),
+            (
+                "run",
+                json!({"command": "A=1 env"}),
+                json!({"program": "bash", "args": ["-c", "A=1 env"]}),
+            ),
+            (
+                "run",
+                json!({"command": "cd src"}),
+                json!({"program": "bash", "args": ["-c", "cd src"]}),
+            ),
+            ("run", json!({"program": "./my tool", "args": []}), json!({"program": "./my tool"})),
+            (
+                "search",
+                json!({"pattern": "x", "exclude": ["a", "b"], "case_sensitive": "false"}),
+                json!({"pattern": "x", "glob": ["!a", "!b"], "ignore_case": true}),
+            ),
+            (
+                "read",
+                json!({"path": "a", "start_line": "foo"}),
+                json!({"path": "a", "start_line": "foo"}),
+            ),
+            ("land", json!({"to": 0, "message": "x"}), json!({"to": "0", "message": "x"})),
             (
                 "run",
                 json!({"program": "make", "args": "all"}),

@@ -42,6 +42,11 @@ impl Line {
         Line { max_bytes, bytes: Vec::new(), excess: None, scan: Scan::default() }
     }
 
+    /// Whether something of the line was read.
+    pub(super) fn has_begun(&self) -> bool {
+        !self.bytes.is_empty() || self.excess.is_some()
+    }
+
     /// Takes bytes up to the end of the line. Returns how many were taken, and the line if it ended.
     pub(super) fn take(&mut self, chunk: &[u8]) -> (usize, Option<EndedLine>) {
         let end = memchr::memchr(b'\n', chunk);

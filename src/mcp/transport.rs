@@ -88,11 +88,18 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
                 permit.send((self.unsent.take()?, None));
             }
             let chunk = self.read.fill_buf().await.unwrap_or_default();
-            if chunk.is_empty() {
+            let at_end = chunk.is_empty();
+            let (taken, ended) = if at_end {
                 self.ended.notify_one();
-                return None;
-            }
-            let (taken, ended) = self.line.take(chunk);
+                // The last line may have no end.
+                if !self.line.has_begun() {
+                    return None;
+                }
+                self.line.take(b"\n")
+            } else {
+                self.line.take(chunk)
+            };
+            let taken = if at_end { 0 } else { taken };
             self.read.consume(taken);
             match ended.map(parsed) {
                 Some(Ok(Some(message))) => return Some(message),

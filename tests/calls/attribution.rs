@@ -87,6 +87,37 @@ fn each_line_is_its_edits_whatever_becomes_of_the_history() {
 }
 
 #[test]
+fn a_line_of_the_users_is_theirs_although_it_is_equal() {
+    let workspace = TestRepo::with(&[("a.txt", b"1\n2\n")]);
+    let append = json!({"agent": "robot", "path": "a.txt", "mode": "append", "content": "same\n"});
+    workspace.apply(&append).landed();
+    workspace.write("a.txt", workspace.text("a.txt") + "same\n");
+    workspace.git(&["commit", "-qam", "by hand"]);
+    assert_eq!(who(&workspace), "cc1c");
+    let text = workspace.text("a.txt");
+    workspace.write("a.txt", "top\n".to_owned() + &text);
+    workspace.git(&["commit", "-qam", "top"]);
+    assert_eq!(who(&workspace), "ccc1c");
+    workspace.git(&["mv", "a.txt", "b.txt"]);
+    workspace.git(&["commit", "-qm", "moved"]);
+    let moved = workspace.edt(&["blame", "b.txt"]).json;
+    assert_eq!(
+        (&moved["lines"][2]["kind"], &moved["lines"][2]["first"]),
+        (&json!("edit"), &json!(4))
+    );
+}
+
+#[test]
+fn a_shallow_clone_has_lines_of_its_oldest_commit() {
+    let workspace = session();
+    let url = format!("file://{}", workspace.root.display());
+    let directory = workspace.root.with_file_name("shallow");
+    workspace.git(&["clone", "-q", "--depth", "1", &url, directory.to_str().unwrap()]);
+    let answer = workspace.at(directory).edt(&["blame", "a.txt"]).json;
+    assert_eq!(answer["lines"].as_array().map(Vec::len), Some(1), "{answer:#}");
+}
+
+#[test]
 fn a_landed_line_is_still_the_edits() {
     let workspace = session();
     workspace.edt(&["land", "-m", "numbers: as words\n\nFixes: #7"]);

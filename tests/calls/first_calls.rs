@@ -15,6 +15,24 @@ fn calls() -> Vec<(Value, &'static str)> {
     let blocks = "<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n";
     let unified = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
     vec![
+        // A strict schema makes clients send every key.
+        (
+            json!({"allow": [], "edits": [], "end_anchor": "", "end_line": 0, "executable": false,
+            "expected_hash": "", "expected_text": "", "match": "strict", "message": "", "old_text": "",
+            "patch": "", "replace_all": false, "start_anchor": "", "start_line": 0, "symbol": "",
+            "to": "", "path": "a.txt", "mode": "append", "content": "x\n"}),
+            "one\ntwo\nthree\nx\n",
+        ),
+        (
+            json!({"edits": [{"path": "a.txt", "mode": "append", "content": "x\n"}], "mode": "create",
+            "path": "", "content": "", "match": "strict"}),
+            "one\ntwo\nthree\nx\n",
+        ),
+        (json!({"patch": patch, "mode": "create", "path": "", "content": ""}), two),
+        (
+            json!({"path": "a.txt", "mode": "insert", "start_line": 1, "content": "x\n", "expected_text": ""}),
+            "x\none\ntwo\nthree\n",
+        ),
         (pair("old_string", "new_string"), two),
         (pair("old_str", "new_str"), two),
         (pair("oldString", "newString"), two),

@@ -50,6 +50,12 @@ fn a_path_that_was_not_found_names_the_file_that_is_meant() {
     let src = workspace.at(workspace.root.join("src"));
     let refused = src.refuses(&["FILE_NOT_FOUND"], 1, &["read", "src/x.rs"]);
     assert!(refused.hint().contains("`:/` before a path"), "{}", refused.hint());
+    let missed = ["apply", "x.rs", "--mode", "edit", "--old-text", "nope", "--content", "y"];
+    let refused = src.refuses(&["OLD_TEXT_NOT_FOUND"], 1, &missed);
+    assert!(refused.hint().contains("`edt read :/src/x.rs`"), "{}", refused.hint());
+    // Git does not take it for a repository.
+    std::fs::create_dir(workspace.root.join("src/.git")).unwrap();
+    assert_eq!(src.edt(&["read", "x.rs"]).json["path"], "src/x.rs");
 }
 
 #[test]
@@ -76,6 +82,10 @@ fn no_file_is_made_whose_name_looks_like_another() {
     let create = json!({"path": "\u{dc}bersicht.md", "mode": "create", "content": "drei\n"});
     let refused = workspace.refuses_request(&["FILE_EXISTS"], 1, &create);
     assert_eq!(refused.hint(), "Send the name as it is on disk, in JSON \"U\\u0308bersicht.md\".");
+    let rename =
+        json!({"path": "U\u{308}bersicht.md", "mode": "rename", "to": "\u{dc}bersicht.md"});
+    workspace.apply(&rename).landed();
+    workspace.edt(&["undo"]);
     let sent = br#"{"path": "U\u0308bersicht.md", "mode": "append", "content": "zwei\n"}"#;
     workspace.edt_fed(sent, &["apply", "--request", "-"]).landed();
 }

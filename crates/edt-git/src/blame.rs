@@ -17,7 +17,7 @@ pub struct BlamedLines {
 
 impl Repo {
     /// The commits that the lines of the file `path` in the commit `at` are from, in order. Renames
-    /// are followed.
+    /// are followed. Nothing where the history of a shallow clone does not suffice.
     ///
     /// # Errors
     /// `IO_ERROR` if there is no such file, or history is missing.
@@ -26,10 +26,12 @@ impl Repo {
             rewrites: Some(gix::diff::Rewrites::default()),
             ..Default::default()
         };
-        let blamed = self
-            .inner
-            .blame_file(path.as_bytes().into(), at, options)
-            .map_err(|error| unreadable("the history of the file", &error))?;
+        let blamed = match self.inner.blame_file(path.as_bytes().into(), at, options) {
+            Ok(blamed) => blamed,
+            // Its history ends somewhere: the lines are of no commit that is known.
+            Err(_) if self.inner.is_shallow().unwrap_or(false) => return Ok(Vec::new()),
+            Err(error) => return Err(unreadable("the history of the file", &error).into()),
+        };
         let entries = blamed.entries.iter().map(|entry| {
             let first = entry.start_in_blamed_file as usize;
             let lines = first..first + entry.len.get() as usize;

@@ -416,7 +416,8 @@ fn not_opened(start: &Path, error: &gix::Error) -> Finding {
         return Finding::new(
             Code::NotARepository,
             format!("{} is not inside a Git repository.", start.shown()),
-            "Run edt inside a worktree, pass -C DIR, or create a repository with `git init`.",
+            "Run edt inside a worktree, pass -C DIR (`worktree` of a tool), or create a repository \
+             with `git init`.",
         );
     }
     unsupported(&why)
@@ -454,7 +455,8 @@ mod tests {
         let expected = Finding::new(
             Code::NotARepository,
             format!("{} is not inside a Git repository.", dir.path().display()),
-            "Run edt inside a worktree, pass -C DIR, or create a repository with `git init`.",
+            "Run edt inside a worktree, pass -C DIR (`worktree` of a tool), or create a repository \
+             with `git init`.",
         );
         assert_eq!(finding, expected);
     }

@@ -154,6 +154,10 @@ impl Call {
             libc::SYS_openat2 => Call::OpenHow { path: path(0, 1), how: args[2] },
             libc::SYS_truncate => Call::Truncate { path: here(0), size: args[1] },
             libc::SYS_renameat => Call::Rename { from: path(0, 1), to: path(2, 3), flags: 0 },
+            // The kernel refuses flags that it does not know.
+            libc::SYS_renameat2 if int(4) & !RENAME_FLAGS != 0 => return None,
+            libc::SYS_unlinkat if flags(2) & !libc::AT_REMOVEDIR != 0 => return None,
+            libc::SYS_linkat if flags(4) & !LINK_FLAGS != 0 => return None,
             libc::SYS_renameat2 => Call::Rename { from: path(0, 1), to: path(2, 3), flags: int(4) },
             libc::SYS_unlinkat if flags(2) & libc::AT_REMOVEDIR != 0 => {
                 Call::RemoveDirectory { path: path(0, 1) }
@@ -196,6 +200,10 @@ impl Call {
         })
     }
 }
+
+/// The flags of `renameat2` and of `linkat`.
+const RENAME_FLAGS: u32 = libc::RENAME_NOREPLACE | libc::RENAME_EXCHANGE | libc::RENAME_WHITEOUT;
+const LINK_FLAGS: i32 = libc::AT_SYMLINK_FOLLOW | libc::AT_EMPTY_PATH;
 
 #[cfg(test)]
 mod tests {

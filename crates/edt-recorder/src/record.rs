@@ -350,7 +350,10 @@ impl RecordedRun {
             }
         };
         for (place, events) in &self.of_place {
-            for at in events {
+            let moves = |at: &usize| matches!(&self.events[*at], Some(FileEvent::Renamed { .. }));
+            // What nothing moved is where it was; a name may have many events.
+            let stays = self.moved_directories.is_empty() && !events.iter().any(moves);
+            for at in events.iter().take(if stays { 1 } else { events.len() }) {
                 add(self.place_before(place, *at));
                 add(self.place_now(place, *at));
                 add(place.clone());

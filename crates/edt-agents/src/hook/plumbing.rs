@@ -210,7 +210,8 @@ impl Git {
             return Finding::new(
                 Code::NotARepository,
                 format!("{} is not inside a Git repository.", self.dir.shown()),
-                "Run edt inside a worktree, pass -C DIR, or create a repository with `git init`.",
+                "Run edt inside a worktree, pass -C DIR (`worktree` of a tool), or create a repository \
+             with `git init`.",
             );
         }
         if message.contains("exceeded maximum allowed tree depth") {

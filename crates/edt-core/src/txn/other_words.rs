@@ -94,6 +94,10 @@ impl Rules<'_> {
             _ => return None,
         };
         let (mut map, seen) = self.named(map)?;
+        // It is so without it.
+        if map.get("match").is_some_and(|how| how == "strict") {
+            map.remove("match");
+        }
         Self::flags(&mut map);
         if let Some(Value::String(word)) = map.get("allow") {
             let words: Vec<&str> = word.split([',', ' ']).filter(|word| !word.is_empty()).collect();
@@ -221,8 +225,12 @@ impl Rules<'_> {
                 map.remove(*key);
             }
         }
-        // A tool's name for all that it does.
-        if map.get("mode").is_some_and(|mode| mode_of(mode) == Some("edit")) {
+        // A tool's name for all that it does; or a value that a client had to send. With a text or
+        // a path it would be an edit of its own.
+        let is_alone = ["path", "content", "old_text", "to", "symbol"];
+        if map.get("mode").is_some_and(|mode| mode_of(mode) == Some("edit"))
+            || !is_alone.iter().any(|key| map.contains_key(*key))
+        {
             map.remove("mode");
         }
     }
@@ -270,13 +278,17 @@ impl Rules<'_> {
             }
             mode => mode,
         };
+        let is_proved = map.contains_key("expected_hash") || map.contains_key("start_anchor");
         let takes = |key: &str| match mode {
             "create" | "overwrite" | "append" => key == "content",
             "edit" => matches!(key, "content" | "old_text"),
-            "insert" | "replace_lines" => matches!(key, "content" | "expected_text"),
-            "delete_lines" => key == "expected_text",
+            // Before nothing, nothing is inserted.
+            "insert" => key == "content",
+            "replace_lines" if is_proved => key == "content",
+            "replace_lines" => matches!(key, "content" | "expected_text"),
+            "delete_lines" => key == "expected_text" && !is_proved,
             "rename" | "delete" | "rename_symbol" => false,
-            _ => matches!(key, "content" | "expected_text"),
+            _ => key == "content",
         };
         for key in ["content", "old_text", "expected_text"] {
             if !takes(key) && map.get(key).is_some_and(|value| value == "") {

@@ -82,7 +82,11 @@ pub fn resolve<'q>(workspace: &LockedWorkspace, request: &'q Request) -> Result<
                 Ok(mut path_state) => {
                     hidden.mark(&mut path_state)?;
                     if path_state.is_nowhere() {
-                        found.extend(new_name::problem(repo, path));
+                        let is_freed = |finding: &Finding| {
+                            let other = finding.evidence.get("exists").and_then(|at| at.as_str());
+                            other.is_some_and(|other| frees(request, other))
+                        };
+                        found.extend(new_name::problem(repo, path).filter(|one| !is_freed(one)));
                     }
                     paths.insert(path.clone(), path_state);
                 }
@@ -138,6 +142,12 @@ pub(super) fn named(edit: &Edit) -> impl Iterator<Item = &RepoPath> {
         _ => None,
     };
     std::iter::once(&edit.path).chain(to)
+}
+
+/// Whether the request renames or deletes the file at `path`.
+fn frees(request: &Request, path: &str) -> bool {
+    let is_gone = |op: &Op| matches!(op, Op::Rename { .. } | Op::Delete { .. });
+    request.edits.iter().any(|edit| is_gone(&edit.op) && edit.path.text() == path)
 }
 
 fn same_but_case(one: &RepoPath, other: &RepoPath) -> bool {

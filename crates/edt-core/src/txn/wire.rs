@@ -250,6 +250,9 @@ impl WireEdit {
 
 impl From<WireEdit> for EditFields {
     fn from(wire: WireEdit) -> EditFields {
+        // Nothing is what a client fills in, where nothing can be meant or the hash says more.
+        let says_nothing = wire.mode == Some(Mode::Insert) || wire.expected_hash.is_some();
+        let expected_text = wire.expected_text.filter(|text| !(text.is_empty() && says_nothing));
         EditFields {
             path: wire.path.unwrap_or_default().into_bytes(),
             mode: wire.mode,
@@ -263,7 +266,7 @@ impl From<WireEdit> for EditFields {
             end_line: wire.end_line,
             start_anchor: wire.start_anchor,
             end_anchor: wire.end_anchor,
-            expected_text: wire.expected_text.map(String::into_bytes),
+            expected_text: expected_text.map(String::into_bytes),
             expected_hash: wire.expected_hash,
         }
     }

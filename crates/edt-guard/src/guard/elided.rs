@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::check::{Guard, GuardContext, GuardOutput};
+use super::cut_mark;
 use super::subject::Subject;
 use super::transaction::count;
 use edt_lang::{Language, Parsed};
@@ -69,6 +70,9 @@ impl Guard for ElidedCode {
 #[must_use]
 pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
     subject.text()?;
+    if let Some((row, line)) = subject.fresh_lines().find(|(_, line)| cut_mark::is_in(line)) {
+        return Some(Elision { row, line, lost: 0 });
+    }
     subject.before?;
     let language = subject.language();
     let removed: OnceCell<HashMap<&[u8], i64>> = OnceCell::new();
@@ -461,6 +465,9 @@ fn omits(words: &[&str]) -> bool {
 fn explain(subject: &Subject<'_>, found: &Elision<'_>) -> Finding {
     let line = found.row + 1;
     let path = subject.path;
+    if found.lost == 0 {
+        return cut_mark::finding(path, line);
+    }
     Finding::new(
         Code::ElidedCode,
         format!(

@@ -9,6 +9,7 @@ mod c_lines;
 mod chat;
 mod check;
 pub mod content;
+mod cut_mark;
 mod defaults;
 pub mod duplicate;
 pub mod elided;

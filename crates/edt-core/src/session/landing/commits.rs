@@ -176,7 +176,7 @@ impl LandCommits<'_> {
         } else {
             message::add_paragraph(&text, &folded.join("\n"))
         };
-        let text = match self.assisted_by(commits) {
+        let text = match self.assisted_by(&text, commits) {
             lines if lines.is_empty() => text,
             lines => message::add_trailers(&text, &lines),
         };
@@ -199,7 +199,7 @@ impl LandCommits<'_> {
 
 impl LandCommits<'_> {
     /// A trailer for each agent with its model, as the edits of `commits` name them.
-    fn assisted_by(&self, commits: &[Commit]) -> String {
+    fn assisted_by(&self, text: &str, commits: &[Commit]) -> String {
         if !self.review.policies.iter().all(|policy| policy.assisted_by) {
             return String::new();
         }
@@ -211,7 +211,11 @@ impl LandCommits<'_> {
                 None => format!("Assisted-by: {agent}\n"),
             })
         };
-        let lines = units.iter().filter_map(|unit| of(unit.trailers.as_ref()?));
+        let written = message::values(text, "Assisted-by");
+        let is_new = |line: &String| {
+            !written.iter().any(|value| line.trim_end() == format!("Assisted-by: {value}"))
+        };
+        let lines = units.iter().filter_map(|unit| of(unit.trailers.as_ref()?)).filter(is_new);
         lines.collect::<BTreeSet<String>>().into_iter().collect()
     }
 }

@@ -4,6 +4,7 @@
 //! rewritten history leaves as it is: an amended, reworded, squashed, rebased or landed line is
 //! still the edit's.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -19,7 +20,7 @@ use edt_edit::diff::LineDiff;
 use edt_git::{Head, ObjectWriter, Oid, Repo, Tracked};
 use edt_io::clock;
 use edt_types::text;
-use edt_types::{RepoPath, Result};
+use edt_types::{Code, RepoPath, Result};
 
 /// The time limit for one comparison of two texts, in milliseconds.
 const MAX_COMPARE_MS: u64 = 2_000;
@@ -92,13 +93,18 @@ fn of_commit(repo: &Repo, head: &Head, commit: Oid, path: &RepoPath) -> Result<O
         }
     }
     let commits: BTreeSet<Oid> = authors.iter().filter_map(LineAuthor::commit).collect();
-    for (session, of_session) in sessions(repo, head, &commits)? {
-        let Some((own, wrote)) = recorded(repo, &session, path)? else { continue };
-        let same = carried(&own, &wrote, &bytes, &LineAuthor::Uncommitted);
-        for (author, wrote) in authors.iter_mut().zip(same) {
-            let from = author.commit().filter(|commit| of_session.contains(commit));
-            if let (Some(_), LineAuthor::Edit { edit, .. }) = (from, wrote) {
-                *author = LineAuthor::Edit { edit, from };
+    for of_session in sessions(repo, head, &commits)? {
+        let own = recorded(repo, &of_session, path)?;
+        let same = own.map(|(own, wrote)| carried(&own, &wrote, &bytes, &LineAuthor::Uncommitted));
+        for (at, author) in authors.iter_mut().enumerate() {
+            let Some(from) = author.commit() else { continue };
+            if let Some(edit) = of_session.edits.get(&from) {
+                *author = LineAuthor::Edit { edit: Box::new(edit.clone()), from: Some(from) };
+            } else if of_session.rewritten.contains(&from)
+                && let Some(LineAuthor::Edit { edit, .. }) =
+                    same.as_ref().and_then(|all| all.get(at))
+            {
+                *author = LineAuthor::Edit { edit: edit.clone(), from: Some(from) };
             }
         }
     }
@@ -114,30 +120,52 @@ impl LineAuthor {
     }
 }
 
-/// The sessions that `commits` are of, each with its commits: the open one, or the one that landed
-/// in a commit. A landing that the user rewrote still names its session in its trailers.
-fn sessions(
-    repo: &Repo,
-    head: &Head,
-    commits: &BTreeSet<Oid>,
-) -> Result<Vec<(Session, BTreeSet<Oid>)>> {
-    let mut found: BTreeMap<String, (Session, BTreeSet<Oid>)> = BTreeMap::new();
-    let open = Session::current(repo, head)?;
-    let mut in_open = BTreeSet::new();
-    if let Some(session) = &open {
-        for commit in session.commits(repo) {
-            in_open.insert(commit?.oid);
-        }
+/// A session that lines are from.
+struct LineSession {
+    records: Records,
+    /// Its edits as edt committed them.
+    edits: BTreeMap<Oid, Commit>,
+    /// Commits that the user, or a landing, made of its edits.
+    rewritten: BTreeSet<Oid>,
+}
+
+impl LineSession {
+    fn of(repo: &Repo, session: &Session) -> Result<LineSession> {
+        let records = Records::of(repo, session)?;
+        let edits = records.commits(Undone::Count).filter(|commit| commit.is_edit());
+        let edits = edits.map(|commit| (commit.oid, commit.clone())).collect();
+        Ok(LineSession { records, edits, rewritten: BTreeSet::new() })
     }
-    for commit in commits {
-        let session = match &open {
-            Some(session) if in_open.contains(commit) => Some(session.clone()),
-            _ => landed(repo, *commit)?,
-        };
-        if let Some(session) = session {
-            let name = session.name.clone();
-            found.entry(name).or_insert_with(|| (session, BTreeSet::new())).1.insert(*commit);
+}
+
+/// The sessions that `commits` are of: the open one, and those that landed. A landing that the user
+/// rewrote still names its session in its trailers.
+fn sessions(repo: &Repo, head: &Head, commits: &BTreeSet<Oid>) -> Result<Vec<LineSession>> {
+    let mut found: BTreeMap<String, LineSession> = BTreeMap::new();
+    let mut in_open = BTreeSet::new();
+    let open = match Session::current(repo, head) {
+        // A clone may have the branch and not the session.
+        Err(found) if found.any(|one| one.code == Code::NoSession) => None,
+        open => open?,
+    };
+    if let Some(session) = open {
+        let mut of_session = LineSession::of(repo, &session)?;
+        for commit in session.commits(repo) {
+            let commit = commit?;
+            in_open.insert(commit.oid);
+            if commit.units().iter().any(Commit::is_edit) {
+                of_session.rewritten.insert(commit.oid);
+            }
         }
+        found.insert(session.name, of_session);
+    }
+    for commit in commits.difference(&in_open) {
+        let Some(session) = landed(repo, *commit)? else { continue };
+        let of_session = match found.entry(session.name.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(LineSession::of(repo, &session)?),
+        };
+        of_session.rewritten.insert(*commit);
     }
     Ok(found.into_values().collect())
 }
@@ -155,11 +183,10 @@ fn landed(repo: &Repo, commit: Oid) -> Result<Option<Session>> {
 
 /// The file as the edits of `session` left it, with the edit that wrote each line. What others wrote
 /// meanwhile is nobody's here.
-fn recorded(repo: &Repo, session: &Session, path: &RepoPath) -> Result<Option<Authored>> {
-    let records = Records::of(repo, session)?;
+fn recorded(repo: &Repo, session: &LineSession, path: &RepoPath) -> Result<Option<Authored>> {
     let mut steps: Vec<(&Commit, FileStep)> = Vec::new();
     let mut at = path.clone();
-    let commits: Vec<&Commit> = records.commits(Undone::Never).collect();
+    let commits: Vec<&Commit> = session.records.commits(Undone::Never).collect();
     // From the newest to the oldest, so that a rename leads to the earlier path.
     for commit in commits.into_iter().rev() {
         let changes = unwind::recorded_changes(repo, commit)?;
