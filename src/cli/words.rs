@@ -454,7 +454,7 @@ mod tests {
                 json!({"path": "a", "start_line": "foo"}),
                 json!({"path": "a", "start_line": "foo"}),
             ),
-            ("land", json!({"to": 0, "message": "x"}), json!({"to": "0", "message": "x"})),
+            ("land", json!({"to": 0, "message": "x"}), json!({"message": "x"})),
             (
                 "run",
                 json!({"program": "make", "args": "all"}),
