@@ -1,6 +1,6 @@
 //! `edt agent-hook`: the command that agents' own hooks call.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::context::Context;
 use crate::telemetry::{self, names};
 use edt_agents::{
-    AGENTS, Agent, HookEvent, HookMessage, HookPhase, HookPoint, Protocol, Question, Reply, judge,
-    messages,
+    AGENTS, Agent, HookMessage, HookPhase, HookPoint, Payload, Protocol, Question, Reply, judge,
+    messages, payload,
 };
 use edt_io::disk::MAX_FILE;
 use edt_io::{clock, fs};
@@ -58,29 +58,32 @@ fn answer(
     responder: &Responder,
     limit: Duration,
 ) -> std::result::Result<HookMessage, String> {
-    let not_judged = |why: &str| messages::not_judged(why);
-    let failure_at = |point: HookPoint, why: &str| match point.phase {
-        HookPhase::After => messages::not_recorded(why),
-        _ => messages::not_judged(why),
+    let unreadable_at = |point: HookPoint, why: &str| {
+        responder.set_point(point);
+        failure_at(point, why)
     };
-    let payload = fs::read_limited(std::io::stdin().lock(), MAX_BYTES)
-        .map_err(|error| {
-            not_judged(&format!("the payload of {} could not be read: {error}.", agent.title))
-        })?
-        .ok_or_else(|| {
-            not_judged(&format!("{} wrote more than {MAX_BYTES} bytes.", agent.title))
-        })?;
-    let payload: serde_json::Value = serde_json::from_slice(&payload).map_err(|error| {
-        not_judged(&format!("the payload of {} is not JSON: {error}.", agent.title))
+    let unreadable = |bytes: &[u8], why: &str| unreadable_at(payload::point_of(bytes), why);
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| {
+        let why = format!("the payload of {} could not be read: {error}.", agent.title);
+        unreadable(&bytes, &why)
+    })?;
+    if bytes.len() as u64 > MAX_BYTES {
+        let why = format!("{} wrote more than {MAX_BYTES} bytes.", agent.title);
+        return Err(unreadable(&bytes, &why));
+    }
+    let payload = Payload::read(&bytes).map_err(|error| {
+        let why = format!("the payload of {} is not JSON: {error}.", agent.title);
+        unreadable(&bytes, &why)
     })?;
     for key in ["tool_use_id", "tool_call_id", "call_id"] {
-        payload[key].as_str().into_iter().for_each(|id| telemetry::note(names::TOOL_CALL, id));
+        let id = payload.json()[key].as_str();
+        id.into_iter().for_each(|id| telemetry::note(names::TOOL_CALL, id));
     }
-    let event: HookEvent = (protocol.event)(&payload).map_err(|fault| {
+    let event = payload.event(protocol).map_err(|fault| {
         let version = env!("CARGO_PKG_VERSION");
-        let point = HookPoint::of_unreadable(&payload);
-        responder.set_point(point);
-        failure_at(point, &format!("{}, and edt {version} knows no other form. Send the edit through edt's MCP tool `apply`, and let the user know that edt may be older than {}.", fault.0, agent.title))
+        unreadable_at(HookPoint::of_unreadable(payload.json()), &format!("{}, and edt {version} knows no other form. Send the edit through edt's MCP tool `apply`, and let the user know that edt may be older than {}.", fault.0, agent.title))
     })?;
     telemetry::note(names::TOOL, event.tool.as_str());
     telemetry::note(names::AGENT, agent.name);
@@ -101,11 +104,14 @@ fn findings_at(point: HookPoint, found: &Refusal) -> String {
         .iter()
         .map(|one| format!("{}: {} {}", one.code.name(), one.message(), one.hint()))
         .collect();
-    let why = lines.join("\n");
-    if point.phase == HookPhase::After {
-        messages::not_recorded(&why)
-    } else {
-        messages::not_judged(&why)
+    failure_at(point, &lines.join("\n"))
+}
+
+/// What edt says where it could not judge or record.
+fn failure_at(point: HookPoint, why: &str) -> String {
+    match point.phase {
+        HookPhase::After => messages::not_recorded(why),
+        _ => messages::not_judged(why),
     }
 }
 
@@ -153,12 +159,7 @@ impl Responder {
     fn fail(&self, why: &str) -> ! {
         // A panic may occur while this thread holds the lock.
         let point = self.point.try_lock().map_or(HookPoint::UNKNOWN, |point| *point);
-        let text = if point.phase == HookPhase::After {
-            messages::not_recorded(why)
-        } else {
-            messages::not_judged(why)
-        };
-        self.respond(&HookMessage::Failure(text))
+        self.respond(&HookMessage::Failure(failure_at(point, why)))
     }
 
     /// Gives the answer and ends the process. If another thread answers already, this thread waits
@@ -176,7 +177,11 @@ impl Responder {
         let mut out = std::io::stdout().lock();
         let wrote = out.write_all(stdout.as_bytes()).and_then(|()| out.flush());
         let _ = std::io::stderr().lock().write_all(stderr.as_bytes());
-        if let Err(error) = wrote {
+        // Only before a tool does silence count as approval.
+        let is_needed = point.phase == HookPhase::Before || *message != HookMessage::Silent;
+        if let Err(error) = wrote
+            && is_needed
+        {
             // An answer that could not be written must not count as approval: some agents allow the
             // action when the output is empty.
             let why = match message {

@@ -422,6 +422,53 @@ fn what_cannot_be_judged_is_blocked() {
 }
 
 #[test]
+fn whatever_is_wrong_with_a_prompt_it_goes_on() {
+    let workspace = workspace();
+    for agent in AGENTS {
+        let file = fixtures().join(agent).join("prompt.json");
+        let Ok(text) = std::fs::read_to_string(file) else { continue };
+        let text = text.replace("{ROOT}", workspace.root.to_str().unwrap());
+        let payload = serde_json::from_str::<Value>(&text).unwrap()["payload"].to_string();
+        let prompt = "Rename two";
+        assert!(payload.contains(prompt), "{payload}");
+        let half = payload.replace(prompt, "Rename \\ud83d");
+        let at = payload.find(prompt).unwrap() + 4;
+        let byte = [&payload.as_bytes()[..at], b"\xe9", &payload.as_bytes()[at..]].concat();
+        // A byte that ends the text too early, after which the name of the hook may follow.
+        let broken = payload.replace(prompt, "Rename\ntwo");
+        for (input, sink) in [
+            (half.as_bytes(), ""),
+            (&byte, ""),
+            (broken.as_bytes(), ""),
+            (payload.as_bytes(), " > /dev/full"),
+        ] {
+            let mut command = workspace.command("sh");
+            let script = format!("exec \"$0\" agent-hook {agent}{sink}");
+            command.args(["-c", &script, EDT]);
+            let said = run(command, input);
+            let goes_on = match agent {
+                _ if !sink.is_empty() => String::new(),
+                "cline" => "{\"cancel\":false}\n".to_owned(),
+                "cursor" => "{\"continue\":true}\n".to_owned(),
+                _ => String::new(),
+            };
+            let expected = HookOutput { exit: 0, stdout: goes_on, stderr: String::new() };
+            assert_eq!(said, expected, "{agent}: {}", String::from_utf8_lossy(input));
+        }
+    }
+    // An edit is judged on its own text, or not at all.
+    let edit = format!(
+        "{{\"session_id\":\"s\",\"cwd\":\"{}\",\"hook_event_name\":\"PreToolUse\",\
+         \"tool_name\":\"Write\",\"tool_input\":{{\"file_path\":\"n.txt\",\"content\":\"\\ud83d\"}}}}",
+        workspace.root.display()
+    );
+    let mut command = workspace.command(EDT);
+    command.args(["agent-hook", "claude-code"]);
+    let said = run(command, edit.as_bytes());
+    assert!(said.exit == 2 && said.stderr.contains("not Unicode"), "{said:?}");
+}
+
+#[test]
 fn the_watchdog_blocks_before_the_agent_gives_up() {
     let workspace = workspace();
     for agent in AGENTS {

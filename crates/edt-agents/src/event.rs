@@ -33,10 +33,18 @@ impl HookPoint {
     pub const UNKNOWN: HookPoint = HookPoint { phase: HookPhase::Before, hook: "" };
 
     /// The hook of a payload that could not be read otherwise, of any agent: the hook after a tool
-    /// or of a prompt if the payload names it, else [`HookPoint::UNKNOWN`].
+    /// or of a prompt if the payload shows it, else [`HookPoint::UNKNOWN`].
     #[must_use]
     pub fn of_unreadable(payload: &serde_json::Value) -> HookPoint {
-        if name_of(payload).is_some_and(|name| PROMPTS.contains(&name)) {
+        let is_prompt = match name_of(payload) {
+            Some(name) => PROMPTS.contains(&name),
+            // Copilot's command line does not name the hook. Only that of a prompt has a prompt.
+            None => {
+                payload.get("prompt").is_some()
+                    && ["toolName", "toolArgs"].iter().all(|key| payload.get(key).is_none())
+            }
+        };
+        if is_prompt {
             return HookPoint { phase: HookPhase::Prompt, hook: "" };
         }
         match hook_after_tool(payload) {

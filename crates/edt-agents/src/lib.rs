@@ -22,6 +22,7 @@ pub mod locate;
 pub mod messages;
 pub mod opencode;
 pub mod patch;
+pub mod payload;
 pub mod qwen;
 pub mod request;
 pub mod setup;
@@ -40,6 +41,7 @@ pub use event::{
     ShellCommand, ToolEdit,
 };
 pub use fields::{Fields, UnexpectedShape};
+pub use payload::Payload;
 pub use setup::Wiring;
 
 /// An agent that edt knows.
