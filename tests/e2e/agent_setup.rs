@@ -431,6 +431,8 @@ fn the_list_tests_each_setup_and_reports_what_is_not_live() {
     assert_eq!(listed(&list, "cline")["hook"], "not_live");
     let detail = listed(&list, "cline")["detail"].to_string();
     assert!(detail.contains("differ from those that this edt writes"), "{detail}");
+    // A changed script is not edt's to delete.
+    std::fs::remove_file(workspace.root.join(".clinerules/hooks/PreToolUse")).unwrap();
     AGENTS.iter().for_each(|agent| drop(workspace.edt(&["setup", agent, "--remove"])));
     let theirs = |path: &PathBuf| {
         [".codex", ".codex/hooks.json"].iter().any(|theirs| path.ends_with(theirs))
@@ -688,6 +690,55 @@ fn five_concurrent_calls_lose_nothing() {
         assert_eq!(workspace.exists("AGENTS.md"), !remove);
     }
     same(&both(&workspace), &before, "all");
+}
+
+#[test]
+fn what_the_user_added_to_a_file_of_edt_is_neither_replaced_nor_deleted() {
+    let files = [
+        ("continue", ".continue/mcpServers/edt.yaml"),
+        ("continue", ".continue/rules/edt.md"),
+        ("cline", ".clinerules/hooks/PreToolUse"),
+        ("opencode", ".opencode/plugins/edt.js"),
+        ("claude-code", ".claude/skills/edt/SKILL.md"),
+    ];
+    for (agent, file) in files {
+        let workspace = workspace();
+        let before = both(&workspace);
+        workspace.edt(&["setup", agent]);
+        let written = workspace.text(file);
+        workspace.write(file, format!("{written}mine\n"));
+        let theirs = both(&workspace);
+        for args in [&["setup", agent][..], &["setup", agent, "--remove"]] {
+            let refused = workspace.edt(args);
+            assert_eq!(refused.codes(), ["BAD_REQUEST"], "{refused:?}");
+            let message = refused.message();
+            assert!(message.contains(file) && message.contains("changed since"), "{message}");
+            same(&both(&workspace), &theirs, file);
+        }
+        // What an earlier version wrote is edt's: a receipt says so.
+        workspace.write(file, written);
+        workspace.edt(&["setup", agent, "--remove"]);
+        same(&both(&workspace), &before, file);
+    }
+    // A file that another agent needs stays as it is.
+    let workspace = workspace();
+    workspace.edt(&["setup", "codex"]);
+    let skill = ".agents/skills/edt/SKILL.md";
+    let sharing: Vec<&str> = AGENTS
+        .into_iter()
+        .filter(|agent| {
+            let answer = workspace.edt(&["setup", agent, "--dry-run"]);
+            *agent != "codex" && answer.json.to_string().contains(skill)
+        })
+        .collect();
+    for agent in sharing {
+        workspace.edt(&["setup", agent]);
+        let written = workspace.text(skill);
+        workspace.write(skill, format!("{written}mine\n"));
+        assert!(did(&workspace.edt(&["setup", agent, "--remove"])).contains(&"kept"), "{agent}");
+        assert_eq!(workspace.text(skill), format!("{written}mine\n"));
+        workspace.write(skill, written);
+    }
 }
 
 #[test]

@@ -75,8 +75,16 @@ pub fn install(
 ) -> Result<Vec<SetupStep>> {
     let _lock = if dry_run == DryRun::No { Some(store.lock()?) } else { None };
     let (mut plans, mut steps, mut found) = (Vec::new(), Vec::new(), Vec::new());
+    let known = store.find(agent, target)?;
     for managed in files {
         let planned = read(&managed.file).and_then(|old| {
+            let entry = match known.files.iter().find(|one| one.file == managed.file) {
+                None => store.find_in_others(agent, target, &managed.file)?,
+                entry => entry.cloned(),
+            };
+            if entry.is_some() {
+                check_unchanged(managed, old.as_deref(), store)?;
+            }
             let new = managed
                 .form
                 .with(old.as_deref())
@@ -86,9 +94,9 @@ pub fn install(
             } else {
                 check_reachable(target, &managed.file)?
             };
-            Ok((old, new, detail))
+            Ok((entry, old, new, detail))
         });
-        let (old, new, detail) = match planned {
+        let (entry, old, new, detail) = match planned {
             Ok(planned) => planned,
             Err(findings) => {
                 found.extend(findings.into_vec());
@@ -102,20 +110,16 @@ pub fn install(
         };
         steps.push(step(managed, action, detail));
         let executable = matches!(managed.form, Form::OwnFile { executable: true, .. });
-        plans.push(PlannedWrite { file: managed.file.clone(), old, new: Some(new), executable });
+        let new = Some(new);
+        plans.push((PlannedWrite { file: managed.file.clone(), old, new, executable }, entry));
     }
     Refusal::check(found)?;
     if dry_run == DryRun::Yes {
         return Ok(steps);
     }
     let root = Some(target.top().to_owned());
-    let mut receipt =
-        SetupReceipt { only_edt: target.only_edt, root, ..store.find(agent, target)? };
-    for (plan, managed) in plans.iter().zip(files) {
-        let entry = match receipt.files.iter().find(|one| one.file == plan.file) {
-            None => store.find_in_others(agent, target, &plan.file)?,
-            entry => entry.cloned(),
-        };
+    let mut receipt = SetupReceipt { only_edt: target.only_edt, root, ..known };
+    for ((plan, entry), managed) in plans.iter().zip(files) {
         let earlier = previous.iter().find(|one| one.file == managed.file).unwrap_or(managed);
         let entry = receipt_entry(entry.as_ref(), plan, earlier)?;
         receipt.files.retain(|one| one.file != plan.file);
@@ -171,8 +175,15 @@ pub fn remove(
     for managed in &files {
         let entry = receipt.files.iter().find(|one| one.file == managed.file);
         let planned = plan_removal(managed, entry).and_then(|(action, plan)| {
+            let is_shared =
+                entry.is_some() && store.find_in_others(agent, target, &plan.file)?.is_some();
+            if entry.is_some() && !is_shared {
+                check_unchanged(managed, plan.old.as_deref(), store)?;
+            }
             let detail =
                 if plan.old == plan.new { None } else { check_reachable(target, &plan.file)? };
+            let is_kept = is_shared && action != SetupAction::Absent;
+            let action = if is_kept { SetupAction::Kept } else { action };
             Ok((step(managed, action, detail), plan))
         });
         match planned {
@@ -184,17 +195,12 @@ pub fn remove(
         }
     }
     Refusal::check(found)?;
-    for ((plan, entry), step) in plans.iter().zip(&mut steps) {
-        if step.action != SetupAction::Absent
-            && entry.is_some()
-            && store.find_in_others(agent, target, &plan.file)?.is_some()
+    if dry_run == DryRun::No {
+        for ((plan, _), _) in
+            plans.iter().zip(&steps).filter(|(_, step)| step.action != SetupAction::Kept)
         {
-            step.action = SetupAction::Kept;
-        } else if dry_run == DryRun::No {
             write(plan)?;
         }
-    }
-    if dry_run == DryRun::No {
         let deleted = plans.iter().filter(|(plan, _)| plan.new.is_none());
         // A receipt may be forged: edt can have made a directory only if it is above the file, and
         // below the project or the home directory.
@@ -291,6 +297,19 @@ fn plan_removal(
         None => SetupAction::Deleted,
     };
     Ok((action, plan(new)))
+}
+
+/// Checks that a file that is edt's as a whole, and that a receipt names, has nothing but what edt
+/// wrote: what the user added to it is not to be replaced or deleted.
+fn check_unchanged(managed: &ManagedFile, old: Option<&str>, store: &ReceiptStore) -> Result<()> {
+    let (Form::OwnFile { content, mark, .. }, Some(text)) = (&managed.form, old) else {
+        return Ok(());
+    };
+    if text == content || !text.contains(mark) || store.has_written(&managed.file, text)? {
+        return Ok(());
+    }
+    let reason = "edt wrote all of it, and it was changed since";
+    Err(unusable(&managed.file, &UnusableFile(reason.to_owned())).into())
 }
 
 fn original_of(entry: &ReceiptFile) -> Original<'_> {

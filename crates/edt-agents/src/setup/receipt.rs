@@ -90,6 +90,18 @@ impl ReceiptStore {
         Ok(files.find(|one| one.file == file))
     }
 
+    /// Whether some receipt says that edt wrote `text` to `file`. Several agents may need the file.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub fn has_written(&self, file: &Path, text: &str) -> Result<bool> {
+        let after = sha256(text.as_bytes())?;
+        let receipts = fs::files_in(&self.directory).into_iter().map(|path| read(&path));
+        Ok(receipts
+            .flat_map(|receipt| receipt.files)
+            .any(|one| one.file == file && one.after == after))
+    }
+
     /// Waits until no other `edt setup` of this user runs.
     ///
     /// # Errors
