@@ -925,6 +925,28 @@ fn codex_runs_programs_without_its_own_question_unless_the_user_chose_otherwise(
 }
 
 #[test]
+fn codex_gets_no_server_without_a_command_and_what_the_user_chose_stays_as_a_comment() {
+    let forget = |workspace: &TestRepo| {
+        std::fs::remove_dir_all(workspace.home.join(".local/share/edt")).unwrap();
+    };
+    let repeat = |workspace: &TestRepo| drop(workspace.edt(&["setup", "codex"]));
+    let cases: [(&dyn Fn(&TestRepo), &str); 3] =
+        [(&|_| (), "taken_out"), (&forget, "taken_out"), (&repeat, "restored")];
+    for (before, action) in cases {
+        let workspace = workspace();
+        workspace.edt(&["setup", "codex"]);
+        let text = workspace.text(".codex/config.toml");
+        let theirs = text.replace("\"approve\"", "\"prompt\"");
+        workspace.write(".codex/config.toml", &theirs);
+        before(&workspace);
+        assert_eq!(did(&workspace.edt(&["setup", "codex", "--remove"]))[0], action);
+        let kept = workspace.text(".codex/config.toml");
+        assert!(kept.lines().all(|line| line.is_empty() || line.starts_with("# ")), "{kept}");
+        assert!(kept.contains("\n# approval_mode = \"prompt\"\n"), "{kept}");
+    }
+}
+
+#[test]
 fn each_agent_gets_the_form_that_it_reads() {
     let workspace = workspace();
     AGENTS.iter().for_each(|agent| drop(workspace.edt(&["setup", agent])));

@@ -87,10 +87,10 @@ pub fn with(
 }
 
 /// The text without the table, or with the original values of its keys; `None` if edt made the file
-/// and nothing else is in it.
+/// and nothing else is in it. What else the table has becomes comments.
 ///
 /// # Errors
-/// The text is not TOML.
+/// The text is not TOML, or the rest of the table cannot be made comments.
 pub fn without(
     old: &str,
     at: &[&str],
@@ -127,9 +127,8 @@ pub fn without(
         }
         return render_like(old, &document).map(Some);
     }
-    // If the user added keys, the table stays: the keys mean nothing without the rest of it.
     let text = if table.len() == keys.len() { without_table(old, at, keys) } else { None };
-    let text = text.unwrap_or_else(|| old.to_owned());
+    let text = text.map_or_else(|| with_comments(old, at, keys), Ok)?;
     Ok((original != Original::Missing || !text.trim().is_empty()).then_some(text))
 }
 
@@ -186,6 +185,50 @@ fn without_table(text: &str, at: &[&str], keys: &[(&str, Value)]) -> Option<Stri
     let mark = if lines[first].starts_with('\u{feff}') { "\u{feff}" } else { "" };
     let above = if first > 0 && lines[first - 1].trim().is_empty() { first - 1 } else { first };
     Some(format!("{}{mark}{}", lines[..above].concat(), lines[last + 1..].concat()))
+}
+
+/// The text without `keys` in the lines of the table, and with the rest of the table and the tables
+/// in it as comments: an agent may not start with a table that lacks them, and the rest is the
+/// user's.
+fn with_comments(text: &str, at: &[&str], keys: &[(&str, Value)]) -> Result<String, UnusableFile> {
+    let own: Vec<String> =
+        keys.iter().map(|(key, value)| format!("{key} = {}", undecorated(value))).collect();
+    let (name, mut out, mut is_within) = (at.join("."), String::new(), false);
+    for line in text.split_inclusive('\n') {
+        let trimmed = line.trim_start_matches('\u{feff}').trim();
+        if let Some(header) = trimmed.strip_prefix('[') {
+            let header = header.trim_start_matches('[').split(']').next().unwrap_or_default();
+            let inner = header.trim().strip_prefix(&name);
+            is_within = inner.is_some_and(|inner| inner.is_empty() || inner.starts_with('.'));
+        }
+        if !is_within || trimmed.is_empty() || trimmed.starts_with('#') {
+            out.push_str(line);
+        } else if !own.iter().any(|own| own == trimmed) {
+            let mark = if line.starts_with('\u{feff}') { "\u{feff}" } else { "" };
+            out.push_str(&format!("{mark}# {}", &line[mark.len()..]));
+        }
+    }
+    let (before, after) = (parse(text)?, parse(&out));
+    let mut rest = values(before.as_table(), "");
+    rest.retain(|(path, _)| !path.starts_with(&format!(".{name}.")));
+    if after.is_ok_and(|after| values(after.as_table(), "") == rest) {
+        Ok(out)
+    } else {
+        Err(UnusableFile(format!("its table `{name}` has more than edt wrote: remove that table")))
+    }
+}
+
+/// Every value in the table, with its path.
+fn values(table: &Table, path: &str) -> Vec<(String, String)> {
+    let within = |(key, item): (&str, &Item)| {
+        let path = format!("{path}.{key}");
+        match item {
+            Item::Table(table) => values(table, &path),
+            Item::ArrayOfTables(all) => all.iter().flat_map(|one| values(one, &path)).collect(),
+            item => vec![(path, item.as_value().map(undecorated).unwrap_or_default())],
+        }
+    };
+    table.iter().flat_map(within).collect()
 }
 
 /// The document with the line ends and the byte order mark of `old`.
@@ -259,8 +302,9 @@ mod tests {
         assert_eq!(back, old.replace("a = 1", "a = 2"), "the original values are restored");
         assert_eq!(
             without(&new, AT, &keys(), Original::Unknown).unwrap().unwrap(),
-            new,
-            "a table with further keys belongs to the user"
+            "\u{feff}a = 1\r\n\r\n# [mcp_servers.edt] # mine\r\n# command = \"edt\" # why\r\n\
+             # env = {}\r\n# end\r\n",
+            "what the user added stays as a comment"
         );
     }
 
@@ -302,8 +346,27 @@ mod tests {
         assert_eq!(with_all(Some(&earlier), &tables).unwrap(), new);
         let theirs = new.replace("\"approve\"", "\"prompt\"");
         assert_eq!(with_all(Some(&theirs), &tables).unwrap(), theirs);
-        let kept = without_all(&theirs, &tables, Original::Text(old)).unwrap().unwrap();
-        assert_eq!(kept, theirs, "a mode that the user chose stays");
+        let kept = "model = \"x\"\n\n# [mcp_servers.edt]\n\n# [mcp_servers.edt.tools.run]\n\
+                    # approval_mode = \"prompt\"\n";
+        for original in [Original::Unknown, Original::Missing, Original::Text(old)] {
+            let without = without_all(&theirs, &tables, original).unwrap();
+            assert_eq!(without.as_deref(), Some(kept), "a mode that the user chose is a comment");
+        }
+    }
+
+    #[test]
+    fn a_table_whose_rest_cannot_be_a_comment_is_refused() {
+        for rest in ["env = [\n[\"a\"],\n1]\n", "env = \"\"\"\n[a]\n\"\"\"\n"] {
+            let old = format!("[mcp_servers.edt]\ncommand = \"edt\"\nargs = [\"mcp\"]\n{rest}");
+            let refused = without(&old, AT, &keys(), Original::Missing).unwrap_err();
+            assert!(refused.0.contains("remove that table"), "{refused:?}");
+        }
+        let old =
+            "[mcp_servers.edt]\ncommand = \"edt\"\nargs = [\"mcp\"]\nenv = {}\n\n[[a.b]]\nc = 1\n";
+        assert_eq!(
+            without(old, AT, &keys(), Original::Missing).unwrap().as_deref(),
+            Some("# [mcp_servers.edt]\n# env = {}\n\n[[a.b]]\nc = 1\n")
+        );
     }
 
     #[test]
