@@ -249,6 +249,35 @@ fn an_edit_under_another_name_is_still_the_clients_own() {
 }
 
 #[test]
+fn a_number_that_edt_never_gives_is_none() {
+    let workspace = repository();
+    apply(&workspace, "codex", &codex("s", "t-1"));
+    let most = u64::MAX;
+    let message = workspace.git(&["log", "-1", "--format=%B"]);
+    for (key, from) in [("Edt-Turn", "1"), ("Edt-Edit", "1")] {
+        let forged = message.replace(&format!("{key}: {from}"), &format!("{key}: {most}"));
+        assert_ne!(forged, message);
+        workspace.git(&["commit", "-q", "--amend", "-m", &forged]);
+        std::fs::remove_dir_all(workspace.root.join(".git/edt/turns")).unwrap();
+        apply(&workspace, "codex", &codex("s", key));
+    }
+    let record = workspace.git(&["for-each-ref", "--format=%(refname)", "refs/edt/*/record"]);
+    workspace.git(&["update-ref", "-d", record.trim()]);
+    workspace.git(&[
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        &message.replace(": 1\n", &format!(": {most}\n")),
+    ]);
+    apply(&workspace, "codex", &codex("s", "t-9"));
+    let tip = workspace.git(&["rev-parse", "HEAD"]);
+    let undone = record.trim().replace("record", &format!("undone/{most}"));
+    workspace.git(&["update-ref", &undone, tip.trim()]);
+    workspace.edt(&["undo"]).landed();
+}
+
+#[test]
 fn a_turn_is_shown_and_taken_back_as_a_whole() {
     let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("b.txt", b"one\n")]);
     let edit = |path: &str, turn: &str| {

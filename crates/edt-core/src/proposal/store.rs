@@ -185,7 +185,8 @@ pub fn all(repo: &Repo) -> Result<Vec<Proposal>> {
 }
 
 fn numbers(repo: &Repo) -> Result<Vec<(u64, Oid)>> {
-    let number = |(name, at): (String, Oid)| Some((name.strip_prefix(PREFIX)?.parse().ok()?, at));
+    let number =
+        |(name, at): (String, Oid)| Some((message::number(name.strip_prefix(PREFIX)?)?, at));
     Ok(repo.refs_below(PREFIX)?.into_iter().filter_map(number).collect())
 }
 

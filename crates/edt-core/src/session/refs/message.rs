@@ -172,7 +172,7 @@ pub fn values(message: &str, key: &str) -> Vec<String> {
 /// squashes.
 #[must_use]
 pub fn numbers(message: &str) -> Vec<u64> {
-    let value = |line: &str| line.strip_prefix("Edt-Edit: ")?.trim().parse().ok();
+    let value = |line: &str| number(line.strip_prefix("Edt-Edit: ")?.trim());
     message.lines().filter_map(value).collect()
 }
 
@@ -186,6 +186,12 @@ pub fn text(message: &str) -> String {
     if others.is_empty() { body.to_owned() } else { format!("{body}\n\n{}", others.join("\n")) }
 }
 
+/// A number that edt may have given. Far larger ones are forged, and nothing can follow the largest.
+#[must_use]
+pub(crate) fn number(text: &str) -> Option<u64> {
+    text.parse::<u32>().ok().map(u64::from)
+}
+
 /// Parses the trailers of a message; `None` if edt did not write them. Reads the last paragraph
 /// only, so that a subject cannot forge them.
 #[must_use]
@@ -195,10 +201,10 @@ pub fn parse(message: &str) -> Option<Trailers> {
     Some(Trailers {
         session: values("Edt-Session").pop()?,
         kind: Kind::ALL.iter().copied().find(|known| known.name() == kind)?,
-        edit: values("Edt-Edit").pop()?.parse().ok()?,
+        edit: number(&values("Edt-Edit").pop()?)?,
         agent: values("Edt-Agent").pop(),
         model: values("Edt-Model").pop(),
-        turn: values("Edt-Turn").pop().and_then(|turn| turn.parse().ok()),
+        turn: values("Edt-Turn").pop().and_then(|turn| number(&turn)),
         conversation: values("Edt-Conversation").pop(),
         allowed: values("Edt-Allowed"),
         private: values("Edt-Private").pop(),
@@ -236,8 +242,11 @@ mod tests {
 
     #[test]
     fn a_turn_that_is_no_number_is_left_out() {
-        let message = "x\n\nEdt-Session: s\nEdt-Kind: edit\nEdt-Edit: 1\nEdt-Turn: two\n";
-        assert_eq!(parse(message), Some(Trailers::plain("s", Kind::Edit, 1)));
+        for turn in ["two", "18446744073709551615"] {
+            let start = "x\n\nEdt-Session: s\nEdt-Kind: edit\nEdt-Edit: 1\n";
+            let message = format!("{start}Edt-Turn: {turn}\n");
+            assert_eq!(parse(&message), Some(Trailers::plain("s", Kind::Edit, 1)));
+        }
     }
 
     #[test]
@@ -286,7 +295,10 @@ mod tests {
 
     #[test]
     fn a_commit_without_a_number_is_a_users() {
-        assert_eq!(parse("x\n\nEdt-Session: s\nEdt-Kind: edit\nEdt-Edit: many\n"), None);
+        for number in ["many", "18446744073709551615"] {
+            let message = format!("x\n\nEdt-Session: s\nEdt-Kind: edit\nEdt-Edit: {number}\n");
+            assert_eq!((parse(&message), numbers(&message)), (None, Vec::new()));
+        }
     }
 
     #[test]

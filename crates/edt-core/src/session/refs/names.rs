@@ -1,5 +1,6 @@
 //! The names of refs, and the numbered refs of a session.
 
+use super::message;
 use edt_git::read::ObjectKind;
 use edt_git::{Oid, Repo};
 use edt_types::Result;
@@ -43,7 +44,7 @@ pub(crate) fn numbered_among<'r>(
     prefix: &str,
 ) -> Vec<(u64, Oid)> {
     let number =
-        |(name, oid): (&String, &Oid)| Some((name.strip_prefix(prefix)?.parse().ok()?, *oid));
+        |(name, oid): (&String, &Oid)| Some((message::number(name.strip_prefix(prefix)?)?, *oid));
     let mut all: Vec<(u64, Oid)> = refs.filter_map(number).collect();
     all.sort_unstable_by_key(|(number, _)| *number);
     all

@@ -111,7 +111,7 @@ impl RecordTip {
             number,
             count: message::values(&entry.message, COUNT)
                 .pop()
-                .and_then(|count| count.parse().ok())
+                .and_then(|count| message::number(&count))
                 .unwrap_or(0),
             undone: ids(UNDONE),
             redone: ids(REDONE),

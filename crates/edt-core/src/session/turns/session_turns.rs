@@ -100,7 +100,7 @@ fn numbered(repo: &Repo, session: &Session, new: SessionTurn) -> Option<SessionT
     if let Some(turn) = all.turns.iter().rev().find(is_new) {
         return Some(turn.clone());
     }
-    all.last += 1;
+    all.last = all.last.checked_add(1)?;
     let new = SessionTurn { number: all.last, ..new };
     all.turns.push(new.clone());
     let surplus = all.turns.len().saturating_sub(MAX_TURNS);
