@@ -247,6 +247,11 @@ impl Context {
         }
     }
 
+    /// The agent that calls, as far as its program says.
+    pub(super) fn agent(&self) -> Option<&str> {
+        self.caller.agent.as_deref()
+    }
+
     /// Whether it is a call to a server.
     pub(super) fn is_of_server(&self) -> bool {
         matches!(self.out, Out::Captured(_))

@@ -283,7 +283,7 @@ impl Args {
                 let mut commits = session.commits(&repo);
                 let listed = commits.by_ref().take(limit).collect::<Result<Vec<Commit>>>()?;
                 if self.by_turn {
-                    turns = log_turns::of(&repo, &session.name, &listed)?;
+                    turns = log_turns::of(&repo, &session.name, &listed, context)?;
                 }
                 (listed.iter().map(Line::of).collect(), commits.next().is_some())
             };

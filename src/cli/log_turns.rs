@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::context::Context;
 use super::render::{DIM, NAME, paint};
+use edt_agents::hook::who::Who;
 use edt_core::session::refs::commit::Commit;
 use edt_core::session::turns::{SessionTurn, session_turns};
 use edt_core::session::views::file_diff;
@@ -22,7 +24,8 @@ const MAX_NAMED: usize = 5;
 pub(super) struct PromptEdits {
     /// Its number in the session; null for edits whose agent's program named no turn.
     turn: Option<u64>,
-    /// The first line of the prompt, if the agent's hook sent it to edt here.
+    /// The first line of the prompt, if the agent's hook sent it to edt here. Only the user at a
+    /// terminal and the turn's own agent get it.
     title: Option<String>,
     /// The agent.
     agent: Option<String>,
@@ -53,8 +56,16 @@ struct TurnEdit {
     paths: Vec<String>,
 }
 
-/// The turns of the edits in `commits`, which are newest first.
-pub(super) fn of(repo: &Repo, name: &str, commits: &[Commit]) -> Result<Vec<PromptEdits>> {
+/// The turns of the edits in `commits`, which are newest first. Only the user and the turn's own
+/// agent get a prompt.
+pub(super) fn of(
+    repo: &Repo,
+    name: &str,
+    commits: &[Commit],
+    context: &Context,
+) -> Result<Vec<PromptEdits>> {
+    let is_user = context.who() == Who::User;
+    let gets = |turn: &&SessionTurn| is_user || context.agent().is_some_and(|own| turn.is_of(own));
     let known = session_turns::known(repo, name);
     let mut turns: Vec<PromptEdits> = Vec::new();
     for commit in commits {
@@ -75,7 +86,7 @@ pub(super) fn of(repo: &Repo, name: &str, commits: &[Commit]) -> Result<Vec<Prom
                 known.iter().find(|turn| Some(turn.number) == by.turn);
             turns.push(PromptEdits {
                 turn: by.turn,
-                title: stored.and_then(|turn| turn.title.clone()),
+                title: stored.filter(gets).and_then(|turn| turn.title.clone()),
                 agent: by.agent.clone(),
                 model: by.model.clone(),
                 conversation: by.conversation.clone(),

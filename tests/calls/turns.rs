@@ -48,10 +48,10 @@ fn claude_prompt(workspace: &TestRepo, session: &str, text: &str) {
     assert!(hook(workspace, "claude-code", &payload).status.success());
 }
 
-/// The answers to calls of tools by one client, in their order.
+/// The answers to calls of tools by one client of a new server, in their order.
 fn calls(workspace: &TestRepo, client: &str, calls: &[(&str, Value, Value)]) -> Vec<Value> {
     let mut command = workspace.command(EDT);
-    command.args(["mcp", "--tools", "apply,undo,redo"]);
+    command.args(["mcp", "--tools", "apply,undo,redo,status"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let greeting = json!({"protocolVersion": "2025-06-18", "capabilities": {},
@@ -82,6 +82,19 @@ fn apply(workspace: &TestRepo, client: &str, meta: &Value) {
     assert_eq!(answers[0]["status"], "applied", "{answers:#?}");
 }
 
+/// Runs a command as a program of Gemini CLI, which names no conversation.
+fn as_gemini(workspace: &TestRepo, args: &[&str]) -> Value {
+    let mut command = workspace.command(EDT);
+    let done = command.args(args).arg("--json").env("GEMINI_CLI", "1").output().unwrap();
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+/// The turns as a client sees them.
+fn turns_for(workspace: &TestRepo, client: &str) -> Value {
+    let args = json!({"view": "log", "by_turn": true});
+    calls(workspace, client, &[("status", args, Value::Null)])[0]["turns"].take()
+}
+
 /// Agent, model, turn and conversation of the newest commit, as Git reads its trailers.
 fn asked(workspace: &TestRepo) -> Vec<String> {
     let keys = ["Edt-Agent", "Edt-Model", "Edt-Turn", "Edt-Conversation"];
@@ -106,8 +119,8 @@ fn a_prompt_of_each_agent_begins_the_turn_of_the_edits_that_follow() {
         assert_eq!(asked(&workspace)[2], "1", "{agent}");
         // The prompt is on this machine, and in no commit.
         assert!(!workspace.git(&["log", "--format=%B"]).contains("Rename two"), "{agent}");
-        let log = workspace.edt(&["log", "--by-turn"]).json;
-        let turn = &log["turns"][0];
+        let turns = turns_for(&workspace, client);
+        let turn = &turns[0];
         assert_eq!(
             (
                 &turn["turn"],
@@ -116,7 +129,7 @@ fn a_prompt_of_each_agent_begins_the_turn_of_the_edits_that_follow() {
                 turn["edits"].as_array().unwrap().len()
             ),
             (&json!(1), &json!("Rename two to three."), &json!(client), 2),
-            "{agent}: {log:#}"
+            "{agent}: {turns:#}"
         );
     }
 }
@@ -137,7 +150,7 @@ fn an_edit_of_an_agents_own_tool_belongs_to_the_turn_of_its_conversation() {
         assert!(hook(&workspace, "claude-code", &call("PostToolUse")).status.success());
         assert_eq!(asked(&workspace), ["claude-code", "", &number.to_string(), session]);
     }
-    let turns = &workspace.edt(&["log", "--by-turn"]).json["turns"];
+    let turns = turns_for(&workspace, "claude-code");
     assert_eq!((&turns[0]["title"], &turns[1]["title"]), (&json!("first"), &json!("second")));
 }
 
@@ -235,6 +248,27 @@ fn a_client_takes_back_its_own_edits_and_others_only_when_it_says_so() {
     assert_eq!(redo(json!({"any": true}))[0]["status"], "applied");
     // The user at the command line takes back everything.
     workspace.edt(&["undo"]).landed();
+}
+
+#[test]
+fn a_prompt_is_shown_to_its_own_agent_and_to_the_user_alone() {
+    let workspace = repository();
+    claude_prompt(&workspace, "s-1", "secret token abc");
+    apply(&workspace, "claude-code", &Value::Null);
+    let own = &turns_for(&workspace, "claude-code")[0];
+    assert_eq!((&own["turn"], &own["title"]), (&json!(1), &json!("secret token abc")));
+    let user = workspace.as_user(b"", &["log", "--by-turn"], &[]).json;
+    assert_eq!(user["turns"][0]["title"], "secret token abc", "{user:#}");
+    let others = [
+        turns_for(&workspace, "gemini-cli-mcp-client"),
+        as_gemini(&workspace, &["log", "--by-turn"])["turns"].take(),
+        // Nobody knows who reads that.
+        workspace.edt(&["log", "--by-turn"]).json["turns"].take(),
+    ];
+    for turns in others {
+        let turn = &turns[0];
+        assert_eq!((&turn["turn"], &turn["title"]), (&json!(1), &Value::Null), "{turns:#}");
+    }
 }
 
 #[test]

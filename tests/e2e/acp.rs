@@ -231,7 +231,8 @@ fn a_harmless_write_is_recorded_as_the_agents() {
     assert_eq!(edits(&workspace), [expected]);
     assert_eq!(workspace.git(&["show", "HEAD:a.txt"]), "1\ntwo\n");
     assert_eq!(workspace.text("a.txt"), "1\ntwo\nby hand\n");
-    let turn = workspace.edt(&["log", "--by-turn"]).json["turns"][0].clone();
+    let log = workspace.as_user(b"", &["log", "--by-turn"], &[]).json;
+    let turn = log["turns"][0].clone();
     assert_eq!((&turn["turn"], &turn["conversation"]), (&json!(1), &json!("s1")), "{turn:#}");
     assert!(turn["title"].as_str().unwrap().starts_with("[{\"send\""), "{turn:#}");
 }

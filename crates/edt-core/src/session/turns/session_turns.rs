@@ -35,6 +35,14 @@ pub struct SessionTurn {
     pub time: i64,
 }
 
+impl SessionTurn {
+    /// Whether it is a turn of this agent.
+    #[must_use]
+    pub fn is_of(&self, agent: &str) -> bool {
+        self.agent == program_of(agent)
+    }
+}
+
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SessionTurns {
