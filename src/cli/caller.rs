@@ -58,7 +58,7 @@ pub(super) fn of_tool(
 
     let Some(client) = client else { return CallingAgent::default() };
     let mut caller = CallingAgent { agent: Some(client.to_owned()), ..CallingAgent::default() };
-    match program_of(client).as_str() {
+    match program_of(client) {
         "codex" => {
             let parsed;
             let turn = match meta.get("x-codex-turn-metadata") {

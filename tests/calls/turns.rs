@@ -251,6 +251,14 @@ fn a_client_takes_back_its_own_edits_and_others_only_when_it_says_so() {
 }
 
 #[test]
+fn a_client_whose_name_has_that_of_an_agent_is_not_that_agent() {
+    let workspace = repository();
+    claude_prompt(&workspace, "s-1", "first");
+    apply(&workspace, "kilo-claude-code-proxy", &Value::Null);
+    assert_eq!(asked(&workspace), ["kilo-claude-code-proxy", "", "", ""]);
+}
+
+#[test]
 fn a_prompt_is_shown_to_its_own_agent_and_to_the_user_alone() {
     let workspace = repository();
     claude_prompt(&workspace, "s-1", "secret token abc");

@@ -35,6 +35,11 @@ pub struct Asked {
     /// The name of the conversation.
     pub conversation: Option<String>,
     /// The first line of the prompt.
+    /// Its name as a trailer has it.
+    pub(crate) fn name(&self) -> Option<String> {
+        self.agent.as_deref().and_then(value)
+    }
+
     pub prompt: Option<String>,
 }
 
@@ -57,32 +62,32 @@ impl CallingAgent {
     }
 }
 
-/// Agents that have several names: in edt's commands, and as clients of its server.
-const PROGRAMS: [&str; 15] = [
-    "claude-code",
-    "codex",
-    "gemini",
-    "opencode",
-    "cline",
-    "cursor",
-    "copilot",
-    "windsurf",
-    "qwen",
-    "kimi",
-    "kilo",
-    "continue",
-    "goose",
-    "zed",
-    "junie",
+/// What agents call themselves in the protocols MCP and ACP, and their names in edt's commands.
+const CLIENTS: [(&str, &str); 16] = [
+    ("Claude Code", "claude-code"),
+    ("claude-code-acp", "claude-code"),
+    ("@zed-industries/claude-code-acp", "claude-code"),
+    ("codex-mcp-client", "codex"),
+    ("codex-acp", "codex"),
+    ("gemini-cli-mcp-client", "gemini"),
+    // Some versions add the server's name.
+    ("gemini-cli-mcp-client-edt", "gemini"),
+    ("qwen-code-mcp-client", "qwen"),
+    ("qwen-cli-mcp-client-edt", "qwen"),
+    ("Cline", "cline"),
+    ("cursor-vscode", "cursor"),
+    ("github-copilot-developer", "copilot"),
+    ("windsurf-client", "windsurf"),
+    ("Windsurf", "windsurf"),
+    ("goose-cli", "goose"),
+    ("goose-desktop", "goose"),
 ];
 
-/// The agent whose name is in `name` as a word, such as `codex` in `codex-mcp-client`; else `name`.
+/// The agent whose client has exactly this name, such as `codex` for `codex-mcp-client`; else `name`.
+/// A name that only has an agent's in it may be anybody's.
 #[must_use]
-pub fn program_of(name: &str) -> String {
-    let lower = name.trim().to_lowercase().replace([' ', '_', '/'], "-");
-    let dashed = format!("-{lower}-");
-    let found = PROGRAMS.iter().find(|program| dashed.contains(&format!("-{program}-")));
-    found.map_or(lower, |program| (*program).to_owned())
+pub fn program_of(name: &str) -> &str {
+    CLIENTS.iter().find(|(client, _)| *client == name).map_or(name, |(_, agent)| agent)
 }
 
 /// `text` as the value of a trailer: one line, at most 100 bytes, without control characters.
@@ -133,8 +138,8 @@ mod tests {
             ("Cline", "cline"),
             ("cursor-vscode", "cursor"),
             ("github-copilot-developer", "copilot"),
-            ("Claude Code", "claude-code"),
-            ("codexes", "codexes"),
+            ("claude-code", "claude-code"),
+            ("kilo-claude-code-proxy", "kilo-claude-code-proxy"),
         ] {
             assert_eq!(program_of(client), agent);
         }

@@ -14,10 +14,11 @@ const MAX_TITLE: usize = 200;
 /// The largest file that is read, in bytes.
 const MAX_FILE: u64 = 64 << 10;
 /// After this time without a prompt a conversation is not taken for that of a caller that names
-/// none.
+/// none. It may still work, so no other one is, either.
 const OPEN_SECONDS: i64 = 2 * 60 * 60;
 /// After this time a conversation is forgotten.
 const OLD_MINUTES: u64 = 30 * 24 * 60;
+const OLD_SECONDS: i64 = 30 * 24 * 60 * 60;
 /// From this many files on, old ones are looked for.
 const MANY_FILES: usize = 64;
 
@@ -50,7 +51,7 @@ pub fn begin(repo: &Repo, caller: &CallingAgent, prompt: Option<&str>, now: i64)
     let (Some(agent), Some(conversation)) = (&caller.agent, of_conversation(caller)) else {
         return;
     };
-    let agent = program_of(agent);
+    let agent = program_of(agent).to_owned();
     let Some(place) = place(repo, &agent, &conversation) else { return };
     let before = read(&place);
     let said = caller.turn.as_deref().and_then(value);
@@ -78,29 +79,29 @@ pub fn begin(repo: &Repo, caller: &CallingAgent, prompt: Option<&str>, now: i64)
     }
 }
 
-/// The turn of `caller`. Without a conversation, that of the only one of the same agent in this
-/// worktree.
+/// The turn of `caller`. Without a conversation, that of the only one of the same agent that is known
+/// in this worktree.
 #[must_use]
 pub(super) fn of(repo: &Repo, caller: &CallingAgent, now: i64) -> Option<OpenTurn> {
     let agent = program_of(caller.agent.as_ref()?);
     if let Some(conversation) = of_conversation(caller) {
-        return read(&place(repo, &agent, &conversation)?);
+        return read(&place(repo, agent, &conversation)?);
     }
     let names = fs::names_in(&directory(repo));
     if names.is_empty() {
         return None;
     }
-    let (start, root) = (format!("{}-", id(&agent)?), repo.real_root().ok()?);
+    let (start, root) = (format!("{}-", id(agent)?), repo.real_root().ok()?);
     let root = root.to_string_lossy();
-    let is_here = |open: &OpenTurn| {
-        open.agent == agent && open.root == root && (now - open.time).abs() <= OPEN_SECONDS
-    };
+    let seconds = |open: &OpenTurn| now.saturating_sub(open.time).saturating_abs();
+    let is_here =
+        |open: &OpenTurn| open.agent == agent && open.root == root && seconds(open) < OLD_SECONDS;
     let mut all = names
         .into_iter()
         .filter(|name| name.to_string_lossy().starts_with(&start))
         .filter_map(|name| read(&directory(repo).join(name)))
         .filter(is_here);
-    all.next().filter(|_| all.next().is_none())
+    all.next().filter(|only| all.next().is_none() && seconds(only) <= OPEN_SECONDS)
 }
 
 /// The directory of the private files about turns.
@@ -198,8 +199,13 @@ mod tests {
         let other = CallingAgent { agent: Some("gemini".into()), ..caller(Some("g1")) };
         begin(&repo, &other, Some("x"), 0);
         assert_eq!((found(60).as_deref(), found(OPEN_SECONDS + 1)), (Some("c1"), None));
-        begin(&repo, &caller(Some("c2")), Some("x"), 0);
-        assert_eq!(found(60), None);
+        // The first one may still work.
+        begin(&repo, &caller(Some("c2")), Some("x"), 2 * OPEN_SECONDS);
+        assert_eq!(found(2 * OPEN_SECONDS), None);
+        // It is forgotten.
+        let later = 2 * OPEN_SECONDS + 30 * 24 * 60 * 60;
+        begin(&repo, &caller(Some("c2")), Some("x"), later);
+        assert_eq!(found(later).as_deref(), Some("c2"));
     }
 
     #[test]

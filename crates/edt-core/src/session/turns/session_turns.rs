@@ -55,8 +55,10 @@ struct SessionTurns {
 /// known for certain is left out.
 #[must_use]
 pub(crate) fn asked(repo: &Repo, session: &Session, caller: &CallingAgent) -> Asked {
-    let agent = caller.agent.as_deref().and_then(value);
-    let Some(program) = agent.as_deref().map(program_of) else { return Asked::default() };
+    let agent = caller.name();
+    let Some(program) = agent.as_deref().map(program_of).map(str::to_owned) else {
+        return Asked::default();
+    };
     let now = clock::seconds();
     let open = open::of(repo, caller, now);
     let said = |text: &Option<String>| text.as_deref().and_then(value);
