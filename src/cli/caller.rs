@@ -119,10 +119,7 @@ mod tests {
             let caller = of_tool(Some("codex-mcp-client"), &meta, |_| None);
             let [conversation, turn, model] = ["s", "t", "m"].map(|text| Some(text.to_owned()));
             let agent = Some("codex-mcp-client".to_owned());
-            assert_eq!(
-                caller,
-                CallingAgent { agent, conversation, turn, model, ..CallingAgent::default() }
-            );
+            assert_eq!(caller, CallingAgent { agent, conversation, turn, model });
             // Another client's key of that name means nothing.
             assert_eq!(of_tool(Some("robot"), &meta, |_| None).conversation, None);
         }

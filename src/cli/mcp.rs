@@ -1,8 +1,7 @@
 //! `edt mcp`: the commands as tools of a Model Context Protocol server.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -40,13 +39,11 @@ impl Args {
         let names: Vec<&'static str> = rows.iter().map(|row| row.name).collect();
         let tools = rows.iter().map(|row| row.tool()).collect();
         let call_defaults = context.call_defaults();
-        let agents: Arc<Mutex<BTreeSet<String>>> = Arc::default();
         let handler = move || -> mcp::Handler {
             let server = Server {
                 rows: rows.clone(),
                 call_defaults: call_defaults.clone(),
                 cache: Arc::default(),
-                agents: Arc::clone(&agents),
             };
             Box::new(move |call, reply| server.answer(call, reply))
         };
@@ -96,21 +93,9 @@ struct Server {
     rows: Vec<&'static Row>,
     call_defaults: CallDefaults,
     cache: Arc<Cache>,
-    /// The names of agents under which the client made edits.
-    agents: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Server {
-    /// The names under which the client made edits, with that of this call.
-    fn names(&self, row: &Row, agent: Option<&Value>) -> BTreeSet<String> {
-        let mut names = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = agent.and_then(Value::as_str).filter(|name| row.takes_agent && is_a_name(name));
-        if names.len() < MAX_NAMES {
-            names.extend(name.map(str::to_owned));
-        }
-        names.clone()
-    }
-
     fn answer(&self, mut call: ToolCall, reply: Reply) {
         let row = self.rows[call.tool];
         note::request(row.name, std::mem::take(&mut call.request), &call.meta);
@@ -122,10 +107,8 @@ impl Server {
             Ok(args)
         });
         let client = call.client.filter(|name| is_a_name(name));
-        let mut caller =
+        let caller =
             caller::of_tool(client.as_deref(), &call.meta, |name| Environment::Process.text(name));
-        let named_agent = named.as_ref().ok().and_then(|args| args.get("agent"));
-        caller.names = self.names(row, named_agent);
         let context = self.call_defaults.context(row.name, start, Arc::clone(&self.cache));
         let context = context.called_by(caller);
         let done = named.and_then(|mut args| {
@@ -161,9 +144,6 @@ impl Server {
         telemetry::end();
     }
 }
-
-/// The most names that are remembered.
-const MAX_NAMES: usize = 100;
 
 /// The arguments of a call, without those that are null: they were left out.
 fn object(args: Value) -> Result<Value> {

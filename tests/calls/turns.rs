@@ -284,10 +284,46 @@ fn an_edit_under_another_name_is_still_the_clients_own() {
     let workspace = repository();
     let mut named = append("more");
     named["agent"] = "reviewer".into();
-    let all = [("apply", named, Value::Null), ("undo", json!({}), Value::Null)];
-    let answers = calls(&workspace, "robot", &all);
-    assert_eq!(answers[1]["status"], "applied", "{answers:#?}");
+    calls(&workspace, "robot", &[("apply", named, Value::Null)]);
+    assert_eq!(asked(&workspace)[0], "reviewer");
+    let undo = |client: &str| calls(&workspace, client, &[("undo", json!({}), Value::Null)]);
+    assert_eq!(undo("reviewer")[0]["errors"][0]["code"], "OTHERS_EDIT");
+    // Also for a server that was started again.
+    assert_eq!(undo("robot")[0]["status"], "applied");
     assert_eq!(workspace.text("a.txt"), "one\ntwo\n");
+    let args = ["apply", "a.txt", "--mode", "append", "--content", "x", "--agent", "reviewer"];
+    assert_eq!(as_gemini(&workspace, &args)["status"], "applied");
+    assert_eq!(as_gemini(&workspace, &["undo"])["status"], "applied");
+}
+
+#[test]
+fn an_approved_proposal_keeps_who_called() {
+    let workspace = repository();
+    let mut named = append("more");
+    (named["agent"], named["propose"]) = ("reviewer".into(), true.into());
+    calls(&workspace, "robot", &[("apply", named, Value::Null)]);
+    let (status, screen) = workspace.at_terminal("approve 1", "yes\n");
+    assert_eq!(status, Some(0), "{screen}");
+    assert_eq!(as_gemini(&workspace, &["apply", "--proposal", "1"])["status"], "applied");
+    let who = "--format=%(trailers:key=Edt-Agent)%(trailers:key=Edt-Caller)";
+    let said = workspace.git(&["log", "-1", who]);
+    assert_eq!(
+        said.split_whitespace().collect::<Vec<_>>().join(" "),
+        "Edt-Agent: reviewer Edt-Caller: robot"
+    );
+}
+
+#[test]
+fn a_name_in_a_refused_call_makes_no_edit_the_clients_own() {
+    let workspace = repository();
+    apply(&workspace, "gemini", &Value::Null);
+    let claim = json!({"path": "nofile", "mode": "append", "content": "x", "agent": "gemini",
+        "check": true});
+    let undo = || ("undo", json!({}), Value::Null);
+    let all = [undo(), ("apply", claim, Value::Null), undo()];
+    let answers = calls(&workspace, "codex", &all);
+    let codes: Vec<&Value> = answers.iter().map(|answer| &answer["errors"][0]["code"]).collect();
+    assert_eq!(codes, ["OTHERS_EDIT", "FILE_NOT_FOUND", "OTHERS_EDIT"]);
 }
 
 #[test]

@@ -121,7 +121,6 @@ impl HookEvent {
             model: self.turn.model.clone(),
             conversation: self.session.clone(),
             turn: self.turn.id.clone(),
-            ..CallingAgent::default()
         }
     }
 }

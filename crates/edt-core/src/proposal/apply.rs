@@ -179,6 +179,7 @@ fn request(workspace: &LockedWorkspace, proposal: &Proposal) -> Result<Request> 
     Ok(Request {
         message: Some(proposal.text().to_owned()),
         agent: trailers.and_then(|trailers| trailers.agent.clone()),
+        caller: trailers.and_then(|trailers| trailers.caller.clone()),
         allow: trailers.map(|trailers| trailers.allowed.clone()).unwrap_or_default(),
         grants: proposal.grants.clone(),
         proposal: Some(proposal.id),

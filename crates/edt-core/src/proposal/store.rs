@@ -250,7 +250,9 @@ pub fn create(
     new: NewProposal<'_>,
 ) -> Result<(u64, Vec<Warning>)> {
     let (mut objects, mut writer) = (new.objects, ObjectWriter::new(&workspace.repo));
+    let caller = workspace.options().caller.name();
     let trailers = Trailers {
+        caller: caller.filter(|caller| new.agent.as_ref().is_some_and(|agent| agent != caller)),
         agent: new.agent,
         allowed: new.allowed,
         ..Trailers::plain(new.session, Kind::Proposal, 0)

@@ -56,7 +56,7 @@ pub fn commit<'w, 'q>(
         agent: cleared.request.agent.clone(),
         // Who applies a proposal is not always who made it.
         asked: match cleared.request.proposal {
-            Some(_) => Asked::default(),
+            Some(_) => Asked { agent: cleared.request.caller.clone(), ..Asked::default() },
             None => workspace.asked(&session),
         },
         allowed: cleared.allowed.clone(),

@@ -23,6 +23,8 @@ pub struct Request {
     pub message: Option<String>,
     /// The agent; recorded in a trailer.
     pub agent: Option<String>,
+    /// Who made the proposal that this applies, if not by that name. JSON and flags cannot set this.
+    pub(crate) caller: Option<String>,
     /// The words of the overrides that the request asks for.
     pub allow: Vec<String>,
     /// What the user granted by approving a proposal. JSON and flags cannot set this.
@@ -51,6 +53,7 @@ impl Default for Request {
         Request {
             message: None,
             agent: None,
+            caller: None,
             allow: Vec::new(),
             grants: Vec::new(),
             proposal: None,

@@ -97,7 +97,7 @@ fn others_edit(caller: &CallingAgent, subject: &str, edit: &Trailers, verb: &str
         };
         escape_controls(&text).0
     };
-    let maker = who(edit.agent.as_deref(), edit.conversation.as_deref());
+    let maker = who(edit.maker(), edit.conversation.as_deref());
     let own = who(caller.agent.as_deref(), caller.conversation.as_deref());
     let number = edit.edit;
     let finding = Finding::new(
@@ -112,9 +112,9 @@ fn others_edit(caller: &CallingAgent, subject: &str, edit: &Trailers, verb: &str
         ),
     );
     let finding = finding.nothing_changed().with("edit", number);
-    let facts = [("agent", &edit.agent), ("conversation", &edit.conversation)];
+    let facts = [("agent", edit.maker()), ("conversation", edit.conversation.as_deref())];
     facts.into_iter().fold(finding, |finding, (key, value)| match value {
-        Some(value) => finding.with(key, value.as_str()),
+        Some(value) => finding.with(key, value),
         None => finding,
     })
 }

@@ -163,13 +163,8 @@ impl LandCommits<'_> {
                 format!("land edt/{name}: {count} edits\n\n{list}")
             }
         };
-        let mut agents: Vec<String> = commits
-            .iter()
-            .flat_map(Commit::units)
-            .filter_map(|edit| edit.trailers.as_ref()?.agent.clone())
-            .collect();
-        agents.sort();
-        agents.dedup();
+        let agent = names(commits, |edit| edit.agent.as_deref());
+        let caller = names(commits, Trailers::maker).filter(|_| agent.is_some());
         let folded: Vec<String> = self.plan.folded.iter().map(included).collect();
         let text = if folded.is_empty() {
             text
@@ -189,7 +184,8 @@ impl LandCommits<'_> {
         message::compose(
             &text,
             &Trailers {
-                agent: (!agents.is_empty()).then(|| agents.join(", ")),
+                caller: caller.filter(|caller| Some(caller) != agent.as_ref()),
+                agent,
                 allowed: allowed.to_vec(),
                 ..Trailers::plain(&self.session.name, Kind::Land, count)
             },
@@ -218,6 +214,14 @@ impl LandCommits<'_> {
         let lines = units.iter().filter_map(|unit| of(unit.trailers.as_ref()?)).filter(is_new);
         lines.collect::<BTreeSet<String>>().into_iter().collect()
     }
+}
+
+/// Those that the edits of `commits` name, each once.
+fn names(commits: &[Commit], of: impl Fn(&Trailers) -> Option<&str>) -> Option<String> {
+    let units: Vec<Commit> = commits.iter().flat_map(Commit::units).collect();
+    let names: BTreeSet<&str> =
+        units.iter().filter_map(|unit| of(unit.trailers.as_ref()?)).collect();
+    (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// The line that names a user's commit that could not stay separate.
@@ -273,9 +277,12 @@ fn merge_hook_changes(
 mod tests {
     use super::*;
     use crate::proposal::landing::land;
+    use crate::session::turns::CallingAgent;
+    use crate::session::worktree::options::Options;
     use crate::tests::{Scratch, refusal};
-    use crate::txn::Request;
+    use crate::txn::{self, Request};
     use edt_git::{FileId, FileMode, TreeChange};
+    use edt_types::DryRun;
 
     fn scratch() -> Scratch {
         let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", "b\n")]);
@@ -337,6 +344,20 @@ mod tests {
         scratch.edit("first", "a.txt", "one", "two");
         let options = LandOptions { message: Some("  \n".into()), ..LandOptions::default() };
         assert!(message(&scratch, &options).starts_with("first\n\n"));
+    }
+
+    #[test]
+    fn who_called_is_named_where_an_edit_has_another_name() {
+        let scratch = scratch();
+        let caller = CallingAgent { agent: Some("codex".into()), ..CallingAgent::default() };
+        let options = Options { caller, ..Options::default() };
+        for (agent, text) in [("reviewer", "1"), ("codex", "2")] {
+            let request = Request::new("x").append("a.txt", text).agent(agent);
+            txn::transact(&mut scratch.open_with(options.clone()), &request, DryRun::No).unwrap();
+        }
+        let landed = message(&scratch, &LandOptions::default());
+        assert_eq!(message::values(&landed, "Edt-Agent"), ["codex, reviewer"]);
+        assert_eq!(message::values(&landed, "Edt-Caller"), ["codex"]);
     }
 
     #[test]

@@ -51,7 +51,9 @@ impl<'e> EditCommit<'e> {
             self;
         let name = &session.name;
         let private = PrivateRecord::of_edit(writer.repo(), name, (session.tip, to), self.private)?;
+        let is_other = |caller: &String| agent.as_ref().is_some_and(|agent| agent != caller);
         let trailers = Trailers {
+            caller: asked.agent.clone().filter(is_other),
             agent: agent.or(asked.agent),
             model: asked.model,
             turn: asked.turn,

@@ -83,8 +83,10 @@ pub struct Trailers {
     pub kind: Kind,
     /// How many edits the session has, including this commit.
     pub edit: u64,
-    /// The agent that asked for it.
+    /// The agent that asked for it, by the name that it chose.
     pub agent: Option<String>,
+    /// Who called, if that is another name than the agent's.
+    pub caller: Option<String>,
     /// The model that the agent's program named.
     pub model: Option<String>,
     /// The turn of the session: one prompt of the user and all that the agent did for it.
@@ -107,12 +109,19 @@ impl Trailers {
             kind,
             edit,
             agent: None,
+            caller: None,
             model: None,
             turn: None,
             conversation: None,
             allowed: Vec::new(),
             private: None,
         }
+    }
+
+    /// Who made the edit: a chosen name says nothing about it.
+    #[must_use]
+    pub fn maker(&self) -> Option<&str> {
+        self.caller.as_deref().or(self.agent.as_deref())
     }
 }
 
@@ -131,6 +140,7 @@ pub fn compose(text: &str, trailers: &Trailers) -> String {
     line("Edt-Kind", trailers.kind.name());
     line("Edt-Edit", &trailers.edit.to_string());
     trailers.agent.iter().for_each(|agent| line("Edt-Agent", agent));
+    trailers.caller.iter().for_each(|caller| line("Edt-Caller", caller));
     trailers.model.iter().for_each(|model| line("Edt-Model", model));
     trailers.turn.iter().for_each(|turn| line("Edt-Turn", &turn.to_string()));
     trailers.conversation.iter().for_each(|name| line("Edt-Conversation", name));
@@ -203,6 +213,7 @@ pub fn parse(message: &str) -> Option<Trailers> {
         kind: Kind::ALL.iter().copied().find(|known| known.name() == kind)?,
         edit: number(&values("Edt-Edit").pop()?)?,
         agent: values("Edt-Agent").pop(),
+        caller: values("Edt-Caller").pop(),
         model: values("Edt-Model").pop(),
         turn: values("Edt-Turn").pop().and_then(|turn| number(&turn)),
         conversation: values("Edt-Conversation").pop(),
@@ -221,7 +232,8 @@ mod tests {
             session: "fix-1".into(),
             kind: Kind::Edit,
             edit: 7,
-            agent: Some("robot".into()),
+            agent: Some("reviewer".into()),
+            caller: Some("robot".into()),
             model: Some("m-5".into()),
             turn: Some(3),
             conversation: Some("0194-ab".into()),
@@ -236,7 +248,8 @@ mod tests {
             "{message}"
         );
         assert_eq!(parse(&message), Some(trailers));
-        let asked = "Edt-Agent: robot\nEdt-Model: m-5\nEdt-Turn: 3\nEdt-Conversation: 0194-ab\n";
+        let asked = "Edt-Agent: reviewer\nEdt-Caller: robot\nEdt-Model: m-5\nEdt-Turn: 3\n\
+                     Edt-Conversation: 0194-ab\n";
         assert!(message.contains(asked), "{message}");
     }
 

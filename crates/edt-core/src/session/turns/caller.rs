@@ -1,7 +1,5 @@
 //! Who calls edt, as far as the agent's program says.
 
-use std::collections::BTreeSet;
-
 use crate::session::refs::message::Trailers;
 use edt_types::text::escape_controls;
 
@@ -13,8 +11,6 @@ const MAX_VALUE: usize = 100;
 pub struct CallingAgent {
     /// The name of the agent, or of the client.
     pub agent: Option<String>,
-    /// Further names under which this caller made edits.
-    pub names: BTreeSet<String>,
     /// The model.
     pub model: Option<String>,
     /// The name that the agent's program gives its conversation.
@@ -35,15 +31,15 @@ pub struct Asked {
     /// The name of the conversation.
     pub conversation: Option<String>,
     /// The first line of the prompt.
+    pub prompt: Option<String>,
+}
+
+impl CallingAgent {
     /// Its name as a trailer has it.
     pub(crate) fn name(&self) -> Option<String> {
         self.agent.as_deref().and_then(value)
     }
 
-    pub prompt: Option<String>,
-}
-
-impl CallingAgent {
     /// Whether the edit with these trailers is known to be that of another agent or of another
     /// conversation.
     #[must_use]
@@ -53,11 +49,9 @@ impl CallingAgent {
         if let (Some(here), Some(there)) = (&conversation, &edit.conversation) {
             return here != there;
         }
-        let Some(names) = &edit.agent else { return false };
-        let is_own = |name: &str| {
-            self.names.iter().chain([own]).any(|own| program_of(own) == program_of(name))
-        };
-        // A landing names the agents of all of its edits.
+        let Some(names) = edit.maker() else { return false };
+        let is_own = |name: &str| program_of(own) == program_of(name);
+        // A landing names the makers of all of its edits.
         !is_own(names) && !names.split(", ").any(is_own)
     }
 }
@@ -153,8 +147,13 @@ mod tests {
         assert!(!codex.is_not_who_made(&edit(None, None)));
         assert!(!codex.is_not_who_made(&edit(Some("codex, gemini"), None)));
         assert!(!CallingAgent::default().is_not_who_made(&edit(Some("gemini"), None)));
-        let named = CallingAgent { names: ["reviewer".to_owned()].into(), ..codex };
-        assert!(!named.is_not_who_made(&edit(Some("reviewer"), None)));
+    }
+
+    #[test]
+    fn a_chosen_name_does_not_decide_whose_an_edit_is() {
+        let named = Trailers { caller: Some("codex".into()), ..edit(Some("gemini"), None) };
+        assert!(!caller("codex-mcp-client", None).is_not_who_made(&named));
+        assert!(caller("gemini", None).is_not_who_made(&named));
     }
 
     #[test]
