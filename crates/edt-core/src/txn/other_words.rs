@@ -280,12 +280,8 @@ impl Rules<'_> {
         };
         let is_proved = map.contains_key("expected_hash") || map.contains_key("start_anchor");
         let takes = |key: &str| match mode {
-            "create" | "overwrite" | "append" => key == "content",
             "edit" => matches!(key, "content" | "old_text"),
-            // Before nothing, nothing is inserted.
-            "insert" => key == "content",
-            "replace_lines" if is_proved => key == "content",
-            "replace_lines" => matches!(key, "content" | "expected_text"),
+            "replace_lines" if !is_proved => matches!(key, "content" | "expected_text"),
             "delete_lines" => key == "expected_text" && !is_proved,
             "rename" | "delete" | "rename_symbol" => false,
             _ => key == "content",
