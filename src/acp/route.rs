@@ -1,14 +1,15 @@
 //! What has to be done for a message, and what is remembered of sessions and open requests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol_schema::{
     AGENT_METHOD_NAMES, CLIENT_METHOD_NAMES, ContentBlock, CreateTerminalRequest,
-    InitializeResponse, PromptRequest, RequestPermissionOutcome, RequestPermissionRequest,
-    RequestPermissionResponse, SessionNotification, SessionUpdate, ToolCallStatus, ToolCallUpdate,
-    ToolCallUpdateFields, WriteTextFileRequest,
+    InitializeResponse, PermissionOption, PromptRequest, ReadTextFileRequest, ReadTextFileResponse,
+    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
+    SessionNotification, SessionUpdate, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    WriteTextFileRequest,
 };
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -17,6 +18,9 @@ use super::message::{self, Message};
 use super::tool_call;
 use edt_agents::ToolEdit;
 use edt_agents::turn::{self, Turn};
+use edt_io::disk::MAX_FILE;
+use edt_io::fs;
+use edt_types::text::to_lf;
 
 /// The end of the proxy that a message goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +50,10 @@ pub(super) enum Asked {
     Permission(Box<Permission>),
     Write(WriteTextFileRequest),
     Terminal(CreateTerminalRequest),
+    /// It cannot be read. A refused permission is an answer, another request an error.
+    Unreadable {
+        is_permission: bool,
+    },
 }
 
 /// A request for permission.
@@ -74,8 +82,17 @@ enum OfEditor {
 /// A request of the agent that edt passed on, and whose response it reads.
 #[derive(Debug)]
 pub(super) enum OfAgent {
-    Permission { call: String, allowing: Vec<String> },
-    Write { edits: Vec<ToolEdit> },
+    Permission {
+        call: String,
+        allowing: Vec<String>,
+    },
+    Write {
+        edits: Vec<ToolEdit>,
+    },
+    /// The whole text of a file.
+    Read {
+        path: PathBuf,
+    },
 }
 
 /// A session in a worktree. Others are not remembered: their messages pass.
@@ -88,6 +105,8 @@ pub(super) struct Session {
     calls: BTreeMap<String, ToolCallUpdateFields>,
     /// The edits of tool calls that edt judged and passed on, by call.
     pub(super) announced: BTreeMap<String, Vec<ToolEdit>>,
+    /// Files of which the editor gave the agent another text than that on disk: the user's typing.
+    pub(super) unsaved: BTreeSet<PathBuf>,
     /// The messages that the worker still has.
     waiting: usize,
 }
@@ -216,6 +235,19 @@ impl Router {
                 Work::Made { tool: "fs/write_text_file", edits }
             }
             OfAgent::Write { .. } => Work::Pass,
+            OfAgent::Read { path } => {
+                let text = message.result::<ReadTextFileResponse>().map(|answer| answer.content);
+                let disk = fs::read_file_limited(&path, MAX_FILE).ok().flatten();
+                if let (Some(text), Some(session)) = (text, known.sessions.get_mut(&session)) {
+                    // Editors give line ends of their own.
+                    if disk.is_some_and(|disk| to_lf(&disk) != to_lf(text.as_bytes())) {
+                        session.unsaved.insert(path);
+                    } else {
+                        session.unsaved.remove(&path);
+                    }
+                }
+                Work::Pass
+            }
             OfAgent::Permission { call, allowing } => {
                 let allowed = message.result::<RequestPermissionResponse>().is_some_and(|answer| {
                     matches!(answer.outcome, RequestPermissionOutcome::Selected(selected)
@@ -248,6 +280,7 @@ impl Router {
         let work = if method == names.session_update {
             self.updated(&message, &line)
         } else if let Some(id) = message.id {
+            self.note_read(method, &message, &name);
             self.asked(method, &message, &name)
                 .map(|asked| Work::Judge { id: id.to_owned(), asked })
         } else {
@@ -256,19 +289,37 @@ impl Router {
         Routed { line, session: Some(name), work: work.unwrap_or(Work::Pass) }
     }
 
+    /// Remembers a request for the whole text of a file.
+    fn note_read(&self, method: &str, message: &Message<'_>, session: &str) {
+        if method != CLIENT_METHOD_NAMES.fs_read_text_file {
+            return;
+        }
+        let request: Option<ReadTextFileRequest> = message.params();
+        let whole = request.filter(|asked| asked.line.is_none() && asked.limit.is_none());
+        if let (Some(request), Some(key)) = (whole, message.key()) {
+            let asked = (session.to_owned(), OfAgent::Read { path: request.path });
+            self.known().of_agent.insert(key, asked);
+        }
+    }
+
     /// The request of the agent that edt judges.
     fn asked(&self, method: &str, message: &Message<'_>, session: &str) -> Option<Asked> {
         let names = &CLIENT_METHOD_NAMES;
         if method == names.fs_write_text_file {
-            return message.params().map(Asked::Write);
+            let request = message.params().map(Asked::Write);
+            return request.or(Some(Asked::Unreadable { is_permission: false }));
         }
         if method == names.terminal_create {
-            return message.params().map(Asked::Terminal);
+            let request = message.params().map(Asked::Terminal);
+            return request.or(Some(Asked::Unreadable { is_permission: false }));
         }
         if method != names.session_request_permission {
             return None;
         }
-        let request: RequestPermissionRequest = message.params()?;
+        let Some(request) = message.params().or_else(|| with_known_options(message.params()?))
+        else {
+            return Some(Asked::Unreadable { is_permission: true });
+        };
         let mut known = self.known();
         let calls = &mut known.sessions.get_mut(session)?.calls;
         let mut call = calls.get(&*request.tool_call.tool_call_id.0).cloned().unwrap_or_default();
@@ -324,6 +375,13 @@ impl Router {
         }
         None
     }
+}
+
+/// A request without the options of a kind that edt does not know.
+fn with_known_options(mut params: Value) -> Option<RequestPermissionRequest> {
+    let options = params.get_mut("options")?.as_array_mut()?;
+    options.retain(|one| serde_json::from_value::<PermissionOption>(one.clone()).is_ok());
+    serde_json::from_value(params).ok()
 }
 
 fn pass(line: Vec<u8>, session: Option<String>) -> Routed {

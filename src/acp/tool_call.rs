@@ -39,12 +39,12 @@ fn edit(diff: &Diff, deletes: bool, dir: &Path) -> ToolEdit {
     let file = read.flatten().flatten().unwrap_or_default();
     if deletes && new.is_empty() {
         ToolEdit::Delete { path }
-    } else if old.is_empty() || old.as_bytes() == file {
+    } else if diff.old_text.is_none() || old.as_bytes() == file {
         ToolEdit::Write { path, content: new }
-    } else if memchr::memmem::find(&file, old.as_bytes()).is_some() {
+    } else if !old.is_empty() && memchr::memmem::find_iter(&file, old.as_bytes()).count() == 1 {
         ToolEdit::Replace { path, replacements: vec![Replacement { old, new, all: false }] }
     } else {
-        // The text that is shown is not the file's.
+        // The text that is shown is not the file's, or it does not say where it is.
         ToolEdit::Unspecified { path }
     }
 }
@@ -121,16 +121,16 @@ mod tests {
         };
         let (path, content) = ("a".to_owned(), "x".to_owned());
         let whole = ToolEdit::Write { path: path.clone(), content };
-        for old in [json!(null), json!(""), json!("one\ntwo\n")] {
+        for old in [json!(null), json!("one\ntwo\n")] {
             assert_eq!(shown(old, "x", "edit"), whole);
         }
         let replaced = Replacement { old: "two".into(), new: "x".into(), all: false };
         let piece = ToolEdit::Replace { path: path.clone(), replacements: vec![replaced] };
         assert_eq!(shown(json!("two"), "x", "edit"), piece);
-        assert_eq!(
-            shown(json!("three"), "x", "edit"),
-            ToolEdit::Unspecified { path: path.clone() }
-        );
+        for old in ["three", "", "o"] {
+            let unspecified = ToolEdit::Unspecified { path: path.clone() };
+            assert_eq!(shown(json!(old), "x", "edit"), unspecified);
+        }
         assert_eq!(shown(json!("one\ntwo\n"), "", "delete"), ToolEdit::Delete { path });
     }
 

@@ -5,7 +5,9 @@ use std::process::ChildStdin;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent_client_protocol_schema::{CreateTerminalRequest, RequestPermissionRequest};
+use agent_client_protocol_schema::{
+    CreateTerminalRequest, RequestPermissionOutcome, RequestPermissionRequest,
+};
 use serde_json::value::RawValue;
 
 use super::message;
@@ -159,14 +161,19 @@ impl Worker {
         let turn = self.router.known().sessions.get_mut(session).and_then(|one| one.turn.take());
         let Some(turn) = turn else { return };
         match self.options(session).and_then(|options| turn.end(&options)) {
-            Ok(Some(info)) if !std::mem::replace(&mut self.said_unasked, true) => {
+            Ok(Some(info)) => {
                 let agent = self.agent();
-                self.say(&format!(
-                    "{agent} changes files without a request to its editor, so edt can only record \
-                     them at the end of a turn. {info}"
-                ));
+                let why = if std::mem::replace(&mut self.said_unasked, true) {
+                    String::new()
+                } else {
+                    format!(
+                        "{agent} changes files without a request to its editor, so edt can only \
+                         record them at the end of a turn. "
+                    )
+                };
+                self.say(&format!("{why}{info}"));
             }
-            Ok(_) => {}
+            Ok(None) => {}
             Err(found) => self.say(&format!("this turn is not recorded: {}", lines(&found))),
         }
     }
@@ -177,7 +184,8 @@ impl Worker {
         let Some(dir) = dir else { return true };
         let rejection = match &asked {
             Asked::Permission(asked) => Some(tool_call::rejection(&asked.request.options)),
-            Asked::Write(_) | Asked::Terminal(_) => None,
+            Asked::Unreadable { is_permission: true } => Some(RequestPermissionOutcome::Cancelled),
+            Asked::Write(_) | Asked::Terminal(_) | Asked::Unreadable { .. } => None,
         };
         let verdict = self.verdict(session, &dir, asked);
         let refused =
@@ -204,6 +212,10 @@ impl Worker {
 
     fn verdict(&mut self, session: &str, dir: &Path, asked: Asked) -> Result<Verdict> {
         match asked {
+            Asked::Unreadable { .. } => {
+                let why = "edt cannot read the request.";
+                Ok(Verdict::Refused(messages::not_judged(why)))
+            }
             Asked::Permission(asked) => {
                 let Permission { call, request } = *asked;
                 let edits = tool_call::edits(&call, dir);
@@ -256,15 +268,23 @@ impl Worker {
     ) -> Result<Verdict> {
         let edits = vec![ToolEdit::Write { path: path.clone(), content }];
         // The tool that a request for permission announced makes its edit by this request.
-        let mut is_announced = false;
+        let (mut is_announced, mut is_mixed) = (false, false);
         if let Some(session) = self.router.known().sessions.get_mut(session) {
             is_announced = session.announced.values().any(|known| *known == edits);
             session.announced.retain(|_, known| !tool_call::touches(known, &path));
+            is_mixed = session.unsaved.remove(Path::new(&path));
         }
         let event = event(HookPhase::Before, "fs/write_text_file", edits.clone());
-        let judge = if is_announced { judge::check } else { judge::answer };
+        let judge = if is_announced || is_mixed { judge::check } else { judge::answer };
         Ok(match self.answer(session, dir, &event, judge)? {
             Some(why) => Verdict::Refused(why),
+            None if is_mixed => {
+                self.say(&format!(
+                    "the agent writes {path} with text that you had not saved: edt does not know \
+                     whose each line is, and leaves the file over at the end of the turn."
+                ));
+                Verdict::Passes(None)
+            }
             None => Verdict::Passes(Some(OfAgent::Write { edits })),
         })
     }

@@ -31,6 +31,8 @@ struct Editor {
     /// Whether it writes the files that the agent asks it to write.
     writes: bool,
     /// The option that it chooses when it is asked.
+    /// What it has of a file that the user changed and did not save.
+    buffer: &'static str,
     chooses: &'static str,
     /// What the agent sent, without responses, as lines.
     received: Vec<String>,
@@ -58,6 +60,7 @@ impl Editor {
             next: 0,
             writes: true,
             chooses: "yes",
+            buffer: "",
             received: Vec::new(),
             new: Value::Null,
         };
@@ -105,6 +108,7 @@ impl Editor {
                 }
                 json!({})
             }
+            Some("fs/read_text_file") => json!({"content": self.buffer}),
             Some("session/request_permission") => {
                 json!({"outcome": {"outcome": "selected", "optionId": self.chooses}})
             }
@@ -235,6 +239,40 @@ fn a_harmless_write_is_recorded_as_the_agents() {
     let turn = log["turns"][0].clone();
     assert_eq!((&turn["turn"], &turn["conversation"]), (&json!(1), &json!("s1")), "{turn:#}");
     assert!(turn["title"].as_str().unwrap().starts_with("[{\"send\""), "{turn:#}");
+}
+
+#[test]
+fn a_request_that_edt_cannot_read_does_not_reach_the_editor() {
+    let workspace = workspace();
+    let mut editor = Editor::new(&workspace);
+    // What the programs of agents write for bytes that are no text.
+    let mut call = write(&workspace, "big.c", "}\n");
+    call["send"]["params"]["_meta"] = json!("SURROGATE");
+    let raw = call["send"].to_string().replace("SURROGATE", "\\udc80");
+    editor.prompt(&json!([{"raw": raw}, {"sleep": 0.5}]));
+    assert!(!editor.got("fs/write_text_file"));
+    let mut odd = permission(&diff(&workspace, "big.c", &big(), "}\n"));
+    odd["send"]["params"]["options"][0]["kind"] = json!("allow_session");
+    let seen = editor.prompt(&json!([odd]));
+    assert_eq!(seen[0]["result"]["outcome"]["optionId"], "no", "{seen:#?}");
+    assert!(!editor.got("session/request_permission"));
+    editor.ends();
+}
+
+#[test]
+fn text_that_the_user_has_not_saved_is_not_the_agents() {
+    let workspace = workspace();
+    workspace.edt(&["begin", "s"]).landed();
+    let mut editor = Editor::new(&workspace);
+    editor.buffer = "one\ntwo\ntyped\n";
+    let params = json!({"sessionId": "s1", "path": workspace.root.join("a.txt")});
+    let read = json!({"send": {"id": "r", "method": "fs/read_text_file", "params": params}});
+    let whole = write(&workspace, "a.txt", "1\ntwo\ntyped\n");
+    editor.prompt(&json!([read, whole]));
+    let stderr = editor.ends().1;
+    assert!(stderr.contains("text that you had not saved"), "{stderr}");
+    assert_eq!(workspace.git(&["show", "HEAD:a.txt"]), "one\ntwo\n");
+    assert_eq!(workspace.text("a.txt"), "1\ntwo\ntyped\n");
 }
 
 #[test]
