@@ -376,7 +376,7 @@ mod tests {
             )
         );
         assert_eq!(
-            refused(r#"{"patch": "x", "mode": "append"}"#).0,
+            refused(r#"{"patch": "x", "mode": "append", "path": "a", "content": "y"}"#).0,
             "The request has both `patch` and edits."
         );
     }
