@@ -1,5 +1,6 @@
 //! `edt mcp`: the commands as tools of a Model Context Protocol server.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,6 +44,7 @@ impl Args {
             let server = Server {
                 rows: rows.clone(),
                 call_defaults: call_defaults.clone(),
+                schemas: rows.iter().map(|_| OnceCell::new()).collect(),
                 cache: Arc::default(),
             };
             Box::new(move |call, reply| server.answer(call, reply))
@@ -91,6 +93,8 @@ fn unknown_tool(name: &str, offered: &[&str]) -> String {
 /// Answers calls on one thread.
 struct Server {
     rows: Vec<&'static Row>,
+    /// The schemas of the rows' arguments, made when they are needed.
+    schemas: Vec<OnceCell<Map<String, Value>>>,
     call_defaults: CallDefaults,
     cache: Arc<Cache>,
 }
@@ -120,9 +124,10 @@ impl Server {
             agent = args.get("agent").and_then(Value::as_str).map(str::to_owned);
             note::arguments(&args);
             if row.is_request() {
-                words::flags_of_apply(&row.schema(), &mut args);
+                words::flags_of_apply(&mut args);
             } else {
-                args = words::own(row.name, &row.schema(), args);
+                let schema = self.schemas[call.tool].get_or_init(|| row.schema());
+                args = words::own(row.name, schema, args);
             }
             (row.run)(&context, args, &mut ProgressWatch(&call.progress))
         });

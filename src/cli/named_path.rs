@@ -11,15 +11,16 @@ use edt_types::path::PathProblem;
 use edt_types::{Code, Finding, Outcome, RepoPath, Result};
 
 impl Context {
-    /// The file or directory of the worktree that the caller names.
+    /// The file of the worktree that the caller names.
     ///
     /// # Errors
     /// `PATH_INVALID`, also for the worktree's root; `PATH_OUTSIDE_REPO`, `PATH_IN_GIT_DIR`; those
     /// of opening the repository.
     pub(super) fn path(&self, raw: &[u8]) -> Result<RepoPath> {
         match self.path_or_root(raw)? {
-            Some(path) => Ok(path),
-            None => Err(PathProblem::NotPlain.finding(raw).into()),
+            // A slash at the end names a directory.
+            Some(path) if !raw.ends_with(b"/") => Ok(path),
+            _ => Err(PathProblem::NotPlain.finding(raw).into()),
         }
     }
 

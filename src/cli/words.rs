@@ -67,7 +67,10 @@ pub(super) fn own(tool: &str, schema: &Map<String, Value>, args: Value) -> Value
             known.map_or_else(|| key.clone(), |(_, name, _)| (*name).to_owned())
         };
         let is_known = properties.contains_key(&name);
-        if is_placeholder(properties.get(&name), &value) && (name != "stdin")
+        // What must be there is refused for what it is.
+        let is_required = schema.get("required").and_then(Value::as_array);
+        let is_required = is_required.is_some_and(|all| all.iter().any(|one| *one == name));
+        if !is_required && is_placeholder(properties.get(&name), &value) && name != "stdin"
             || !is_known && WITHOUT_MEANING.contains(&snake.as_str())
         {
             continue;
@@ -108,7 +111,7 @@ pub(super) fn own(tool: &str, schema: &Map<String, Value>, args: Value) -> Value
 
 /// The flags of `apply` besides its request: other names, placeholders and types. The request has its
 /// own rules.
-pub(super) fn flags_of_apply(schema: &Map<String, Value>, args: &mut Value) {
+pub(super) fn flags_of_apply(args: &mut Value) {
     let Some(args) = args.as_object_mut() else { return };
     if args
         .get("dry_run")
@@ -117,10 +120,11 @@ pub(super) fn flags_of_apply(schema: &Map<String, Value>, args: &mut Value) {
     {
         args.insert("check".to_owned(), json!(true));
     }
-    for name in ["check", "propose", "proposal"] {
+    for (name, kind) in [("check", "boolean"), ("propose", "boolean"), ("proposal", "integer")] {
+        let schema = json!({"type": kind});
         match args.remove(name) {
-            Some(value) if !is_placeholder(Some(&schema["properties"][name]), &value) => {
-                args.insert(name.to_owned(), typed(&schema["properties"][name], value));
+            Some(value) if !is_placeholder(Some(&schema), &value) => {
+                args.insert(name.to_owned(), typed(&schema, value));
             }
             _ => {}
         }

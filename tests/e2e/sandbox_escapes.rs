@@ -146,7 +146,7 @@ long k = syscall(SYS_add_key, \"user\", \"edt-escape\", \"x\", 1, -3); if (k > 0
         &[
             any("TCP to this machine", Py("s=socket.create_connection(('127.0.0.1',{N}),2); print('OUT')")),
             any("UDP to this machine", Py("s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.sendto(b'x',('127.0.0.1',{U})); print('SENT')")),
-            any("a socket by its path", Py("s=socket.socket(socket.AF_UNIX); s.connect('{O}/sock'); print('OUT')")),
+            any("a socket by its path, outside the worktree", Py("s=socket.socket(socket.AF_UNIX); s.connect('{O}/sock'); print('OUT')")),
             any("an abstract socket", Py("s=socket.socket(socket.AF_UNIX); s.connect('\\0edt-escape-{X}'); print('OUT')")),
             root("a raw socket", Py("s=socket.socket(socket.AF_INET,socket.SOCK_RAW,1); print('OUT')")),
             any("netlink", Py("s=socket.socket(socket.AF_NETLINK,socket.SOCK_RAW,0); print('OUT')")),

@@ -44,7 +44,16 @@ pub const STARTS: &[Start] = &[
             by_agent("`edt doctor`, `edt hooks status`: Git's hooks", "only hooks that edt wrote"),
             by_user("`edt approve`: `ssh-keygen` signs an approval", "nothing; it needs the key"),
             by_agent("`ssh-keygen` checks the signature of an approval", "an empty environment"),
+            by_user("`edt acp`: the agent that an editor starts", "nothing; the editor named it"),
         ],
+    },
+    Start {
+        file: "crates/edt-io/src/spawn.rs",
+        line: "command.exec()",
+        purposes: &[by_user(
+            "`edt acp`: the agent that an editor starts",
+            "nothing; the editor named it",
+        )],
     },
     Start {
         file: "crates/edt-io/src/bounded.rs",
