@@ -10,8 +10,8 @@
 //! worker    judges and records, in order, on one thread
 //! ```
 //!
-//! A message waits only for earlier messages of its session that the worker still has. All others
-//! pass at once.
+//! A message waits while the worker still has earlier ones, so that none overtakes another. All
+//! others pass at once.
 
 mod lines;
 mod message;

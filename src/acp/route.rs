@@ -32,7 +32,7 @@ pub(super) enum To {
 /// What has to be done before a message is passed on.
 #[derive(Debug)]
 pub(super) enum Work {
-    /// Nothing, but earlier messages of its session come first.
+    /// Nothing, but earlier messages come first.
     Pass,
     /// The turn of a prompt begins.
     Begin { title: String },
@@ -107,8 +107,6 @@ pub(super) struct Session {
     pub(super) announced: BTreeMap<String, Vec<ToolEdit>>,
     /// Files of which the editor gave the agent another text than that on disk: the user's typing.
     pub(super) unsaved: BTreeSet<PathBuf>,
-    /// The messages that the worker still has.
-    waiting: usize,
 }
 
 /// What is remembered.
@@ -121,6 +119,8 @@ pub(super) struct Known {
     /// The agent's own name.
     agent: Option<String>,
     said_outside: bool,
+    /// The messages that the worker still has.
+    waiting: usize,
 }
 
 /// Decides what has to be done for each message.
@@ -153,21 +153,18 @@ impl Router {
         self.known().agent.clone()
     }
 
-    /// Whether the worker has to pass the message on; the session then waits for it.
+    /// Whether the worker has to pass the message on. All later messages then wait for it, so that
+    /// none overtakes another: a request to cancel names no session.
     pub(super) fn waits(&self, routed: &Routed) -> bool {
         let mut known = self.known();
-        let session = routed.session.as_ref().and_then(|name| known.sessions.get_mut(name));
-        let Some(session) = session else { return false };
-        let waits = session.waiting > 0 || !matches!(routed.work, Work::Pass);
-        session.waiting += usize::from(waits);
+        let waits = known.waiting > 0 || !matches!(routed.work, Work::Pass);
+        known.waiting += usize::from(waits);
         waits
     }
 
-    /// The worker passed a message of the session on.
-    pub(super) fn passed(&self, session: &str) {
-        if let Some(session) = self.known().sessions.get_mut(session) {
-            session.waiting -= 1;
-        }
+    /// The worker passed a message on.
+    pub(super) fn passed(&self) {
+        self.known().waiting -= 1;
     }
 
     /// A message of the editor.

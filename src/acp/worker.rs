@@ -110,7 +110,7 @@ impl Worker {
         if passes {
             self.outputs.write(to, &line);
         }
-        self.router.passed(&session);
+        self.router.passed();
     }
 
     /// The agent's name: its own, or that of its program.
