@@ -334,3 +334,67 @@ fn a_program_of_the_repository_is_refused_before_anything_runs() {
         refused.message()
     );
 }
+
+#[test]
+fn warnings_of_an_accepted_text_are_shown_if_asked_for() {
+    let script = r##"grep -n todo "$1" | sed "s#^#$2:#"; exit 0"##;
+    let command = ["sh", "-c", script, "sh", "{file}", "{dir}"];
+    let policy = format!("{}warnings = true\n", validator("todo", &command));
+    let workspace = trusted(&policy, &[("d/old.txt", b"todo one\n")]);
+    let found = |answer: &Answer| -> Vec<String> {
+        warnings(answer).into_iter().map(|(_, message)| message.to_owned()).collect()
+    };
+    let answer = create(&workspace, "d/a.txt", "fine\ntodo\n");
+    assert_eq!(answer.exit, 0);
+    let place = workspace.root.canonicalize().unwrap().join("d");
+    let expected = format!("todo accepts d/a.txt, and writes:\n{}:2:todo", place.display());
+    assert_eq!(found(&answer), [expected]);
+    // What it writes about the old text is no news, wherever it stands now.
+    let edit = ["apply", "d/old.txt", "--mode", "prepend", "--content", "above\n"];
+    assert_eq!(found(&workspace.edt(&edit)), [""; 0]);
+    let quiet = trusted(&validator("todo", &command), &[]);
+    assert_eq!(found(&create(&quiet, "a.txt", "todo\n")), [""; 0]);
+}
+
+#[test]
+fn setup_adds_the_checkers_that_are_here() {
+    let workspace =
+        TestRepo::with(&[("a.sh", b"echo a\n"), ("b.c", b"int b;\n"), ("c.py", b"c = 1\n")]);
+    let answer = workspace.edt(&["setup", "validators"]);
+    assert_eq!(answer.exit, 0, "{:#}", answer.json);
+    let policy = workspace.text("edt.toml");
+    for (name, paths) in [("bash", "**/*.sh"), ("gcc", "**/*.c")] {
+        let head = format!("name = \"{name}\"\npaths = [\"{paths}\"]");
+        assert!(policy.contains(&head), "{policy}");
+    }
+    assert!(!policy.contains("ruby"), "no file of the project is its: {policy}");
+    assert!(answer.json["notes"].to_string().contains("edt trust"), "{:#}", answer.json);
+    // A second call changes nothing.
+    let again = workspace.edt(&["setup", "validators"]);
+    assert_eq!(again.json["files"][0]["did"], "unchanged", "{:#}", again.json);
+    workspace.git(&["add", "edt.toml"]);
+    workspace.git(&["commit", "-qm", "validators"]);
+    trust(&workspace);
+    workspace.programs_as_user();
+    workspace.edt(&["begin", "s"]).landed();
+    let broken = create(&workspace, "d.c", "int d(void) { return e; }\n");
+    assert_eq!(broken.codes(), ["VALIDATOR_FAILED"], "{:#}", broken.json);
+    let warned = create(&workspace, "d.c", "int d(void) { int e; return 1; }\n");
+    assert_eq!(warned.exit, 0, "{:#}", warned.json);
+    let text = warnings(&warned).into_iter().map(|(_, text)| text).collect::<String>();
+    assert!(text.contains("unused variable"), "{text}");
+    let removed = workspace.edt(&["setup", "validators", "--remove"]);
+    assert_eq!(removed.exit, 0, "{:#}", removed.json);
+    assert!(!workspace.root.join("edt.toml").exists());
+}
+
+#[test]
+fn checkers_of_ones_own_file_are_added_by_the_user_alone() {
+    let workspace = TestRepo::with(&[("a.sh", b"echo a\n")]);
+    let own = workspace.home.join(".config/edt/edt.toml");
+    let answer = workspace.edt(&["setup", "validators", "--scope", "user"]);
+    assert_eq!((answer.exit, answer.codes()), (4, vec!["APPROVAL_REQUIRED"]), "{:#}", answer.json);
+    let answer = workspace.edt(&["setup", "validators", "--scope", "user", "--dry-run"]);
+    assert_eq!(answer.exit, 0, "{:#}", answer.json);
+    assert!(!own.exists());
+}

@@ -3,6 +3,7 @@
 mod emit;
 mod found;
 mod list;
+mod validators;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -31,17 +32,18 @@ use list::Listed;
 /// Connect an agent with edt: add the MCP server, hooks, skill and instructions to the agent's own
 /// files, and keep their other content.
 ///
+/// `edt setup validators` adds the compilers and linters that are here to edt.toml as checks of edits.
 /// Without a name it looks for the agents that are here, and asks which to connect. It prints every
 /// file that it touches. A second call changes nothing; `--remove` restores the previous content,
 /// byte for byte.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  edt setup                        # asks which of the agents here\n  edt setup codex\n  edt setup claude-code --scope user --dry-run\n  edt setup opencode --remove\n  edt setup --mcp-json .mcp/servers.json   # any other client with mcpServers\n  edt setup --list"
+    after_help = "Examples:\n  edt setup                        # asks which of the agents here\n  edt setup codex\n  edt setup claude-code --scope user --dry-run\n  edt setup opencode --remove\n  edt setup --mcp-json .mcp/servers.json   # any other client with mcpServers\n  edt setup --list\n  edt setup validators             # gcc, ruff, bash -n, …: those that are here"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Args {
     /// The agent: claude-code, codex, gemini, opencode, cline, cursor, copilot, windsurf, aider,
-    /// qwen, kimi, kilo, continue, goose, zed, junie.
+    /// qwen, kimi, kilo, continue, goose, zed, junie. Or `validators`.
     agent: Option<String>,
     /// Instead of an agent: add the MCP server to the object `mcpServers` of this JSON file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "only_edt", "scope"])]
@@ -111,6 +113,7 @@ impl Args {
 
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let answer = match (&self.agent, &self.mcp_json) {
+            (Some(name), _) if name == "validators" => self.validators(context)?,
             (Some(name), _) => {
                 self.one(context, edt_agents::named(name).ok_or_else(|| unknown(name))?)?
             }
@@ -177,6 +180,22 @@ impl Args {
         let files = |target: &SetupTarget| clients::listed_in(&file, target);
         let way = "The client reads no instructions of edt: `edt guide` prints a text for it.";
         self.wired(&name, target, &files, &|_| vec![way.to_owned()])
+    }
+
+    /// Adds or removes the programs that check edits.
+    fn validators(&self, context: &Context) -> Result<Answer> {
+        if self.only_edt || self.emit.is_some() {
+            let message = "validators are no agent: --only-edt and --emit do not apply.";
+            return Err(Finding::new(Code::BadRequest, message, "Repeat without them.")
+                .with_effect(edt_types::Effect::NothingWritten)
+                .into());
+        }
+        let target = self.target(context, self.scope, false)?;
+        let (file, notes) = validators::managed(&target, !self.dry_run)?;
+        let mut answer =
+            self.wired("validators", target, &|_| vec![file.clone()], &|_| notes.clone())?;
+        answer.notes.retain(|note| notes.contains(note));
+        Ok(answer)
     }
 
     /// Writes or removes edt's part of `files`. `name` is that of the receipt.

@@ -26,8 +26,8 @@ const MAX_OUTPUT_CHARACTERS: usize = 2000;
 /// The result of one program for one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValidatorResult {
-    /// The program ended with status 0.
-    Accepted,
+    /// The program ended with status 0; what it wrote, if the validator shows warnings.
+    Accepted(String),
     /// The program ended with another status or by a signal.
     Rejected(Rejection),
     /// The program exceeded its time limit.
@@ -115,7 +115,9 @@ fn check_one(
     let (name, path) = (&validator.name, file.path);
     let unchecked = |reason| GuardOutput::Unchecked { word: NAME, reason };
     let rejection = match run_validator(validator, path, after, site) {
-        ValidatorResult::Accepted => return Some(GuardOutput::Pass),
+        ValidatorResult::Accepted(warnings) => {
+            return Some(warned(validator, file, &warnings, site));
+        }
         ValidatorResult::Rejected(rejection) => rejection,
         ValidatorResult::NotFound => {
             let program = validator.command.first().map(String::as_str).unwrap_or_default();
@@ -134,7 +136,7 @@ fn check_one(
         .filter(|_| validator.only_new)
         .map(|before| run_validator(validator, path, before, site));
     Some(match old {
-        None | Some(ValidatorResult::Accepted) => {
+        None | Some(ValidatorResult::Accepted(_)) => {
             GuardOutput::Found { word: NAME, findings: vec![explain(validator, path, &rejection)] }
         }
         Some(ValidatorResult::Rejected(_)) => unchecked(format!(
@@ -149,6 +151,38 @@ fn check_one(
     })
 }
 
+/// What a validator writes about a text that it accepts, without what it writes about the old text.
+/// Numbers do not count: they are those of lines.
+fn warned(
+    validator: &Validator,
+    file: &Subject<'_>,
+    warnings: &str,
+    site: Site<'_>,
+) -> GuardOutput {
+    let without_numbers =
+        |line: &str| line.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let mut known: Vec<String> = Vec::new();
+    if validator.only_new
+        && !warnings.is_empty()
+        && let Some(before) = file.before
+    {
+        let old = match run_validator(validator, file.path, before, site) {
+            ValidatorResult::Accepted(old)
+            | ValidatorResult::Rejected(Rejection { output: old, .. }) => old,
+            _ => String::new(),
+        };
+        known.extend(old.lines().map(without_numbers));
+    }
+    let is_new = |line: &&str| !known.contains(&without_numbers(line));
+    let new: Vec<&str> = warnings.lines().filter(is_new).collect();
+    if new.is_empty() {
+        return GuardOutput::Pass;
+    }
+    let message =
+        format!("{} accepts {}, and writes:\n{}", validator.name, file.path, new.join("\n"));
+    GuardOutput::Noted { word: NAME, message }
+}
+
 fn why_unchecked(validator: &Validator, of: &str, result: ValidatorResult) -> String {
     let name = &validator.name;
     match result {
@@ -157,7 +191,7 @@ fn why_unchecked(validator: &Validator, of: &str, result: ValidatorResult) -> St
             format!("{name} did not check {of}: it timed out after {limit} ms.")
         }
         ValidatorResult::Failed(why) => format!("{name} did not check {of}: {why}."),
-        ValidatorResult::Accepted | ValidatorResult::Rejected(_) | ValidatorResult::NotFound => {
+        ValidatorResult::Accepted(_) | ValidatorResult::Rejected(_) | ValidatorResult::NotFound => {
             format!("{name} did not check {of}.")
         }
     }
@@ -187,7 +221,7 @@ pub fn run_validator(
     let run = || {
         let scratch = Scratch::outside(environment, root)?;
         let file = scratch.put(path.as_bytes(), text)?;
-        let args = validator.args(&file, root);
+        let args = validator.args(path, &file, root);
         if let Some(confinement) = confinement {
             let program = ConfinedProgram {
                 program: &program,
@@ -209,7 +243,7 @@ pub fn run_validator(
                 Err(found) => return Ok(ValidatorResult::Failed(why_not_run(found))),
             };
             let done = JobOutput { end: done.end, output: done.stdout, written: done.written };
-            return Ok(result_of(&done, scratch.path()));
+            return Ok(result_of(validator, &done, scratch.path()));
         }
         let job = Job {
             program: &program,
@@ -219,7 +253,7 @@ pub fn run_validator(
             environment,
             reap_orphans,
         };
-        bounded::run(&job).map(|done| result_of(&done, scratch.path()))
+        bounded::run(&job).map(|done| result_of(validator, &done, scratch.path()))
     };
     run().unwrap_or_else(|error| {
         ValidatorResult::Failed(format!("{} could not be run ({error})", program.shown()))
@@ -231,9 +265,12 @@ fn why_not_run(found: Refusal) -> String {
     first.map(|one| one.summary.trim_end_matches('.').to_owned()).unwrap_or_default()
 }
 
-fn result_of(done: &JobOutput, scratch: &Path) -> ValidatorResult {
+fn result_of(validator: &Validator, done: &JobOutput, scratch: &Path) -> ValidatorResult {
     let (end, status) = match done.end {
-        ProcessEnd::Exit(0) => return ValidatorResult::Accepted,
+        ProcessEnd::Exit(0) => {
+            let shown = validator.warnings.then(|| last_lines(&done.output, scratch).0);
+            return ValidatorResult::Accepted(shown.unwrap_or_default());
+        }
         ProcessEnd::TimedOut => return ValidatorResult::TimedOut,
         ProcessEnd::Exit(status) => (format!("exit status {status}"), Some(status)),
         ProcessEnd::Signal(signal) => (format!("signal {signal}"), None),
@@ -329,12 +366,13 @@ mod tests {
     fn done(end: ProcessEnd, output: &str) -> ValidatorResult {
         let output = output.as_bytes().to_vec();
         let written = output.len() as u64;
-        result_of(&JobOutput { end, output, written }, Path::new("/scratch"))
+        result_of(&with_limit(1), &JobOutput { end, output, written }, Path::new("/scratch"))
     }
 
     #[test]
     fn a_program_accepts_by_its_exit_status() {
-        assert!(matches!(done(ProcessEnd::Exit(0), "warning"), ValidatorResult::Accepted));
+        let accepted = done(ProcessEnd::Exit(0), "a warning that is not asked for");
+        assert_eq!(accepted, ValidatorResult::Accepted(String::new()));
         assert!(matches!(done(ProcessEnd::TimedOut, ""), ValidatorResult::TimedOut));
     }
 

@@ -1,6 +1,7 @@
 //! `[[validator]]`: programs that check files, as `edt.toml` names them.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ use edt_types::{Refusal, RepoPath, Result};
 const FILE: &str = "{file}";
 /// The placeholder for the worktree's root.
 const ROOT: &str = "{root}";
+/// The placeholder for the directory that has the file in the worktree.
+const DIR: &str = "{dir}";
 
 /// The longest time limit. A check that takes longer is a test suite, not a validator.
 const MAX_TIMEOUT_MS: u64 = 600_000;
@@ -24,12 +27,14 @@ pub struct Validator {
     pub name: String,
     /// The globs of the files that it checks.
     pub patterns: Vec<String>,
-    /// The program and its arguments; `{file}` and `{root}` are replaced by paths.
+    /// The program and its arguments; `{file}`, `{dir}` and `{root}` are replaced by paths.
     pub command: Vec<String>,
     /// Time limit for one file.
     pub limit: Duration,
     /// Whether it refuses a text only if it accepts the text before the edit.
     pub only_new: bool,
+    /// Whether an answer repeats what it writes about a text that it accepts.
+    pub warnings: bool,
     /// Whether it may run.
     pub trust: Trust,
     globs: Globs,
@@ -55,6 +60,7 @@ pub(super) struct Table {
     command: Vec<String>,
     timeout_ms: Option<u64>,
     only_new: Option<bool>,
+    warnings: Option<bool>,
 }
 
 impl Validator {
@@ -64,10 +70,12 @@ impl Validator {
         self.globs.is_match(&path.text())
     }
 
-    /// The arguments for the file at `file` in a worktree at `root`.
+    /// The arguments for `path` in a worktree at `root`, with its text at `file`.
     #[must_use]
-    pub fn args(&self, file: &Path, root: &Path) -> Vec<OsString> {
-        let values = [(FILE, file.as_os_str()), (ROOT, root.as_os_str())];
+    pub fn args(&self, path: &RepoPath, file: &Path, root: &Path) -> Vec<OsString> {
+        let in_worktree = root.join(OsStr::from_bytes(path.as_bytes()));
+        let dir = in_worktree.parent().unwrap_or(root);
+        let values = [(FILE, file), (ROOT, root), (DIR, dir)].map(|(a, b)| (a, b.as_os_str()));
         self.command.iter().skip(1).map(|arg| filled(arg, &values)).collect()
     }
 }
@@ -109,9 +117,10 @@ pub(super) fn parse_tables(
         }
         let globs = Globs::new(table.paths.iter(), origin)?;
         let limit = Duration::from_millis(table.timeout_ms.unwrap_or(5000));
-        let only_new = table.only_new.unwrap_or(true);
+        let (only_new, warnings) =
+            (table.only_new.unwrap_or(true), table.warnings.unwrap_or(false));
         let Table { name, paths: patterns, command, .. } = table;
-        all.push(Validator { name, patterns, command, limit, only_new, trust, globs });
+        all.push(Validator { name, patterns, command, limit, only_new, warnings, trust, globs });
     }
     Ok(all)
 }
@@ -133,10 +142,8 @@ fn problem(table: &Table) -> Option<String> {
     else {
         return Some("command is empty; write the program and its arguments as a list".to_owned());
     };
-    if program.contains(FILE)
-        || program.contains(ROOT)
-        || program.contains('/') && !program.starts_with('/')
-    {
+    let has_path = |arg: &str| [FILE, ROOT, DIR].iter().any(|name| arg.contains(name));
+    if has_path(program) || program.contains('/') && !program.starts_with('/') {
         return Some(format!(
             "the program {program:?} would come from the repository; write a name that is on PATH, \
              or an absolute path"
@@ -184,7 +191,7 @@ fn code_with_a_path<'a>(program: &str, args: &'a [String]) -> Option<&'a String>
     let flag =
         |arg: &String| arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with(*letter);
     let code = args.iter().position(flag)? + 1;
-    args.get(code).filter(|arg| arg.contains(FILE) || arg.contains(ROOT))
+    args.get(code).filter(|arg| [FILE, ROOT, DIR].iter().any(|name| arg.contains(name)))
 }
 
 #[cfg(test)]
