@@ -14,6 +14,7 @@ use edt_core::session::files::near_path;
 use edt_edit::line_anchor;
 use edt_git::Repo;
 use edt_types::excerpt::{self, Excerpt, Limits, excerpt};
+use edt_types::pointer::{Store, store_of};
 use edt_types::text::{BOM, Endings, counted, escape_unexpected, line_count};
 use edt_types::{Code, Finding, Refusal, RepoPath, Result, Status};
 
@@ -88,6 +89,10 @@ pub(super) struct Answer {
     /// shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     binary: Option<&'static str>,
+    /// For a pointer, whose content is not in the worktree: the store that has it. Edits of the
+    /// pointer's text are refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pointer_of: Option<Store>,
     /// The first line shown, 1-based.
     first_line: u64,
     /// The last line shown; `first_line` minus 1 if no line is shown.
@@ -172,6 +177,7 @@ impl Args {
                 bom: body.len() < disk.bytes.len(),
                 final_newline: body.ends_with(b"\n"),
                 binary,
+                pointer_of: store_of(&disk.bytes),
                 first_line: first.first_line,
                 last_line: first.last_line,
                 text: first.text,
@@ -378,6 +384,10 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
         notes.push(format!("it is {kind}: its content is not shown"));
     } else if answer.lines == 0 {
         notes.push("the file has no lines".to_owned());
+    }
+    if let Some(store) = answer.pointer_of {
+        let (name, fetch) = (store.name(), store.fetch());
+        notes.push(format!("a pointer of {name}: the content is not here; `{fetch}` gets it"));
     }
     if answer.lossy || answer.further.iter().any(|part| part.lossy) {
         notes.push("not UTF-8: � replaces other bytes".to_owned());

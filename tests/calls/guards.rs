@@ -71,6 +71,9 @@ fn tests(count: usize) -> String {
     (0..count).map(|n| format!("def test_{n}():\n    assert f({n})\n\n")).collect()
 }
 
+const POINTER: &str =
+    "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+
 /// In the repository of the test below, one after another. A new guard is tested in its own file.
 const EXAMPLES: &[Example] = &[
     Example {
@@ -92,6 +95,13 @@ const EXAMPLES: &[Example] = &[
         guard: "lost_content",
         refused: |workspace| overwrite(workspace, "a.c", "\n\n"),
         passed: |workspace| overwrite(workspace, "a.c", "int x;\n"),
+    },
+    Example {
+        guard: "lfs_pointer",
+        refused: |workspace| {
+            workspace.edt_fed(b"51,v\n", &["apply", "d.csv", "--mode", "append"])
+        },
+        passed: |workspace| overwrite(workspace, "d.csv", &POINTER.replace("4d7a", "00ff")),
     },
     Example {
         guard: "binary_content",
@@ -174,6 +184,7 @@ fn a_guard_refuses_one_edit_and_passes_another() {
         ("a.c", b"int x;\nint y;\n"),
         ("b.py", b"def f(a):\n    b = a + 1\n    c = g(b, a)\n    h(c)\n    return c\n"),
         ("test_c.py", tests(4).as_bytes()),
+        ("d.csv", POINTER.as_bytes()),
         ("edt.toml", b"[[protect]]\npaths = [\"locked/**\"]\n"),
     ]);
     let config = workspace.home.join(".config/edt");

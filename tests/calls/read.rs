@@ -226,6 +226,22 @@ fn a_terminal_gets_escaped_control_characters_and_json_gets_all_bytes() {
 }
 
 #[test]
+fn a_pointer_is_said_to_be_one() {
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+    let annex = b"/annex/objects/SHA256E-s12--4d7a.dat\n";
+    let files: [(&str, &[u8]); 3] =
+        [("d.csv", pointer.as_bytes()), ("e.dat", annex), ("a.txt", b"a\n")];
+    let workspace = TestRepo::with(&files);
+    let store = |path: &str| printed(&workspace, &[path], &["pointer_of"]).remove(0);
+    assert_eq!(store("d.csv"), json!("git-lfs"));
+    assert_eq!(store("e.dat"), json!("git-annex"));
+    assert_eq!(store("a.txt"), Value::Null);
+    let shown = users(&workspace, &["d.csv"]);
+    let note = "… a pointer of Git LFS: the content is not here; `git lfs pull` gets it\n";
+    assert!(shown.ends_with(note), "{shown}");
+}
+
+#[test]
 fn a_binary_file_is_described_and_not_printed() {
     let png = [&b"\x89PNG\r\n\x1a\n"[..], &[0, 255, 10].repeat(9)].concat();
     let workspace = TestRepo::with(&[("a.png", &png), ("latin.txt", b"caf\xe9\n")]);

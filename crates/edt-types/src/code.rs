@@ -255,6 +255,11 @@ codes! {
          prefix, a password in a URL, or a random value assigned to a name such as `api_key`. \
          Unless `[guards.secret] mode` is \"refuse\", this is a warning. Read the value from the \
          environment or from a file that Git ignores, or allow secret.";
+    LfsPointer "LFS_POINTER" Refused Some("lfs_pointer"),
+        "The file is a pointer of Git LFS or git-annex, and its content is not in the worktree. The \
+         edit would replace the content by the text of the pointer with the change, or by another \
+         text. Get the content with `git lfs pull` or `git annex get` and edit that, or allow \
+         lfs_pointer.";
     BinaryContent "BINARY_CONTENT" Refused Some("binary_content"),
         "The edit would put NUL bytes into a text file. Send text, or allow binary_content.";
     Encoding "ENCODING" Refused Some("encoding"),

@@ -11,6 +11,7 @@ pub mod excerpt;
 pub mod finding;
 mod level;
 pub mod path;
+pub mod pointer;
 mod status;
 pub mod text;
 pub mod trace;

@@ -23,6 +23,7 @@ pub mod lookalike;
 pub mod lost;
 pub mod marker;
 pub mod mass_deletion;
+pub mod pointer;
 pub mod protected;
 mod run_lines;
 mod runs;
@@ -53,6 +54,7 @@ pub const GUARDS: &[&dyn Guard] = &[
     &size_reduction::SizeReduction,
     &mass_deletion::MassDeletion,
     &lost::LostContent,
+    &pointer::LfsPointer,
     &content::BinaryContent,
     &content::Encoding,
     &build_output::BuildOutput,
