@@ -264,7 +264,8 @@ codes! {
         "The edit would put NUL bytes into a text file. Send text, or allow binary_content.";
     Encoding "ENCODING" Refused Some("encoding"),
         "The edit would turn a valid UTF-8 file (or a new file) into invalid UTF-8, or bring into \
-         it what a wrong decoding leaves. Send UTF-8, or allow encoding.";
+         it what a wrong decoding leaves. Or it would add UTF-8 to a file of another encoding. Send \
+         the file's own encoding, or allow encoding.";
     InvisibleCharacters "INVISIBLE_CHARACTERS" Refused Some("invisible_characters"),
         "The edit would bring characters into the file that nobody sees: controls, bidirectional \
          controls, tags, fillers, characters of no width. Send the text without them, or allow \

@@ -49,7 +49,8 @@ impl Guard for Encoding {
     fn rule(&self) -> &'static str {
         "A file that is valid UTF-8, or a new one, would hold bytes that are not. Or added lines \
          have what a wrong decoding leaves, and the file had none: the character U+FFFD, or pairs \
-         such as \u{c3}\u{a9} in place of one letter. In a new file this is a warning."
+         such as \u{c3}\u{a9} in place of one letter. In a new file this is a warning. Or added \
+         lines are UTF-8 with other characters than ASCII, and the file has another encoding."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
@@ -70,6 +71,9 @@ impl Guard for Encoding {
             .with("line", line)
             .with("byte", at)
         });
+        if let Some(row) = mixes(file) {
+            return GuardOutput::of(self.name(), Some(mixed(file, row)));
+        }
         match decoded_wrongly(file).filter(|_| found.is_none()) {
             // A new file may be a test of such text.
             Some((row, damage)) if file.before.is_none() => {
@@ -80,6 +84,49 @@ impl Guard for Encoding {
             None => GuardOutput::of(self.name(), found),
         }
     }
+}
+
+/// The first fresh line of UTF-8 in a file of another encoding, which would then have two.
+#[must_use]
+pub fn mixes(subject: &Subject<'_>) -> Option<usize> {
+    let (before, after) = (subject.before?, subject.after?);
+    if std::str::from_utf8(before).is_ok() || std::str::from_utf8(after).is_ok() {
+        return None;
+    }
+    let wide = [&b"\xff\xfe"[..], b"\xfe\xff"].iter().any(|mark| before.starts_with(mark));
+    // UTF-16 has NUL bytes in plain text, too.
+    let utf_8 = |line: &[u8]| match std::str::from_utf8(line) {
+        Ok(line) if wide => {
+            let line = line.trim_start_matches('\0').trim_end();
+            !line.contains('\0') && line.len() > 1
+        }
+        Ok(line) => !line.is_ascii(),
+        Err(_) => false,
+    };
+    // A file of UTF-8 may have a few other bytes, and a line of another encoding may look like UTF-8.
+    let lines = &subject.lines().texts().0;
+    let others = lines.iter().filter(|line| std::str::from_utf8(line).is_err()).count();
+    let is_other = wide || others > lines.iter().filter(|line| utf_8(line)).count();
+    let fresh = || subject.fresh_lines().find(|(_, line)| utf_8(line));
+    is_other.then(fresh)?.map(|(row, _)| row)
+}
+
+fn mixed(file: &Subject<'_>, row: usize) -> Finding {
+    let (line, path) = (row + 1, file.path);
+    let text = file.lines().texts().1.get(row).copied().unwrap_or_default();
+    Finding::new(
+        Code::Encoding,
+        format!(
+            "{path} is not UTF-8, and line {line} would be: \"{}\".",
+            visible(text.trim_ascii())
+        ),
+        "Send ASCII only (as escapes of the language, such as \\u00e9), or send the file's own \
+         bytes with --content-file.",
+    )
+    .nothing_changed()
+    .or_override("If it may have two encodings, repeat with allow: [\"encoding\"].")
+    .at(path)
+    .with("line", line)
 }
 
 /// What a wrong decoding leaves in a text.
@@ -266,6 +313,24 @@ mod tests {
         {
             assert_eq!(codes(Some(b"a\n"), format!("a\n{text}\n").as_bytes()), [], "{text}");
         }
+    }
+
+    #[test]
+    fn a_file_keeps_its_one_encoding() {
+        let latin = b"s = \"caf\xe9\"\nx = 1\n";
+        let gbk = b"a = \"\xd6\xd0\xce\xc4\"\nb = \"\xc1\xaa\xcd\xa8\"\n";
+        let added = |before: &[u8], text: &[u8]| codes(Some(before), &[before, text].concat());
+        for before in [&latin[..], gbk, b"\x93quoted\x94\n"] {
+            assert_eq!(added(before, "y = \"na\u{ef}ve\"\n".as_bytes()), [Code::Encoding]);
+            assert_eq!(added(before, b"y = \"plain\"\n"), []);
+            assert_eq!(added(before, b"y = \"na\xefve\"\n"), []);
+            assert_eq!(codes(Some(before), "y = \"na\u{ef}ve\"\n".as_bytes()), [], "as a whole");
+        }
+        let wide: Vec<u8> = "\u{feff}a = 1\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(added(&wide, b"b = 2\r\n"), [Code::Encoding]);
+        assert_eq!(added(&wide, b"b\0=\x002\0\r\0\n\0"), []);
+        let stray = "a = \"\u{e9}\"\nb = \"\u{fc}\"\n".as_bytes();
+        assert_eq!(added(&[stray, b"c = \"\xe9\"\n"].concat(), "d = \"\u{f6}\"\n".as_bytes()), []);
     }
 
     #[test]
