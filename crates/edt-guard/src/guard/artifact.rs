@@ -36,7 +36,8 @@ impl Guard for ChatArtifact {
         "Added lines, in a file that had none of these, are a Markdown fence; or all begin with \
          `+` or with their line numbers; or have &lt; &gt; &amp; in place of the characters, or \
          \\n in place of line ends, outside strings and comments. Or the first or last line is a \
-         sentence of the chat or a tag of a tool call."
+         sentence of the chat or a tag of a tool call. Or the whole text is a sentence about the \
+         file, such as \"File created.\", or a placeholder."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
@@ -62,9 +63,12 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     let path = subject.path.text();
     let name = path.rsplit('/').next().unwrap_or(&path);
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-    if extension.is_none_or(|extension| PROSE.contains(&extension.as_str()))
-        && subject.language().is_none()
-    {
+    let is_code = !extension.is_none_or(|extension| PROSE.contains(&extension.as_str()))
+        || subject.language().is_some();
+    if let Some(row) = chat::in_place_of_file(subject, is_code && !name.starts_with('.')) {
+        return Some((Leftover::AboutFile, row));
+    }
+    if !is_code {
         return None;
     }
     let fresh: Vec<(usize, &[u8])> =
@@ -88,7 +92,7 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
             escapes(line).any(|at| in_code(subject, *row, line, at, true))
         };
         let (row, _) = fresh.iter().filter(|_| code).find(found)?;
-        (!had(|line| escapes(line).next().is_some())).then_some((Leftover::Escaped, *row))
+        (!had_escapes(subject)).then_some((Leftover::Escaped, *row))
     };
     if is_markdown_page(subject) {
         return prefixed(subject);
@@ -201,6 +205,20 @@ fn escapes(line: &[u8]) -> impl Iterator<Item = usize> + '_ {
     memchr::memchr_iter(b'&', line).filter(escaped)
 }
 
+/// Whether the old text has escaped characters outside strings and comments, or anywhere if it has no
+/// tree.
+fn had_escapes(subject: &Subject<'_>) -> bool {
+    let mut start = 0;
+    subject.lines().texts().0.iter().any(|line| {
+        let at = start;
+        start += line.len();
+        escapes(line).any(|escape| match subject.old_tree() {
+            Some(Ok(tree)) if !subject.is_over() => !tree.is_prose(at + escape),
+            _ => true,
+        })
+    })
+}
+
 /// Whether a byte of a row is outside strings and comments. The body of a macro is code if `macros`.
 fn in_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize, macros: bool) -> bool {
     let blank = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -256,6 +274,7 @@ fn explain(subject: &Subject<'_>, what: Leftover, row: usize) -> Finding {
         Leftover::LineEnds => "\\n where lines should end",
         Leftover::Sentence => "a sentence of the chat",
         Leftover::ToolTag => "a tag of a tool call",
+        Leftover::AboutFile => "a sentence about the file in place of its text",
     };
     let path = subject.path;
     Finding::new(
@@ -318,6 +337,16 @@ mod tests {
         assert!(found_in("a.c", before, "int a;\n2: int b;\n") == Some(Leftover::LineNumbers));
         assert_eq!(found_in("a.c", before, "int a;\nint b = c ?\n  1 : 2;\n"), None);
         assert_eq!(found_in("a.js", "a = {\n}\n", "a = {\n2: b,\n}\n"), None);
+    }
+
+    #[test]
+    fn an_entity_in_a_string_allows_none_in_code() {
+        let before = "ESC = {\"<\": \"&lt;\"}\n";
+        let code = format!("{before}def f(a, b):\n    return a &lt; b and b &gt; 2\n");
+        assert_eq!(found_in("a.py", before, &code), Some(Leftover::Escaped));
+        let string = format!("{before}GT = \"a &gt; b\"\n");
+        assert_eq!(found_in("a.py", before, &string), None);
+        assert_eq!(found_in("a.py", "c = d &amp; e\n", "c = d &amp; e\nf = g &amp; h\n"), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! file.
 
 use super::subject::Subject;
+use edt_types::text;
 
 /// The kind of a leftover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub enum Leftover {
     Sentence,
     /// A tag of a tool call as the first or last line.
     ToolTag,
+    /// A sentence about the file, or a placeholder, as all of the file.
+    AboutFile,
 }
 
 /// Tags that tool calls and prompts have around the text of a file.
@@ -76,6 +79,69 @@ pub(super) fn at_an_end(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     found.filter(|(_, row)| {
         subject.fresh_lines().any(|(fresh, _)| fresh == *row) && !subject.is_prose(*row)
     })
+}
+
+/// The row of a sentence about the file, or of a placeholder, that is all of the file: "File a.py
+/// created." A text of less than four lines may have become another sentence, and so may a new file
+/// that is not code (`is_code`).
+pub(super) fn in_place_of_file(subject: &Subject<'_>, is_code: bool) -> Option<usize> {
+    const MAX_BYTES: usize = 400;
+    const MIN_LINES: usize = 4;
+    let filled = |line: &&[u8]| !line.trim_ascii().is_empty();
+    let text = subject.text().filter(|text| text.len() <= MAX_BYTES)?;
+    let was_more = match subject.before {
+        Some(before) => text::lines(before).filter(filled).take(MIN_LINES).count() == MIN_LINES,
+        None => is_code,
+    };
+    let lines: Vec<&[u8]> = text::lines(text).collect();
+    let row = lines.iter().position(filled)?;
+    let line = std::str::from_utf8(lines[row]).ok()?.trim();
+    let path = subject.path.text();
+    let name = path.rsplit('/').next().unwrap_or(&path).to_lowercase();
+    let is_all = lines.iter().filter(|line| filled(line)).count() <= 2;
+    (was_more && is_all && is_about_file(line, &name)).then_some(row)
+}
+
+/// Whether a line says that a file of that name was written, or is a placeholder in brackets.
+fn is_about_file(line: &str, name: &str) -> bool {
+    const WRITTEN: [&str; 9] = [
+        "created",
+        "updated",
+        "written",
+        "wrote",
+        "saved",
+        "modified",
+        "edited",
+        "overwritten",
+        "replaced",
+    ];
+    const CONTENT: [&str; 6] = ["file", "content", "contents", "code", "bytes", "lines"];
+    const BRACKETS: [(char, char); 4] = [('[', ']'), ('(', ')'), ('<', '>'), ('{', '}')];
+    let lower = line.to_lowercase();
+    let words: Vec<&str> =
+        lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let has = |set: &[&str]| words.iter().any(|word| set.contains(word));
+    let names_it = has(&CONTENT) || name.len() > 3 && lower.contains(name);
+    let inside = BRACKETS.iter().find_map(|(open, close)| {
+        line.strip_prefix(*open)?
+            .strip_suffix(*close)
+            .filter(|inside| !inside.contains(['[', ']', '<', '>', '{', '}', '"', '=', '|', '\'']))
+    });
+    if inside.is_some() {
+        return words.len() >= 2 && names_it;
+    }
+    let text = lower.trim_start_matches(|c: char| !c.is_alphanumeric() && !c.is_ascii());
+    let text = text.trim_start();
+    let first = words.first().copied().unwrap_or_default();
+    let begins = WRITTEN.contains(&first)
+        || ["the file", "file ", "successfully", "content", name]
+            .iter()
+            .any(|start| text.starts_with(start));
+    begins
+        && names_it
+        && (2..=25).contains(&words.len())
+        && has(&WRITTEN)
+        && !line.contains(['{', '<', '#', '=', ';'])
 }
 
 /// The tool's tag that is the entire line, and whether it closes.
@@ -247,6 +313,56 @@ mod tests {
                 let expected = Some((Leftover::ToolTag, row));
                 assert_eq!(found(path, "x\n", after), expected, "{path}: {after}");
             }
+        }
+    }
+
+    fn stands_for_file(path: &str, before: Option<&str>, after: &str) -> bool {
+        let path = RepoPath::parse(path.as_bytes()).unwrap();
+        let before = before.map(str::as_bytes);
+        let limit = Duration::from_secs(5);
+        let after = Some(after.as_bytes());
+        let subject = Subject::new(&path, None, before, after, Vec::new(), limit);
+        in_place_of_file(&subject, !path.text().ends_with(".md")).is_some()
+    }
+
+    #[test]
+    fn a_sentence_about_the_file_is_not_the_file() {
+        let (four, three) = ("a\nb\n\nc\nd\n", "a\nb\nc\n");
+        for line in [
+            "[written k.kt, 732 bytes/30 lines; use Read to view the content]",
+            "File k.kt has been updated successfully.",
+            "The file has been updated successfully",
+            "<full file content here>",
+            "[rest of file]",
+            "File created",
+            "Successfully wrote 732 bytes to k.kt (30 lines)",
+            "Updated k.kt\n\nThe function has a test now.",
+            "\u{2705} k.kt saved",
+        ] {
+            assert!(stands_for_file("src/k.kt", Some(four), line), "{line}");
+            assert!(stands_for_file("src/k.kt", None, line), "{line}");
+            assert!(!stands_for_file("src/k.md", None, line), "{line}");
+            assert!(!stands_for_file("src/k.kt", Some(three), line), "{line}");
+            assert!(!stands_for_file("src/k.kt", Some(four), &format!("{line}\na\nb\n")), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_short_file_is_not_a_sentence_about_it() {
+        let four = "a\nb\nc\nd\n";
+        for (path, text) in [
+            ("k.kt", "package a.file"),
+            ("k.json", "[\"file created\", \"b\"]"),
+            ("k.py", "from .file import created"),
+            ("k.md", "See [the file](created.md)."),
+            ("k.md", "# Updated file"),
+            ("VERSION", "1.2.3"),
+            ("k.html", "<p>The file was created</p>"),
+            ("k.md", "Moved to another file."),
+            ("k.js", "export { file, created } from './file'"),
+            ("k.ini", "[file]"),
+        ] {
+            assert!(!stands_for_file(path, Some(four), text), "{text}");
         }
     }
 
