@@ -71,8 +71,7 @@ fn tests(count: usize) -> String {
     (0..count).map(|n| format!("def test_{n}():\n    assert f({n})\n\n")).collect()
 }
 
-const POINTER: &str =
-    "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
 
 /// In the repository of the test below, one after another. A new guard is tested in its own file.
 const EXAMPLES: &[Example] = &[
@@ -98,9 +97,7 @@ const EXAMPLES: &[Example] = &[
     },
     Example {
         guard: "lfs_pointer",
-        refused: |workspace| {
-            workspace.edt_fed(b"51,v\n", &["apply", "d.csv", "--mode", "append"])
-        },
+        refused: |workspace| workspace.edt_fed(b"51,v\n", &["apply", "d.csv", "--mode", "append"]),
         passed: |workspace| overwrite(workspace, "d.csv", &POINTER.replace("4d7a", "00ff")),
     },
     Example {

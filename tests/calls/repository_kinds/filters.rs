@@ -115,6 +115,45 @@ fn a_script_of_the_worktree_that_a_filter_names_is_trusted_as_it_is() {
     assert!(!workspace.exists("ran"));
 }
 
+/// The clean filter of Git LFS: a pointer stays, another text becomes one.
+const CLEAN: &str = r#"#!/bin/sh
+t=$(mktemp) && cat > "$t"
+if tail -n 1 "$t" | grep -q '^size '; then cat "$t"; else
+    h=$(sha256sum < "$t" | cut -d' ' -f1)
+    printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %s\n' \
+        "$h" "$(wc -c < "$t")"
+fi
+rm "$t"
+"#;
+
+#[test]
+fn a_pointer_is_not_edited_where_git_checks_out_pointers() {
+    let workspace = TestRepo::unborn(&[]);
+    let clean = workspace.home.join("clean.sh");
+    std::fs::write(&clean, CLEAN).unwrap();
+    let clean = format!("sh {}", clean.display());
+    workspace.git(&["config", "--global", "filter.lfs.clean", &clean]);
+    // As with GIT_LFS_SKIP_SMUDGE.
+    workspace.git(&["config", "--global", "filter.lfs.smudge", "cat"]);
+    workspace.commit(&[(".gitattributes", b"*.csv filter=lfs -text\n"), ("a.csv", b"1,v\n2,v\n")]);
+    std::fs::remove_file(workspace.root.join("a.csv")).unwrap();
+    workspace.git(&["checkout", "a.csv"]);
+    let pointer = workspace.text("a.csv");
+    assert!(pointer.starts_with("version "), "{pointer}");
+
+    let append = ["apply", "a.csv", "--mode", "append", "--content", "3,v\n"];
+    let refused = workspace.refuses(&["LFS_POINTER"], 1, &append);
+    assert!(refused.hint().contains("git lfs pull"), "{:#}", refused.json);
+    let replace = ["apply", "a.csv", "--mode", "overwrite", "--content", "1,w\n"];
+    workspace.refuses(&["LFS_POINTER"], 1, &replace);
+    let other = pointer.replace("size 8", "size 9");
+    workspace.edt(&["apply", "a.csv", "--mode", "overwrite", "--content", &other]).landed();
+    assert_eq!(workspace.text("a.csv"), other);
+    workspace.edt(&[&replace[..], &["--allow", "lfs_pointer"]].concat()).landed();
+    assert!(workspace.blob("HEAD:a.csv").ends_with(b"size 4\n"));
+    as_git_would(&workspace, "replaced");
+}
+
 #[test]
 fn a_filter_that_nothing_defines_does_nothing() {
     let workspace =

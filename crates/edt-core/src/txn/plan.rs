@@ -13,6 +13,7 @@ use edt_edit::stage::{EditOutcome, EditedFile, EditedFiles};
 use edt_edit::{Edit, Op};
 use edt_git::convert::StoredForms;
 use edt_git::{FileMode, Forms};
+use edt_types::pointer::store_of;
 use edt_types::{Code, FileChangeKind, Finding, Refusal, RepoPath, Result};
 
 /// A request and the new text of every file.
@@ -215,12 +216,17 @@ fn convert(
         return Ok(());
     };
     if let Some(after) = &mut file.after {
-        let forms = path_state.of_text(
-            &workspace.repo,
-            state.tip_tree,
-            std::mem::take(&mut after.bytes),
-        )?;
+        let text = std::mem::take(&mut after.bytes);
+        // Where Git checks out pointers, it would check out one for any text. Guards see the text.
+        let is_pointer =
+            path_state.disk.as_ref().is_some_and(|disk| store_of(&disk.bytes).is_some());
+        let sent = (is_pointer && store_of(&text).is_none()).then(|| text.clone());
+        let forms = path_state.of_text(&workspace.repo, state.tip_tree, text)?;
         *after = Content::of(forms, after.mode);
+        if let Some(sent) = sent.filter(|sent| *sent != after.bytes) {
+            let (disk, blob) = (after.disk().to_vec(), after.blob().to_vec());
+            (after.bytes, after.stored) = (sent, Some(StoredForms { disk, blob }));
+        }
     }
     Ok(())
 }
