@@ -60,12 +60,8 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     if let Some(found) = chat::at_an_end(subject) {
         return Some(found);
     }
-    let path = subject.path.text();
-    let name = path.rsplit('/').next().unwrap_or(&path);
-    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-    let is_code = !extension.is_none_or(|extension| PROSE.contains(&extension.as_str()))
-        || subject.language().is_some();
-    if let Some(row) = chat::in_place_of_file(subject, is_code && !name.starts_with('.')) {
+    let is_code = is_code(subject);
+    if let Some(row) = chat::in_place_of_file(subject, is_code) {
         return Some((Leftover::AboutFile, row));
     }
     if !is_code {
@@ -98,6 +94,15 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
         return prefixed(subject);
     }
     fence().or_else(|| prefixed(subject)).or_else(escaped).or_else(|| line_ends(subject, &fresh))
+}
+
+/// Whether a file is code or data: it has a grammar, or an extension that prose has not.
+pub(super) fn is_code(subject: &Subject<'_>) -> bool {
+    let path = subject.path.text();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    extension.is_some_and(|extension| !PROSE.contains(&extension.as_str()))
+        || subject.language().is_some()
 }
 
 /// Whether a page has Markdown in it on purpose: front matter of a generator, a section, or an element

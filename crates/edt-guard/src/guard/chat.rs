@@ -82,21 +82,21 @@ pub(super) fn at_an_end(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
 }
 
 /// The row of a sentence about the file, or of a placeholder, that is all of the file: "File a.py
-/// created." A text of less than four lines may have become another sentence, and so may a new file
-/// that is not code (`is_code`).
+/// created." A text of less than four lines may become one, and so may a new file that is hidden or
+/// not code (`is_code`).
 pub(super) fn in_place_of_file(subject: &Subject<'_>, is_code: bool) -> Option<usize> {
     const MAX_BYTES: usize = 400;
     const MIN_LINES: usize = 4;
     let filled = |line: &&[u8]| !line.trim_ascii().is_empty();
     let text = subject.text().filter(|text| text.len() <= MAX_BYTES)?;
+    let path = subject.path.text();
     let was_more = match subject.before {
         Some(before) => text::lines(before).filter(filled).take(MIN_LINES).count() == MIN_LINES,
-        None => is_code,
+        None => is_code && !path.starts_with('.') && !path.contains("/."),
     };
     let lines: Vec<&[u8]> = text::lines(text).collect();
     let row = lines.iter().position(filled)?;
     let line = std::str::from_utf8(lines[row]).ok()?.trim();
-    let path = subject.path.text();
     let name = path.rsplit('/').next().unwrap_or(&path).to_lowercase();
     let is_all = lines.iter().filter(|line| filled(line)).count() <= 2;
     (was_more && is_all && is_about_file(line, &name)).then_some(row)

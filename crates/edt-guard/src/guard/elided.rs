@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::cut_mark;
+use super::lone_comment::{self, without_comment_marks};
 use super::subject::Subject;
 use super::transaction::count;
 use edt_lang::{Language, Parsed};
@@ -52,12 +53,20 @@ impl Guard for ElidedCode {
     fn rule(&self) -> &'static str {
         "An added comment or line stands for code that is left out (\"... existing code ...\", \
          \"rest unchanged\") where lines are removed, or a line of dots replaces three or more \
-         lines. If no line is removed, nothing is refused."
+         lines. If no line is removed, nothing is refused. A warning: of a change, a comment alone \
+         is left where four lines of code or more go, and it has no name from them."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
         match file.within_limit(|| detect(file)) {
-            Ok(found) => GuardOutput::of(self.name(), found.map(|found| explain(file, &found))),
+            Ok(None) => match lone_comment::first(file) {
+                None => vec![GuardOutput::Pass],
+                Some(found) => {
+                    let message = lone_comment::message(file, &found);
+                    vec![GuardOutput::Noted { word: self.name(), message }]
+                }
+            },
+            Ok(Some(found)) => GuardOutput::of(self.name(), Some(explain(file, &found))),
             Err(why) => vec![GuardOutput::Unchecked {
                 word: self.name(),
                 reason: format!("{} was not searched for placeholders: {why}.", file.path),
@@ -84,6 +93,7 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
         if is_in_example(subject, row, line)
             || names_the_function_below(subject, row, line)
             || ends_a_list(subject, row, line)
+            || is_in_new_fence(subject, row)
         {
             continue;
         }
@@ -136,6 +146,22 @@ fn is_end_of_an_excerpt(subject: &Subject<'_>, row: usize) -> bool {
         None
     };
     subject.language().is_none() && end != Some(row) && has(end, b"...")
+}
+
+/// Whether the line is in a fence in prose, which the edit adds and which replaces fewer lines and no
+/// other fence.
+fn is_in_new_fence(subject: &Subject<'_>, row: usize) -> bool {
+    let (old, new) = subject.lines().texts();
+    let is_fence = |line: &&[u8]| line.trim_ascii().starts_with(b"```");
+    let above = (0..row).filter(|row| is_fence(&new[*row]));
+    let hunk = subject.hunks().iter().find(|hunk| hunk.new.contains(&row));
+    subject.language().is_none()
+        && above.clone().count() % 2 == 1
+        && hunk.zip(above.last()).is_some_and(|(hunk, open)| {
+            hunk.new.contains(&open)
+                && hunk.old.len() < hunk.new.len()
+                && !old[hunk.old.clone()].iter().any(|line| is_fence(line))
+        })
 }
 
 /// Whether the line continues an example of Python: `... ` below `>>> `, and says nothing about the
@@ -227,7 +253,7 @@ fn placeholder(line: &[u8], language: Option<&Language>) -> Option<Placeholder> 
         .filter(|word| !word.is_empty())
         .collect();
     if words.is_empty() {
-        return (lower.contains("...") && lower.chars().all(|c| ".… ".contains(c)))
+        return (lower.contains("...") && lower.chars().all(|c| ". ()[]{}<>".contains(c)))
             .then_some(Placeholder::Dots);
     }
     // `[arguments...]` explains how a program or a function, `f(a [, ...])`, is called, as does
@@ -257,47 +283,23 @@ fn placeholder(line: &[u8], language: Option<&Language>) -> Option<Placeholder> 
     });
     let plain = |c: char| c.is_alphanumeric() || " .,'()[]:-\"".contains(c);
     let bare = edge.starts_with("... ") && lower.chars().all(plain) || text.starts_with("\"...");
-    if words.len() > MAX_WORDS || !(comment || bare) {
+    let inside = |open: &[char], close: &[char]| {
+        let inside = lower.strip_prefix(open)?.strip_suffix(close)?;
+        (!inside.contains(['<', '>', '[', ']', '=', ','])).then_some(inside)
+    };
+    // `(rest of the methods ...)`, and not `[...rest, a]`.
+    let has_dots = |inside: &str| inside.starts_with("...") || inside.ends_with("...");
+    let alone = words.len() > 1
+        && inside(&['(', '[', '{'], &[')', ']', '}']).map(str::trim).is_some_and(has_dots);
+    if words.len() > MAX_WORDS || !(comment || bare || alone) {
         return None;
     }
-    // `<!-- <div class="row">` is an element.
-    let bracketed = comment
-        && lower.starts_with(['<', '['])
-        && lower.ends_with(['>', ']'])
-        && !lower.contains('=');
-    if (dots && !spread || bracketed) && omits_after_dots(&words) {
+    // `<!-- <div class="row">` is an element, as is `<b>Fields:</b>`.
+    let bracketed = comment && inside(&['<', '['], &['>', ']']).is_some();
+    if (dots && !spread || alone || bracketed) && omits_after_dots(&words) {
         return Some(Placeholder::Words);
     }
     (comment && omits(&words)).then_some(Placeholder::Words)
-}
-
-/// A line without its comment marks, and whether it had any. A language with comments has only its
-/// own marks. In a language without, such as JSON, and in markup, which may contain scripts, the
-/// marks of any language count.
-fn without_comment_marks<'t>(text: &'t str, language: Option<&Language>) -> (&'t str, bool) {
-    const DOCUMENTATION: [&str; 3] = ["///", "//!", "/**"];
-    const OPEN: [&str; 10] = ["<!--", "{/*", "/*", "//", "##", "#", "--", ";;", ";", "%"];
-    const CLOSE: [&str; 3] = ["-->", "*/}", "*/"];
-    if DOCUMENTATION.iter().any(|mark| text.starts_with(mark)) {
-        return (text, false);
-    }
-    let has_own = |language: &Language| {
-        !(language.markup
-            || language.line_comments.is_empty() && language.block_comments.is_empty())
-    };
-    let is_comment = |mark: &&&str| match language.filter(|language| has_own(language)) {
-        Some(own) => {
-            let mut marks =
-                own.line_comments.iter().chain(own.block_comments.iter().map(|(open, _)| open));
-            marks.any(|own| mark.starts_with(own))
-        }
-        None => true,
-    };
-    let open = OPEN.iter().filter(is_comment).find_map(|mark| text.strip_prefix(mark));
-    let star = || text.strip_prefix("* ").filter(|_| text.contains("...") || text.contains('…'));
-    let Some(body) = open.or_else(star) else { return (text, false) };
-    let body = CLOSE.iter().find_map(|mark| body.trim_end().strip_suffix(mark)).unwrap_or(body);
-    (body.trim(), true)
 }
 
 /// Nouns for the omitted code.
@@ -521,6 +523,22 @@ mod tests {
     }
 
     #[test]
+    fn a_placeholder_in_a_new_example_replaces_nothing() {
+        let found = |before: &str, after: &str| {
+            let path = edt_types::RepoPath::parse(b"a.md").unwrap();
+            let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
+            let limit = std::time::Duration::from_secs(5);
+            detect(&Subject::new(&path, None, before, after, Vec::new(), limit)).is_some()
+        };
+        let example = "Add this:\n\n```js\nfunction a() {\n  // ... existing code ...\n}\n```\n";
+        assert!(!found("# Plan\n\nDo it.\n", &format!("# Plan\n\n{example}")));
+        let full = example.replace("  // ... existing code ...\n", "  b();\n  c();\n");
+        assert!(found(&full, example), "the fence was there");
+        assert!(found(&full, &example.replace("```js", "```ts")), "the fence replaces one");
+        assert!(found("# Plan\n\nDo it.\n", "# Plan\n\n... rest of the file unchanged ...\n"));
+    }
+
+    #[test]
     fn an_excerpt_in_markdown_has_dots_at_both_ends() {
         let found = |after: &str| {
             let path = edt_types::RepoPath::parse(b"a.md").unwrap();
@@ -585,10 +603,17 @@ mod tests {
             "// ... the rest is left as is",
             "// keep the original code",
             "// keep the remaining tests in their original order",
+            "(rest of methods ...)",
+            "(unchanged code ...)",
+            "[... rest of the file ...]",
+            "{ ... other fields ... }",
+            "<!-- [rest of the page] -->",
         ] {
             assert_eq!(placeholder(line.as_bytes(), None), Some(Placeholder::Words), "{line}");
         }
-        for line in ["...", "    # ...", "// …", "/* ... */"] {
+        for line in
+            ["...", "    # ...", "// …", "/* ... */", "(...)", "[...]", "{ ... }", "// [...]"]
+        {
             assert_eq!(placeholder(line.as_bytes(), None), Some(Placeholder::Dots), "{line}");
         }
     }
@@ -665,6 +690,11 @@ mod tests {
             "# The only file remaining is the count file",
             "// Keep errors and warnings intermixed in their original order",
             "// If it's a name, use as is; otherwise, declare: ...",
+            "// <b>Filterable fields:</b>",
+            "[...previous, item]",
+            "[...other]",
+            "(...arguments: any[])",
+            "{...rest}",
         ] {
             assert_eq!(placeholder(line.as_bytes(), None), None, "{line}");
         }

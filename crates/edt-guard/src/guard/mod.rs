@@ -19,6 +19,7 @@ mod imports;
 pub mod invisible;
 #[cfg(test)]
 mod limits;
+mod lone_comment;
 pub mod lookalike;
 pub mod lost;
 pub mod marker;
