@@ -20,8 +20,12 @@ pub fn is_invisible(c: char) -> bool {
 /// words of Thai and other scripts without spaces, in a variant of an ideograph, in old Hangul.
 #[must_use]
 pub fn shapes_neighbours(text: &str, at: usize, c: char) -> bool {
-    let Some(before) = text[..at].chars().next_back() else { return false };
+    let first = text[..at].chars().next_back();
     let after = text[at + c.len_utf8()..].chars().next();
+    if matches!(c, '\u{200c}' | '\u{200d}') && is_beside_joining(first, after) {
+        return true;
+    }
+    let Some(before) = first else { return false };
     match c {
         '\u{fe0e}' | '\u{fe0f}' => {
             is_pictograph(before)
@@ -31,7 +35,6 @@ pub fn shapes_neighbours(text: &str, at: usize, c: char) -> bool {
             after.is_some_and(is_pictograph)
         }
         '\u{200d}' => joins_letters(before),
-        '\u{200c}' => joins_letters(before) && after.is_some_and(joins_letters),
         '\u{200b}' => has_no_spaces(before) && after.is_some_and(has_no_spaces),
         '\u{fe00}'..='\u{fe02}' => {
             is_ideograph(before) || matches!(before, '\u{2200}'..='\u{22ff}')
@@ -115,6 +118,16 @@ const fn is_pictograph(c: char) -> bool {
         | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
+/// Whether one of two neighbours is a letter whose script joins letters, and the other one is none of
+/// another script. Writers leave such joiners at the ends of words, too.
+fn is_beside_joining(before: Option<char>, after: Option<char>) -> bool {
+    let joins = |c: Option<char>| c.is_some_and(joins_letters);
+    let fits = |c: Option<char>| {
+        joins(c) || c.is_none_or(|c| c.is_whitespace() || !c.is_alphanumeric() && !is_invisible(c))
+    };
+    (joins(before) || joins(after)) && fits(before) && fits(after)
+}
+
 /// Whether the script of the letter joins letters, or forms conjuncts of them.
 const fn joins_letters(c: char) -> bool {
     matches!(c, '\u{620}'..='\u{6ff}' | '\u{700}'..='\u{8ff}' | '\u{900}'..='\u{dff}'
@@ -194,6 +207,9 @@ mod tests {
         for text in [
             "👩\u{200d}💻 ❤\u{fe0f} 1\u{fe0f}\u{20e3} 🏳\u{fe0f}\u{200d}🌈 👩🏽\u{200d}🚀 ©\u{fe0f}",
             "می\u{200c}خواهم",
+            "ساخت \u{200c}وبسایت\u{200c}های",
+            "می\u{200c} خواهم (\u{200c}می) می\u{200c}",
+            "\u{200c}م",
             "क्\u{200d}ष ක්\u{200d}ය ന്\u{200d} ",
             "བོད\u{200d}ཡིག ꦲ꧀\u{200d}ꦏ",
             "ภาษา\u{200b}ไทย ພາສາ\u{200b}ລາວ ភាសា\u{200b}ខ្មែរ မြန်မာ\u{200b}ဘာသာ",
@@ -213,7 +229,8 @@ mod tests {
             ("a\u{200d}b", 1),
             ("a\u{fe0f}", 1),
             ("❤\u{fe0f}\u{fe0f}", 1),
-            ("\u{200c}م", 1),
+            ("م\u{200c}\u{200c}م", 2),
+            ("a\u{200c}م", 1),
             ("م\u{200c}a", 1),
             ("ก\u{200b}a", 1),
             ("a\u{200b}ก", 1),
