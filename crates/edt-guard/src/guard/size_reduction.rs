@@ -137,7 +137,8 @@ fn explain(path: &RepoPath, origin: &str, shrink: &Shrink) -> Finding {
             "This would shrink {path} from {before} to {} ({percent:.1} % less than in {origin}).",
             counted(after, measure)
         ),
-        "Use mode \"edit\" to change a part, or \"append\" to add.",
+        "Use mode \"edit\" to change a part, or \"append\" to add. If the text moves to another file, \
+         send both files in one request.",
     )
     .nothing_changed()
     .or_override("If the file really should shrink, repeat with allow: [\"size_reduction\"].")
@@ -230,7 +231,8 @@ mod tests {
         let finding = Finding::new(
             Code::SizeReduction,
             "This would shrink a.c from 2000 to 20 bytes (99.0 % less than in HEAD).",
-            "Use mode \"edit\" to change a part, or \"append\" to add.",
+            "Use mode \"edit\" to change a part, or \"append\" to add. If the text moves to another file, \
+         send both files in one request.",
         );
         let finding = finding
             .nothing_changed()

@@ -6,9 +6,7 @@ pub(super) fn begins_test(language: &str, line: &[u8]) -> bool {
         "python" => &["def test", "async def test"],
         "go" => &["func Test", "func Fuzz"],
         "rust" => &["#[test]", "#[rstest", "#[test_case", "#[wasm_bindgen_test"],
-        _ if is_ecma(language) => {
-            &["it(", "test(", "it.", "test.", "xit(", "fit(", "specify(", "Deno.test("]
-        }
+        _ if is_ecma(language) => &["it(", "test(", "xit(", "fit(", "specify(", "Deno.test("],
         "java" => &["@Test", "@ParameterizedTest", "public void test"],
         "c" | "cpp" => &["TEST(", "TEST_F(", "TEST_P(", "TEST_CASE(", "TYPED_TEST(", "SCENARIO("],
         _ => return false,
@@ -24,19 +22,41 @@ pub(super) fn begins_test(language: &str, line: &[u8]) -> bool {
         return true;
     }
     let word = line.strip_prefix(b"@Test").and_then(<[u8]>::first);
-    // `test.only(`, and not `test.count += 1`
     let member = line.strip_prefix(b"it.").or_else(|| line.strip_prefix(b"test."));
-    let is_called = member.is_none_or(|member| {
-        let name = member.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'.');
-        matches!(member.get(name.count()), Some(b'(' | b'`' | b'<'))
-    });
-    is_called
-        && !word.is_some_and(u8::is_ascii_alphanumeric)
+    if is_ecma(language) && member.is_some_and(is_way_to_test) {
+        return true;
+    }
+    !word.is_some_and(u8::is_ascii_alphanumeric)
         && begins.iter().any(|word| line.starts_with(word.as_bytes()))
 }
 
 fn is_ecma(language: &str) -> bool {
     matches!(language, "javascript" | "typescript" | "tsx")
+}
+
+/// Whether a member of `test` defines one: `only(`, and neither `check(` nor `count += 1`.
+fn is_way_to_test(member: &[u8]) -> bool {
+    const WAYS: [&str; 15] = [
+        "only",
+        "skip",
+        "each",
+        "for",
+        "concurrent",
+        "sequential",
+        "serial",
+        "failing",
+        "fails",
+        "fail",
+        "fixme",
+        "slow",
+        "todo",
+        "runIf",
+        "skipIf",
+    ];
+    WAYS.iter().any(|way| {
+        let rest = member.strip_prefix(way.as_bytes()).and_then(<[u8]>::first);
+        rest.is_some_and(|byte| b"(.`<".contains(byte))
+    })
 }
 
 /// Whether a line begins a test of a framework by its name: `QUnit.test("a"`, `await t.test("a"`.
@@ -212,6 +232,7 @@ mod tests {
             ("javascript", "QUnit.test(\"works\", function(assert) {\n"),
             ("javascript", "  test.only('works', () => {\n"),
             ("typescript", "  it.each<A>([\n"),
+            ("typescript", "  it.concurrent.each([\n"),
             ("typescript", "  await t.test('works', async (t) => {\n"),
             ("java", "  @Test\n"),
             ("java", "  @Test(expected = A.class)\n"),
@@ -225,6 +246,8 @@ mod tests {
             ("java", "  @TestOnly\n"),
             ("javascript", "  /a/.test('works');\n"),
             ("javascript", "  test.count += 1;\n"),
+            ("javascript", "  test.check(a, b);\n"),
+            ("javascript", "  test.onlyOnce('works');\n"),
             ("javascript", "if (pattern.test('works')) {\n"),
             ("go", "func TestHelper\n"),
             ("json", "test(\n"),
