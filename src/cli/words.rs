@@ -1,6 +1,7 @@
 //! Arguments of tools in the words of other agents' tools: other names, placeholders, and values in
 //! another JSON type. Edits have their own rules ([`edt_core::txn::other_words`]).
 
+use edt_core::txn::loose_values::{self, is_placeholder, snake_case};
 use serde_json::{Map, Value, json};
 
 /// For a tool: its argument, and the names that other tools have for it, in snake case.
@@ -70,7 +71,9 @@ pub(super) fn own(tool: &str, schema: &Map<String, Value>, args: Value) -> Value
         // What must be there is refused for what it is.
         let is_required = schema.get("required").and_then(Value::as_array);
         let is_required = is_required.is_some_and(|all| all.iter().any(|one| *one == name));
-        if !is_required && is_placeholder(properties.get(&name), &value) && name != "stdin"
+        if !is_required
+            && is_placeholder(properties.get(&name).and_then(kind), &value)
+            && name != "stdin"
             || !is_known && WITHOUT_MEANING.contains(&snake.as_str())
         {
             continue;
@@ -115,16 +118,15 @@ pub(super) fn flags_of_apply(args: &mut Value) {
     let Some(args) = args.as_object_mut() else { return };
     if args
         .get("dry_run")
-        .is_some_and(|value| typed(&json!({"type": "boolean"}), value.clone()) == true)
+        .is_some_and(|value| loose_values::typed(Some("boolean"), value.clone()) == true)
         && args.remove("dry_run").is_some()
     {
         args.insert("check".to_owned(), json!(true));
     }
     for (name, kind) in [("check", "boolean"), ("propose", "boolean"), ("proposal", "integer")] {
-        let schema = json!({"type": kind});
         match args.remove(name) {
-            Some(value) if !is_placeholder(Some(&schema), &value) => {
-                args.insert(name.to_owned(), typed(&schema, value));
+            Some(value) if !is_placeholder(Some(kind), &value) => {
+                args.insert(name.to_owned(), loose_values::typed(Some(kind), value));
             }
             _ => {}
         }
@@ -150,22 +152,6 @@ fn object(properties: &Map<String, Value>, args: Value) -> Option<Map<String, Va
     }
 }
 
-/// What a client fills in for an argument that the model left out. 0 is the name of an edit, too,
-/// and then the argument is a text.
-fn is_placeholder(schema: Option<&Value>, value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(list) => list.is_empty(),
-        Value::Object(map) => map.is_empty(),
-        Value::Number(number) => {
-            let is_number = matches!(schema.and_then(kind), Some("integer" | "number"));
-            is_number && number.as_f64() == Some(0.0)
-        }
-        Value::Bool(_) => false,
-    }
-}
-
 /// The type of an argument that may be left out.
 fn kind(schema: &Value) -> Option<&str> {
     match &schema["type"] {
@@ -178,21 +164,6 @@ fn kind(schema: &Value) -> Option<&str> {
 fn typed(schema: &Value, value: Value) -> Value {
     let parsed = |text: &str| serde_json::from_str::<Value>(text.trim());
     match (kind(schema), &value) {
-        (Some("integer"), Value::Number(number)) => match number.as_f64() {
-            Some(whole) if !number.is_u64() && whole.fract() == 0.0 && whole >= 0.0 => {
-                parsed(&format!("{whole}")).unwrap_or(value)
-            }
-            _ => value,
-        },
-        (Some("integer" | "number"), Value::String(text)) => match parsed(text) {
-            Ok(number @ Value::Number(_)) => typed(schema, number),
-            _ => value,
-        },
-        (Some("boolean"), Value::String(text)) => match text.trim().to_lowercase().as_str() {
-            "true" | "yes" | "1" => json!(true),
-            "false" | "no" => json!(false),
-            _ => value,
-        },
         (Some("object"), Value::String(text)) => match parsed(text) {
             Ok(object @ Value::Object(_)) => object,
             _ => value,
@@ -210,7 +181,7 @@ fn typed(schema: &Value, value: Value) -> Value {
             let list = list.iter().map(|one| typed(&schema["items"], one.clone()));
             Value::Array(list.collect())
         }
-        _ => value,
+        (kind, _) => loose_values::typed(kind, value),
     }
 }
 
@@ -269,7 +240,7 @@ fn lines(own: &mut Map<String, Value>) {
 }
 
 fn search(own: &mut Map<String, Value>) {
-    let flag = |value: &Value| typed(&json!({"type": "boolean"}), value.clone()).as_bool();
+    let flag = |value: &Value| loose_values::typed(Some("boolean"), value.clone()).as_bool();
     if taken(own, &["case_sensitive"], flag) == Some(false) {
         own.insert("ignore_case".to_owned(), json!(true));
     }
@@ -334,18 +305,6 @@ fn command(own: &mut Map<String, Value>) {
     }
     own.insert("program".to_owned(), program.clone());
     own.insert("args".to_owned(), json!(args));
-}
-
-/// `filePath` and `FilePath` as `file_path`.
-fn snake_case(key: &str) -> String {
-    let mut out = String::new();
-    for (at, letter) in key.trim_start_matches('-').chars().enumerate() {
-        if letter.is_ascii_uppercase() && at > 0 && !out.ends_with('_') {
-            out.push('_');
-        }
-        out.push(if letter == '-' { '_' } else { letter.to_ascii_lowercase() });
-    }
-    out
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Question, Reply, ShellCommand};
 use super::setup::target::path_from_env;
-use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring, json};
+use super::setup::{JsonEntry, ManagedFile, Scope, SetupTarget, Wiring, json};
 use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
 
 /// Gemini CLI.
@@ -102,14 +102,7 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
                 .map(|tool| JsonEntry::ListItem(vec!["tools", "exclude"], tool)),
         );
     }
-    vec![
-        ManagedFile {
-            file: home.join("settings.json"),
-            purpose: Purpose::McpAndHooks,
-            form: Form::Json(entries),
-        },
-        instructions::skill_file(&home.join("skills")),
-    ]
+    instructions::settings_and_skill(&home, entries)
 }
 
 fn settings(target: &SetupTarget) -> PathBuf {

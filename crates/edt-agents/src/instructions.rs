@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::guide;
-use super::setup::{Fence, Form, ManagedFile, Purpose};
+use super::setup::{Fence, Form, JsonEntry, ManagedFile, Purpose};
 
 /// What edt is, for a list of plugins.
 pub const DESCRIPTION: &str =
@@ -31,6 +31,14 @@ pub fn skill() -> String {
 pub fn skill_file(skills: &Path) -> ManagedFile {
     let form = Form::OwnFile { content: skill(), mark: SKILL_MARK, executable: false };
     ManagedFile { file: skills.join("edt/SKILL.md"), purpose: Purpose::Skill, form }
+}
+
+/// Settings with `entries`, and the skill: both in the agent's directory `home`.
+#[must_use]
+pub(crate) fn settings_and_skill(home: &Path, entries: Vec<JsonEntry>) -> Vec<ManagedFile> {
+    let (file, form) = (home.join("settings.json"), Form::Json(entries));
+    let settings = ManagedFile { file, purpose: Purpose::McpAndHooks, form };
+    vec![settings, skill_file(&home.join("skills"))]
 }
 
 /// The block of instructions, in an `AGENTS.md`.

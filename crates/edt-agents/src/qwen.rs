@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::event::{HookEvent, HookMessage, HookPoint, Reply};
 use super::setup::target::path_from_env;
-use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
+use super::setup::{JsonEntry, ManagedFile, Scope, SetupTarget, Wiring};
 use super::{Agent, HookTimeouts, Protocol, UnexpectedShape, claude_code, instructions};
 
 /// Qwen Code.
@@ -70,14 +70,7 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
         let denied = ["edit", "write_file"];
         entries.extend(denied.map(|tool| JsonEntry::ListItem(vec!["permissions", "deny"], tool)));
     }
-    vec![
-        ManagedFile {
-            file: home.join("settings.json"),
-            purpose: Purpose::McpAndHooks,
-            form: Form::Json(entries),
-        },
-        instructions::skill_file(&home.join("skills")),
-    ]
+    instructions::settings_and_skill(&home, entries)
 }
 
 fn settings(target: &SetupTarget) -> PathBuf {

@@ -8,6 +8,7 @@ mod correction;
 pub mod digest;
 pub mod edit_fields;
 pub mod guard;
+pub mod loose_values;
 mod messages;
 mod nearest;
 pub mod other_words;

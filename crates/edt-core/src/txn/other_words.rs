@@ -5,11 +5,12 @@
 
 use serde_json::{Map, Value, json};
 
+use super::loose_values::{self, snake_case};
 use super::unique_json::Unique;
-use super::words_table::{FLAGS, MODES, NAMES, OFF, WITHOUT_MEANING, snake_case};
+use super::words_table::{FLAGS, MODES, NAMES, OFF, WITHOUT_MEANING};
 
 /// Keys of an edit that take a text of any length, so that `""` may be meant.
-const TEXTS: &[&str] = &["content", "expected_text"];
+const TEXTS: &[&str] = &["content", "old_text", "expected_text"];
 const NUMBERS: &[&str] = &["start_line", "end_line"];
 const FLAG_KEYS: &[&str] = &["replace_all", "executable"];
 
@@ -317,38 +318,22 @@ fn mode_of(value: &Value) -> Option<&'static str> {
     MODES.iter().find(|(_, words)| words.contains(&word.as_str())).map(|(mode, _)| *mode)
 }
 
-/// Whether the value says nothing: what a client fills in for a key that the model left out.
+/// Whether the value says nothing. An empty text may be what is meant.
 fn is_placeholder(own: &str, value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty() && !TEXTS.contains(&own) && own != "old_text",
-        Value::Array(list) => list.is_empty(),
-        Value::Object(map) => map.is_empty(),
-        Value::Number(number) => NUMBERS.contains(&own) && number.as_u64() == Some(0),
-        Value::Bool(_) => false,
-    }
+    !(value.is_string() && TEXTS.contains(&own)) && loose_values::is_placeholder(kind(own), value)
 }
 
 /// Numbers and flags that are written as texts.
 fn typed(own: &str, value: Value) -> Value {
-    match &value {
-        Value::String(text) if NUMBERS.contains(&own) => {
-            text.trim().parse::<u64>().map_or(value, |number| json!(number))
-        }
-        // `2.0`
-        Value::Number(number) if NUMBERS.contains(&own) => {
-            let whole =
-                number.to_string().strip_suffix(".0").and_then(|text| text.parse::<u64>().ok());
-            whole.map_or(value, |number| json!(number))
-        }
-        Value::String(text) if FLAG_KEYS.contains(&own) => {
-            match text.trim().to_lowercase().as_str() {
-                "true" | "1" | "yes" => json!(true),
-                "false" | "0" | "no" => json!(false),
-                _ => value,
-            }
-        }
-        _ => value,
+    loose_values::typed(kind(own), value)
+}
+
+/// The JSON type of a key whose value is no text.
+fn kind(own: &str) -> Option<&'static str> {
+    match own {
+        _ if NUMBERS.contains(&own) => Some("integer"),
+        _ if FLAG_KEYS.contains(&own) => Some("boolean"),
+        _ => None,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use similar::get_close_matches;
 
+use super::loose_values::snake_case;
+
 /// The key of edt, and the names that tools of other agents have for it, in snake case.
 pub(super) const NAMES: &[(&str, &[&str])] = &[
     (
@@ -165,18 +167,6 @@ pub(super) fn nearest(key: &str) -> Option<&'static str> {
     let near = get_close_matches(snake_case(key).as_str(), &all, 1, 0.7);
     let near = near.first()?;
     names.iter().find(|(name, _)| name == near).map(|(_, own)| *own)
-}
-
-/// `oldString` and `OldString` as `old_string`.
-pub(super) fn snake_case(key: &str) -> String {
-    let mut out = String::new();
-    for (at, letter) in key.chars().enumerate() {
-        if letter.is_ascii_uppercase() && at > 0 && !out.ends_with('_') {
-            out.push('_');
-        }
-        out.push(if letter == '-' { '_' } else { letter.to_ascii_lowercase() });
-    }
-    out
 }
 
 #[cfg(test)]
