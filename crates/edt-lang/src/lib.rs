@@ -8,13 +8,16 @@ pub mod bodies;
 pub mod brackets;
 #[allow(dead_code, reason = "a build without a language does not use its part")]
 mod checkers;
+pub mod families;
 pub mod fault;
 pub mod faults;
 #[allow(dead_code, reason = "a build without a language does not use its part")]
 mod idioms;
 mod misplaced;
 pub mod outline;
+pub mod pairs;
 pub mod parse;
+pub mod parts;
 pub mod preprocessor;
 mod rust_signs;
 pub mod symbols;
