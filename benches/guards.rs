@@ -273,6 +273,7 @@ fn examine_row(row: Row, policy: &Policy) -> Option<Examined> {
                 }
                 found.extend(findings.iter().map(|one| (guard, said(one))));
             }
+            GuardOutput::Limited { .. } => {}
             GuardOutput::Unchecked { reason, .. } => unchecked.push((guard, reason)),
         }
     }

@@ -50,6 +50,22 @@ fn a_guard_may_be_off_for_some_paths() {
     assert_eq!((said("fixtures/a.c"), said("src/a.c")), (json!("off"), json!("refuse")));
 }
 
+#[test]
+fn code_without_a_grammar_is_checked_for_pairs_and_the_answer_says_so() {
+    let workspace = TestRepo::with(&[("a.kt", b"fun a() {\n    b(1)\n}\n"), ("a.pl", b"a(\n")]);
+    let said = |path: &str, old: &str, new: &str| {
+        let edit = json!({"path": path, "mode": "edit", "old_text": old, "content": new});
+        let answer = workspace.apply(&edit).landed();
+        let guards = answer.json["guards"].as_array().unwrap();
+        guards.iter().find(|one| one["guard"] == "syntax").map(|one| one["detail"].clone())
+    };
+    let brackets = json!("only brackets and quotes (no grammar for .kt)");
+    assert_eq!(said("a.kt", "b(1)", "b(2)"), Some(brackets));
+    assert_eq!(said("a.pl", "a(", "a(1"), Some(json!("not checked (no grammar for .pl)")));
+    let broken = json!({"path": "a.kt", "mode": "edit", "old_text": "b(2)", "content": "b(2"});
+    workspace.refuses_request(&["SYNTAX_ERROR"], 1, &broken);
+}
+
 /// A guard, an edit that it refuses and one that it passes.
 struct Example {
     guard: &'static str,

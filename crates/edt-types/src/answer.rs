@@ -246,7 +246,7 @@ pub struct GuardReport {
     pub verdict: Verdict,
     /// The path that the guard checked.
     pub path: String,
-    /// What the guard found.
+    /// What the guard found, or what it did not look at.
     #[serde(serialize_with = "crate::text::optional_for_users")]
     pub detail: Option<String>,
 }

@@ -8,6 +8,9 @@ pub use super::chat::Leftover;
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
 use edt_edit::line_anchor;
+use edt_lang::families::Family;
+use edt_lang::pairs;
+use edt_lang::unparsed::MAX_BYTES;
 use edt_types::text::visible;
 use edt_types::{Code, Finding};
 
@@ -76,14 +79,20 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     let fence = || {
         let last = subject.lines().texts().1.iter().rposition(|line| !line.trim_ascii().is_empty());
         let around = |row: usize| row == 0 || Some(row) == last;
-        let counts = |row: usize| {
-            if subject.language().is_some() { subject.is_code(row) } else { around(row) }
+        let counts = |row: usize| match subject.family().filter(|family| !family.strings.is_empty())
+        {
+            Some(family) => is_family_code(subject, family, subject.start_of(row)),
+            None if subject.language().is_some() => subject.is_code(row),
+            None => around(row),
         };
         let (row, _) = fresh.iter().find(|(row, line)| is_fence(line) && counts(*row))?;
         (!had(is_fence)).then_some((Leftover::Fence, *row))
     };
     let escaped = || {
-        let code = subject.language().is_some_and(|language| !language.markup);
+        let code = match subject.language() {
+            Some(language) => !language.markup,
+            None => subject.family().is_some(),
+        };
         let found = |(row, line): &&(usize, &[u8])| {
             escapes(line).any(|at| in_code(subject, *row, line, at, true))
         };
@@ -103,6 +112,7 @@ pub(super) fn is_code(subject: &Subject<'_>) -> bool {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     extension.is_some_and(|extension| !PROSE.contains(&extension.as_str()))
         || subject.language().is_some()
+        || subject.family().is_some()
 }
 
 /// Whether a page has Markdown in it on purpose: front matter of a generator, a section, or an element
@@ -231,8 +241,17 @@ fn in_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize, macros: bo
     if subject.is_over() {
         return false;
     }
-    matches!(subject.new_tree(), Some(Ok(tree)) 
+    if let Some(family) = subject.family() {
+        return is_family_code(subject, family, start + at);
+    }
+    matches!(subject.new_tree(), Some(Ok(tree))
         if !tree.is_prose(start + at) || macros && tree.is_code(start + at))
+}
+
+/// Whether a byte is outside strings and comments of a family whose brackets are read.
+fn is_family_code(subject: &Subject<'_>, family: &Family, at: usize) -> bool {
+    let text = subject.after.unwrap_or_default();
+    text.len() <= MAX_BYTES && pairs::is_code(family, text, at)
 }
 
 /// Escaped line ends in code, outside strings and comments, where no language has them.
@@ -262,7 +281,16 @@ fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftove
                 all.iter().any(|at| !quoted(line, *at) && in_code(subject, *row, line, *at, false))
                     && broken()
             }
-            _ => all.len() >= 3 && subject.lines().texts().1.len() <= 1,
+            _ if all.len() < 3 => false,
+            // Where a line begins, it is indented.
+            _ if subject.family().is_some() => {
+                let begins = |at: &&usize| {
+                    line[**at + 2..].starts_with(b"  ") || line[**at + 2..].starts_with(b"\t")
+                };
+                all.iter().filter(begins).count() > 1
+                    && all.iter().all(|at| in_code(subject, *row, line, *at, false))
+            }
+            _ => subject.lines().texts().1.len() <= 1,
         }
     };
     fresh.iter().find(found).map(|(row, _)| (Leftover::LineEnds, *row))
@@ -296,6 +324,22 @@ fn explain(subject: &Subject<'_>, what: Leftover, row: usize) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn leftovers_are_found_without_a_grammar() {
+        let before = "struct S {\n  var a: Int\n  func b() {\n    c()\n  }\n}\n";
+        let of = |from: &str, to: &str| found_in("a.swift", before, &before.replace(from, to));
+        let joined = "  func b() {\\n    c()\\n  }\\n";
+        assert_eq!(of("  func b() {\n    c()\n  }\n", joined), Some(Leftover::LineEnds));
+        assert_eq!(of("c()", &format!("c(\"{joined}\")")), None);
+        assert_eq!(of("c()", "c(a &lt; 1)"), Some(Leftover::Escaped));
+        assert_eq!(of("c()", "c(\"a &lt; 1\") // &lt; b"), None);
+        assert_eq!(of("    c()\n", "```swift\n    c()\n"), Some(Leftover::Fence));
+        assert_eq!(of("    c()\n", "/*\n```swift\n    c()\n```\n*/\n"), None);
+        let lists = "project(a C)\nadd_executable(a a.c)\n";
+        let fenced = format!("```\n{lists}```\n");
+        assert_eq!(found_in("CMakeLists.txt", lists, &fenced), Some(Leftover::Fence));
+    }
+
     #[test]
     fn a_fence_in_a_script_of_a_page_is_found() {
         let page = |text: &str| format!("<script>\na();\n{text}b();\n</script>\n");

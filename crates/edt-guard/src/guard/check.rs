@@ -83,6 +83,11 @@ pub enum GuardOutput {
         /// What the user should know, in a sentence.
         message: String,
     },
+    /// The guard found nothing, and looked at less than usual. This is no warning.
+    Limited {
+        /// What it did not check, and why.
+        reason: String,
+    },
     /// The guard could not check. This is a warning, never a refusal.
     Unchecked {
         /// The code of the warning. Usually the guard's name.
@@ -107,9 +112,10 @@ impl GuardOutput {
     pub fn into_findings(self) -> Vec<Finding> {
         match self {
             GuardOutput::Found { findings, .. } => findings,
-            GuardOutput::Pass | GuardOutput::Noted { .. } | GuardOutput::Unchecked { .. } => {
-                Vec::new()
-            }
+            GuardOutput::Pass
+            | GuardOutput::Limited { .. }
+            | GuardOutput::Noted { .. }
+            | GuardOutput::Unchecked { .. } => Vec::new(),
         }
     }
 }

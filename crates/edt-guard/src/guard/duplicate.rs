@@ -59,8 +59,8 @@ impl Guard for DuplicateCode {
     fn rule(&self) -> &'static str {
         "More often than before: a compound statement, a definition or a declaration equal to its \
          neighbour, token for token; the same lines twice in a row (16 characters in statements \
-         and members, 40 elsewhere, 80 and three lines without a grammar); a name defined twice in \
-         one scope where the language wants it once."
+         and members, 40 elsewhere, 80 and three lines without a grammar); the whole text of code \
+         without a grammar; a name defined twice in one scope where the language wants it once."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
@@ -106,7 +106,8 @@ pub fn detect(subject: &Subject<'_>) -> Option<Duplicate> {
             return Some(Duplicate::Redefinition(redefinition));
         }
     }
-    runs::first(subject, &added, tree).map(|(first, second)| Duplicate::Run { first, second })
+    let run = runs::first(subject, &added, tree).or_else(|| runs::whole(subject));
+    run.map(|(first, second)| Duplicate::Run { first, second })
 }
 
 fn repeated_block<'p, 't: 'p>(

@@ -686,6 +686,7 @@ mod tests {
             "//     ...this.items,",
             "//     ...args: Parameters<A[B]>",
             "// Existing users are kept.",
+            "// <b>Filterable fields:</b>",
             "# Same for all of them",
             "# The only file remaining is the count file",
             "// Keep errors and warnings intermixed in their original order",

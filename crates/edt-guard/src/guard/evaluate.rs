@@ -167,6 +167,9 @@ impl Evaluation<'_> {
         for output in outputs {
             match output {
                 GuardOutput::Pass => self.report(origin, Verdict::Pass, None),
+                GuardOutput::Limited { reason } => {
+                    self.report(origin, Verdict::Pass, Some(reason));
+                }
                 GuardOutput::Noted { word, message: reason }
                 | GuardOutput::Unchecked { word, reason } => self.warn(origin, word, reason),
                 GuardOutput::Found { word, findings } => {

@@ -160,7 +160,9 @@ fn replaced(subject: &Subject<'_>) -> Option<Loss> {
 }
 
 fn tail(subject: &Subject<'_>) -> Option<Loss> {
-    subject.language()?;
+    if subject.language().is_none() && subject.family().is_none() {
+        return None;
+    }
     let (old, new) = subject.lines().texts();
     let last = subject.hunks().last()?;
     let at_end = last.old.end == old.len() && last.new.start >= last_filled(new);
@@ -315,6 +317,10 @@ mod tests {
         let tail = Loss::Tail { row: 24, rows: 16 };
         assert_eq!(found("a.py", &before, &functions(0..6)), Some(tail));
         assert_eq!(found("a.py", &before, &functions(0..9)), None);
+        assert_eq!(
+            found("a.rb", &before, &functions(0..6)),
+            found("a.py", &before, &functions(0..6))
+        );
         assert_eq!(found("a.txt", &before, &functions(0..6)), None);
         assert_eq!(found("a.py", &before, &functions(4..10)), None);
         let moved = functions(6..10) + &functions(0..6);

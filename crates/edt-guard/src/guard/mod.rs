@@ -36,6 +36,8 @@ mod syntax_branches;
 pub mod syntax_break;
 mod syntax_cause;
 mod syntax_faults;
+mod syntax_pairs;
+mod syntax_parts;
 mod syntax_report;
 mod test_lines;
 pub mod transaction;

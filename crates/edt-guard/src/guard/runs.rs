@@ -63,6 +63,24 @@ pub(super) fn first(
     added.iter().find_map(|range| Window::around(subject, range).first(subject, tree, test))
 }
 
+/// The rows of both copies, if code without a grammar is the same text twice.
+pub(super) fn whole(subject: &Subject<'_>) -> Option<(Range<usize>, Range<usize>)> {
+    subject.family()?;
+    let (old, new) = subject.lines().texts();
+    let half = |lines: &[&[u8]]| {
+        let filled = |row: &usize| !lines[*row].trim_ascii().is_empty();
+        let rows: Vec<usize> = (0..lines.len()).filter(filled).collect();
+        let (first, second) = rows.split_at(rows.len() / 2);
+        let mut pairs = first.iter().zip(second);
+        let twice = first.len() == second.len()
+            && first.len() >= MIN_WITHOUT_GRAMMAR.1
+            && pairs.all(|(a, b)| lines[*a].trim_ascii_end() == lines[*b].trim_ascii_end());
+        twice.then(|| second[0])
+    };
+    let at = half(new).filter(|_| half(old).is_none())?;
+    Some((0..at, at..new.len()))
+}
+
 /// Whether a path is one of tests or of what they work on.
 pub(super) fn is_test(path: &str) -> bool {
     let path = path.to_ascii_lowercase();

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::transaction::{GainedLines, Transaction, TransactionFile, count, inner};
 use edt_edit::diff::LineDiff;
 use edt_io::clock::{self, CpuLimit};
+use edt_lang::families::{self, Family};
 use edt_lang::fault::SyntaxFault;
 use edt_lang::{Language, Parsed, TreeCache, Unparsed, table};
 use edt_types::RepoPath;
@@ -196,6 +197,18 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn language(&self) -> Option<&'static Language> {
         *self.language.get_or_init(|| table::language_of(self.path, self.after?))
+    }
+
+    /// The family of the language, if there is no grammar for it.
+    #[must_use]
+    pub fn family(&self) -> Option<&'static Family> {
+        if self.language().is_some() { None } else { families::family_of(self.path) }
+    }
+
+    /// The old text, if it was of the same family.
+    pub(super) fn old_family_text(&self, family: &'static Family) -> Option<&'a [u8]> {
+        let old = families::family_of(self.from.unwrap_or(self.path))?;
+        self.before.filter(|_| std::ptr::eq(old, family))
     }
 
     /// The line difference, computed within 100 ms; coarser if that does not suffice.
@@ -450,6 +463,17 @@ impl<'a> Subject<'a> {
         let other =
             Subject::new(self.path, self.from, self.before, Some(after), Vec::new(), self.limit);
         Subject { deadline: OnceCell::from(self.deadline()), ..other }
+    }
+
+    /// A part of this file as a file of its own, within the same time limit.
+    pub(super) fn with_part<'t>(
+        &'t self,
+        path: &'t RepoPath,
+        before: Option<&'t [u8]>,
+        after: &'t [u8],
+    ) -> Subject<'t> {
+        let part = Subject::new(path, None, before, Some(after), Vec::new(), self.limit);
+        Subject { deadline: OnceCell::from(self.deadline()), trees: self.trees, ..part }
     }
 
     fn deadline(&self) -> CpuLimit {

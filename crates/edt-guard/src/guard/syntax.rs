@@ -9,6 +9,8 @@ use super::syntax_faults::first;
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
 use super::syntax_cause;
+use super::syntax_pairs;
+use super::syntax_parts;
 use super::syntax_report::explain;
 use edt_lang::Unparsed;
 
@@ -24,7 +26,8 @@ impl Guard for Syntax {
     fn rule(&self) -> &'static str {
         "The new text has more syntax errors than the old one. C and C++: more brackets without a \
          partner for any choice of #if branches, or more errors for every choice that includes a \
-         changed line, one of them on a changed line."
+         changed line, one of them on a changed line. Code without a grammar: a bracket, a quote \
+         or a comment without its partner, where the old text has none."
     }
 
     // A file overwritten with a fragment has lost more than its syntax.
@@ -38,6 +41,9 @@ impl Guard for Syntax {
                 word: self.name(),
                 message: explain(file, &found).summary.trim_end().to_owned(),
             }],
+            Ok(None) if file.text().is_some() && file.family().is_some() => {
+                vec![GuardOutput::Limited { reason: without_grammar(file) }]
+            }
             Ok(found) => GuardOutput::of(self.name(), found.map(|found| explain(file, &found))),
             Err(why) => vec![GuardOutput::Unchecked {
                 word: self.name(),
@@ -53,10 +59,27 @@ impl Guard for Syntax {
 /// The reason why the texts could not be compared.
 pub fn detect(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     let Some(language) = subject.language().filter(|_| subject.text().is_some()) else {
-        return Ok(None);
+        return match subject.family() {
+            Some(family) if family.parts => syntax_parts::first(subject),
+            Some(family) => Ok(syntax_pairs::unpaired(subject, family)),
+            None => Ok(None),
+        };
     };
     let found = first(subject, language)?;
     Ok(found.map(|found| syntax_cause::located(subject, language, found)))
+}
+
+/// What is not checked of code without a grammar.
+fn without_grammar(subject: &Subject<'_>) -> String {
+    let path = subject.path.text();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let kind = name.rfind('.').map_or(name, |dot| &name[dot..]);
+    let part = match subject.family() {
+        Some(family) if family.parts => "only scripts, styles and braces",
+        Some(family) if !family.strings.is_empty() => "only brackets and quotes",
+        _ => "not checked",
+    };
+    format!("{part} (no grammar for {kind})")
 }
 
 #[cfg(test)]
