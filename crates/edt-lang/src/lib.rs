@@ -8,6 +8,7 @@ pub mod bodies;
 pub mod brackets;
 #[allow(dead_code, reason = "a build without a language does not use its part")]
 mod checkers;
+pub mod distant;
 pub mod families;
 pub mod fault;
 pub mod faults;

@@ -114,6 +114,19 @@ impl Parsed<'_> {
         self.confirmed(&pairs, stop)
     }
 
+    /// The second ones of the `pairs` that are compound statements.
+    pub(super) fn compound(
+        &self,
+        pairs: &[(Node<'_>, Node<'_>, usize)],
+        stop: &Stop<'_>,
+    ) -> Vec<Range<usize>> {
+        let blocks = self.confirmed(pairs, stop).into_iter();
+        { blocks }
+            .filter(|block| block.what == BlockKind::Compound)
+            .map(|block| block.second)
+            .collect()
+    }
+
     /// The `pairs` that the language's `blocks.scm` matches.
     fn confirmed(
         &self,

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::runs;
 use super::subject::Subject;
+use edt_lang::distant::DistantRepeat;
 use edt_lang::outline::{BlockKind, Redefinition, RepeatedBlock, touches};
 use edt_lang::{Parsed, Stop};
 use edt_types::{Code, Finding};
@@ -30,6 +31,8 @@ pub enum Duplicate {
     },
     /// A name defined twice in one scope.
     Redefinition(Redefinition),
+    /// A compound statement that occurs again a few lines on.
+    Distant(DistantRepeat),
 }
 
 impl Duplicate {
@@ -39,8 +42,14 @@ impl Duplicate {
             Duplicate::RepeatedBlock(block) => &block.second,
             Duplicate::Run { second, .. } => second,
             Duplicate::Redefinition(found) => &found.second,
+            Duplicate::Distant(found) => &found.second,
         };
         second.len() >= LONG_RUN
+    }
+
+    /// Whether the second copy has no effect.
+    fn is_certain(&self) -> bool {
+        !matches!(self, Duplicate::Distant(DistantRepeat { leaves: false, .. }))
     }
 }
 
@@ -60,7 +69,9 @@ impl Guard for DuplicateCode {
         "More often than before: a compound statement, a definition or a declaration equal to its \
          neighbour, token for token; the same lines twice in a row (16 characters in statements \
          and members, 40 elsewhere, 80 and three lines without a grammar); the whole text of code \
-         without a grammar; a name defined twice in one scope where the language wants it once."
+         without a grammar; a name defined twice in one scope where the language wants it once; an \
+         `if` that leaves the block, again within ten lines, if nothing between changes what it \
+         tests. Other compound statements that occur again so are a warning."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
@@ -74,7 +85,11 @@ impl Guard for DuplicateCode {
                 reason: format!("{} was not searched for duplicates: {why}.", file.path),
             }],
             // A program that makes a file may repeat itself.
-            Ok(Some(found)) if file.before.is_none() && !found.is_long() || file.is_generated() => {
+            Ok(Some(found))
+                if file.before.is_none() && !found.is_long()
+                    || file.is_generated()
+                    || !found.is_certain() =>
+            {
                 let message = explain(file, &found).summary;
                 vec![GuardOutput::Noted { word: self.name(), message }]
             }
@@ -108,6 +123,30 @@ pub fn detect(subject: &Subject<'_>) -> Option<Duplicate> {
     }
     let run = runs::first(subject, &added, tree).or_else(|| runs::whole(subject));
     run.map(|(first, second)| Duplicate::Run { first, second })
+        .or_else(|| distant(subject, tree?, &added).map(Duplicate::Distant))
+}
+
+/// The first compound statement that the edit lets occur again a few lines on. Tests repeat checks on
+/// purpose.
+fn distant(
+    subject: &Subject<'_>,
+    tree: &Parsed<'_>,
+    added: &[Range<usize>],
+) -> Option<DistantRepeat> {
+    if runs::is_test(&subject.path.text()) {
+        return None;
+    }
+    let expired = || subject.is_over();
+    let stop = &Stop::when(&expired);
+    let found = tree.distant_repeats(added, stop);
+    found.first()?;
+    let all = |tree: &Parsed<'_>| {
+        tree.distant_repeats(std::slice::from_ref(&(0..usize::MAX)), stop).len()
+    };
+    let old = subject.old_tree().and_then(|old| old.as_ref().ok());
+    let is_more = all(tree) > old.map_or(0, all);
+    let leaving = found.iter().find(|found| found.leaves);
+    leaving.or(found.first()).filter(|_| is_more).cloned()
 }
 
 fn repeated_block<'p, 't: 'p>(
@@ -183,6 +222,7 @@ fn explain(subject: &Subject<'_>, found: &Duplicate) -> Finding {
         Duplicate::RepeatedBlock(block) => {
             ("The same statement".to_owned(), &block.first, &block.second)
         }
+        Duplicate::Distant(found) => ("The same statement".to_owned(), &found.first, &found.second),
         Duplicate::Run { first, second } => ("The same run of lines".to_owned(), first, second),
         Duplicate::Redefinition(found) => {
             (format!("A definition of `{}`", found.name), &found.first, &found.second)
@@ -251,6 +291,39 @@ mod tests {
             found("a.rs", "fn f() {}\n\nfn g() {}\n", after).as_deref(),
             Some("A definition of `f` would occur twice in a.rs: line 1 and line 5.")
         );
+    }
+
+    #[test]
+    fn a_guard_clause_again_a_few_lines_on_is_found() {
+        let clause = "  if (argc < 2) {\n    usage();\n    return 1;\n  }\n";
+        let file = |more: &str| {
+            format!(
+                "int f(int argc) {{\n{clause}  int a = 3;\n  puts(\"b\");\n{more}  return a;\n}}\n"
+            )
+        };
+        assert_eq!(
+            found("a.c", &file(""), &file(clause)).as_deref(),
+            Some("The same statement would occur twice in a.c: lines 2-5 and lines 8-11.")
+        );
+        assert_eq!(found("tests/a.c", &file(""), &file(clause)), None);
+        assert_eq!(found("a.c", &file(clause), &file(clause).replace("\"b\"", "\"c\"")), None);
+        let policy = crate::policy::Policy::of(None, None).unwrap();
+        let refuses = |clause: &str| {
+            let path = edt_types::RepoPath::parse(b"a.c").unwrap();
+            let after = file(clause).replace("  int a", &format!("{clause}  int a"));
+            let (before, after) = (file(""), after.into_bytes());
+            let before = Some(before.as_bytes());
+            let limit = std::time::Duration::from_secs(5);
+            let file = Subject::new(&path, None, before, Some(&after), Vec::new(), limit);
+            let context = GuardContext { policy: &policy, site: None };
+            match DuplicateCode.check(&file, &context).remove(0) {
+                GuardOutput::Found { .. } => Some(true),
+                GuardOutput::Noted { .. } => Some(false),
+                _ => None,
+            }
+        };
+        assert_eq!(refuses("  if (argc > 9) return 2;\n"), Some(true));
+        assert_eq!(refuses("  if (argc > 9) {\n    a();\n    b();\n  }\n"), Some(false));
     }
 
     #[test]
