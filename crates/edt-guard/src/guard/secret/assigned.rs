@@ -1,7 +1,9 @@
 //! Random values that are assigned to names of secrets.
 
 use super::CredentialKind;
-use super::strength::{is_hash_or_uuid, is_random, is_strong_password, is_words};
+use super::strength::{
+    is_hash_or_uuid, is_random, is_random_with_signs, is_strong_password, is_words,
+};
 use super::token::Found;
 use crate::guard::subject::Subject;
 
@@ -88,7 +90,12 @@ fn bare(line: &[u8]) -> Found {
     if !name.iter().all(is_name) || !value.iter().all(is_value) {
         return None;
     }
-    judged(std::str::from_utf8(name).ok()?.trim(), value)
+    let name = std::str::from_utf8(name).ok()?.trim();
+    // Before the colon of a sentence are several words, as in "The initial password: ...".
+    if name.contains(' ') && kind(name) == Some(NameKind::Password) {
+        return None;
+    }
+    judged(name, value)
 }
 
 /// The name to which the text before a quote assigns: it ends with `=`, `:` or `=>`, after which a
@@ -150,7 +157,11 @@ fn judged(name: &str, value: &[u8]) -> Found {
             && is_strong_password(value)
             && !is_words(value)
     };
-    let found = is_random_key || kind == NameKind::Password && is_password();
+    // The mark of a new project's key in Django.
+    let value_of_key = value.strip_prefix(b"django-insecure-").unwrap_or(value);
+    let found = is_random_key
+        || is_random_with_signs(value_of_key)
+        || kind == NameKind::Password && is_password();
     let name = || name.chars().take(40).collect();
     found.then(|| (CredentialKind::Assigned { name: name() }, value.len()))
 }

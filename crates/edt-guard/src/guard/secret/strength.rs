@@ -115,6 +115,32 @@ pub(super) fn is_random(value: &[u8]) -> bool {
         && !is_weak(value)
 }
 
+/// Whether a value is random and has signs, as the secret key of a web application: letters, digits
+/// and signs that alternate.
+pub(super) fn is_random_with_signs(value: &[u8]) -> bool {
+    // The set of a pattern, an address, a template.
+    const OTHERS: [&[u8]; 10] =
+        [b"A-Z", b"a-z", b"0-9", b"\\", b"://", b"${", b"{{", b"$(", b"%(", b"</"];
+    let class = |byte: u8| match byte {
+        b'0'..=b'9' => 0,
+        b'a'..=b'z' => 1,
+        b'A'..=b'Z' => 2,
+        _ => 3,
+    };
+    let count = |is: fn(&u8) -> bool| value.iter().filter(|byte| is(byte)).count();
+    let turns = value.windows(2).filter(|pair| class(pair[0]) != class(pair[1])).count();
+    (32..=200).contains(&value.len())
+        && value.iter().all(u8::is_ascii_graphic)
+        && count(u8::is_ascii_digit) >= 3
+        && count(u8::is_ascii_alphabetic) >= 3
+        && count(u8::is_ascii_punctuation) >= 4
+        && turns * 5 >= value.len() * 2
+        && entropy(value) > 4.0
+        && !OTHERS.iter().any(|other| memchr::memmem::find(value, other).is_some())
+        && !is_sequence(value)
+        && !is_weak(value)
+}
+
 /// Whether a password is neither a placeholder nor a word: letters, digits, eight characters.
 pub(super) fn is_strong_password(value: &[u8]) -> bool {
     (8..=128).contains(&value.len())
@@ -202,6 +228,23 @@ mod tests {
             ["9f86d081884c7d659a2feaa0c55ad015", "x8Kq2LmZ9vRt4NwPc7Yb", "hR7-tV2_kQ9xLw3Z"]
         {
             assert!(is_random(value.as_bytes()), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_random_value_may_have_signs() {
+        for value in
+            ["x8#q2(m9^vrt4$wp=7yb&1zk@3hd_0g*5n!6jc%a", "q3-!7k_d&2@w9(x^5+m8#z1)t4%r6=p0*b$"]
+        {
+            assert!(is_random_with_signs(value.as_bytes()), "{value}");
+        }
+        for value in [
+            "^[A-Za-z0-9_-]{20,24}\\.[A-Za-z0-9_-]{6,7}$",
+            "https://a1.b2.example/c3?d4=e5&f6=g7#h8",
+            "{a1}-{b2}-{c3}-{d4}-{e5}-{f6}-{g7}",
+            "no-more-than-3-words.or-4;or-5,or-6",
+        ] {
+            assert!(!is_random_with_signs(value.as_bytes()), "{value}");
         }
     }
 

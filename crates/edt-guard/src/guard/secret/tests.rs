@@ -113,6 +113,27 @@ fn a_random_value_of_a_secret_name_is_found() {
 }
 
 #[test]
+fn a_secret_key_may_have_signs() {
+    let key = random("abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)", 50);
+    for text in [
+        format!("SECRET_KEY = '{key}'"),
+        format!("SECRET_KEY = 'django-insecure-{key}'"),
+        format!("{{\"session_secret\": \"{key}\"}}"),
+    ] {
+        assert!(matches!(found("a.py", &text), Some(CredentialKind::Assigned { .. })), "{text}");
+    }
+    assert_eq!(found("a.py", &format!("ALPHABET = '{key}'")), None);
+}
+
+#[test]
+fn a_sentence_is_no_assignment() {
+    let password = "kX9v-mLr8zT!";
+    let said = format!("The initial password: {password}\n");
+    assert_eq!(found("a.md", &said), None);
+    assert!(found("app.properties", &said.replace("The initial ", "db.")).is_some());
+}
+
+#[test]
 fn placeholders_names_and_code_are_no_credentials() {
     let value = base62(24);
     for (path, text) in [
