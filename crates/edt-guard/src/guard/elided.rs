@@ -436,7 +436,8 @@ fn omits(words: &[&str]) -> bool {
                 is.contains(&three[0]) && three[1] == "the" && as_it_was.contains(&three[2])
             })
     };
-    let kept = || says_unchanged(words) || has(words, &["keep", "leave"]) || same();
+    let first = |set: &[&str]| words.first().is_some_and(|first| set.contains(first));
+    let kept = || says_unchanged(words) || first(&["keep", "leave"]) || same();
     match words {
         ["unchanged" | "snip" | "etc"]
         | ["no", "changes"]
@@ -444,7 +445,7 @@ fn omits(words: &[&str]) -> bool {
         | ["and", "so", "on"]
         | ["same", "as", "before" | "above" | "original" | "previously", ..] => words.len() <= 5,
         ["no", "changes", "here" | "below" | "above" | "needed", ..] => words.len() <= 6,
-        ["todo", "implement" | "add" | "complete" | "port", ..] => {
+        ["todo", "implement" | "add" | "complete" | "port" | "keep", ..] => {
             words.len() <= 7 && has(words, &REMAINDER[..3])
         }
         ["similar" | "similarly" | "same" | "likewise", "for", ..] => {
@@ -459,7 +460,7 @@ fn omits(words: &[&str]) -> bool {
                     && (remains || has(words, &["your", "other", "more"]))
                     && matches!(last, "here" | "remains" | "remain" | "stays" | "stay")
                 || words.len() <= 5 && code && says_unchanged(words)
-                || words.len() <= 4 && has(words, &["omitted", "elided", "snipped", "truncated"])
+                || words.len() <= 4 && first(&["omitted", "elided", "snipped", "truncated"])
         }
     }
 }
@@ -603,6 +604,8 @@ mod tests {
             "// ... the rest is left as is",
             "// keep the original code",
             "// keep the remaining tests in their original order",
+            "// TODO: keep the rest",
+            "# omitted for clarity",
             "(rest of methods ...)",
             "(unchanged code ...)",
             "[... rest of the file ...]",
@@ -692,6 +695,8 @@ mod tests {
             "// Keep errors and warnings intermixed in their original order",
             "// If it's a name, use as is; otherwise, declare: ...",
             "// <b>Filterable fields:</b>",
+            "// Prompt (truncated)",
+            "// skip the empty children but keep original index",
             "[...previous, item]",
             "[...other]",
             "(...arguments: any[])",
