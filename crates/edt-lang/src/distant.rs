@@ -80,6 +80,8 @@ impl Parsed<'_> {
                 rows(node).start < rows(**first).start + MAX_DISTANCE
                     && first.kind_id() == node.kind_id()
                     && first.child_count() == node.child_count()
+                    && rows(**first).len() == rows(node).len()
+                    && self.first_line(**first) == self.first_line(node)
                     && !(first.has_error() || node.has_error())
                     && (touches(changed, &rows(node)) || touches(changed, &rows(**first)))
             });
@@ -95,6 +97,12 @@ impl Parsed<'_> {
             self.compound(&pairs, stop).into_iter().map(|second| second.start).collect();
         pairs.retain(|(_, second, _)| is_compound.contains(&rows(*second).start));
         pairs.iter().filter_map(|(first, second, _)| self.distant_repeat(*first, *second)).collect()
+    }
+
+    /// The first line of a node: comparing it is cheaper than comparing tokens.
+    fn first_line(&self, node: Node<'_>) -> &[u8] {
+        let text = self.text_of(node);
+        text[..memchr::memchr(b'\n', text).unwrap_or(text.len())].trim_ascii_end()
     }
 
     fn distant_repeat(&self, first: Node<'_>, second: Node<'_>) -> Option<DistantRepeat> {
@@ -150,7 +158,7 @@ impl Parsed<'_> {
                     !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
                 })
             };
-            if LEAVING.iter().any(|word| begins(&word)) {
+            if LEAVING.iter().any(begins) {
                 return true;
             }
             node = last;

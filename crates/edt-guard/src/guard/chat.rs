@@ -322,7 +322,7 @@ mod tests {
         let limit = Duration::from_secs(5);
         let after = Some(after.as_bytes());
         let subject = Subject::new(&path, None, before, after, Vec::new(), limit);
-        in_place_of_file(&subject, !path.text().ends_with(".md")).is_some()
+        in_place_of_file(&subject, !path.as_bytes().ends_with(b".md")).is_some()
     }
 
     #[test]

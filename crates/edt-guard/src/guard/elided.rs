@@ -151,16 +151,18 @@ fn is_end_of_an_excerpt(subject: &Subject<'_>, row: usize) -> bool {
 /// Whether the line is in a fence in prose, which the edit adds and which replaces fewer lines and no
 /// other fence.
 fn is_in_new_fence(subject: &Subject<'_>, row: usize) -> bool {
+    if subject.language().is_some() {
+        return false;
+    }
     let (old, new) = subject.lines().texts();
     let is_fence = |line: &&[u8]| line.trim_ascii().starts_with(b"```");
-    let above = (0..row).filter(|row| is_fence(&new[*row]));
+    let above: Vec<usize> = (0..row).filter(|row| is_fence(&new[*row])).collect();
     let hunk = subject.hunks().iter().find(|hunk| hunk.new.contains(&row));
-    subject.language().is_none()
-        && above.clone().count() % 2 == 1
+    above.len() % 2 == 1
         && hunk.zip(above.last()).is_some_and(|(hunk, open)| {
-            hunk.new.contains(&open)
+            hunk.new.contains(open)
                 && hunk.old.len() < hunk.new.len()
-                && !old[hunk.old.clone()].iter().any(|line| is_fence(line))
+                && !old[hunk.old.clone()].iter().any(is_fence)
         })
 }
 

@@ -1,6 +1,7 @@
 //! A comment that stands alone where code was: a placeholder in words that no list has.
 
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 
 use super::artifact::is_code;
 use super::subject::Subject;
@@ -28,8 +29,10 @@ pub(super) fn first(subject: &Subject<'_>) -> Option<LoneComment> {
     subject.before.filter(|_| is_code(subject))?;
     let may_be = subject.hunks().iter().any(|hunk| hunk.old.len() >= MIN_LOST);
     let mut fresh = subject.fresh_lines().filter(|_| may_be);
+    let all_lost = OnceCell::new();
     fresh.find_map(|(row, line)| {
-        let lost = lost_for(subject, row, sentence(line, subject.language())?)?;
+        let comment = sentence(line, subject.language()).filter(|_| !subject.is_over())?;
+        let lost = lost_for(subject, row, comment, &all_lost)?;
         Some(LoneComment { row, lost })
     })
 }
@@ -61,7 +64,12 @@ fn sentence<'l>(line: &'l [u8], language: Option<&Language>) -> Option<&'l str> 
 
 /// How many lines of code go where the comment in `row` is all that comes, if these are enough and
 /// it has no name from them.
-fn lost_for(subject: &Subject<'_>, row: usize, comment: &str) -> Option<usize> {
+fn lost_for<'s>(
+    subject: &Subject<'s>,
+    row: usize,
+    comment: &str,
+    all_lost: &OnceCell<HashMap<&'s [u8], i64>>,
+) -> Option<usize> {
     let (old, new) = subject.lines().texts();
     let near = |range: &std::ops::Range<usize>| range.start <= row + NEAR && row < range.end + NEAR;
     let hunks = || subject.hunks().iter().filter(|hunk| near(&hunk.new));
@@ -71,7 +79,7 @@ fn lost_for(subject: &Subject<'_>, row: usize, comment: &str) -> Option<usize> {
     if !is_alone || hunks().map(|hunk| hunk.old.len()).sum::<usize>() < MIN_LOST {
         return None;
     }
-    let lost = subject.lost_lines();
+    let lost = all_lost.get_or_init(|| subject.lost_lines());
     let is_code = |line: &&&[u8]| {
         let text = String::from_utf8_lossy(line);
         filled(line)
