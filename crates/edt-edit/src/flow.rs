@@ -1,7 +1,7 @@
 //! Finds a text in a file by its words and signs, whatever the line breaks and the indentation, and
 //! carries a change of the text over to the file. For the correction that an error message suggests.
 //!
-//! Escapes, entities and curly quotes count as the signs that they stand for. Only what the change
+//! Escapes, entities and typographic signs count as the signs that they stand for. Only what the change
 //! adds is written; everything else keeps the form that it has in the file.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::time::Instant;
 use similar::{Algorithm, DiffOp, DiffTag};
 
 use super::indent::Indent;
-use super::reading::{CURLY_QUOTES, ENTITIES, wide_space};
+use super::noise::{ENTITIES, SIGNS, wide_space};
 use super::splice::{self, Splice};
 use super::table;
 use edt_types::text;
@@ -57,9 +57,9 @@ impl<'t> Flow<'t> {
         Some(Flow { files })
     }
 
-    /// The file with the change from `old` to `new` at the only place of `old`. `None` if there is
-    /// no such place, if `new` is there already, or if it is unknown how to write the change there.
-    pub(super) fn changed(&self, old: &[u8], new: &[u8], deadline: Instant) -> Option<Vec<u8>> {
+    /// The change from `old` to `new` at the only place of `old`. `None` if there is no such place,
+    /// if `new` is there already, or if it is unknown how to write the change there.
+    pub(super) fn change(&self, old: &[u8], new: &[u8], deadline: Instant) -> Option<Vec<Splice>> {
         let (old, new) = (Tokens::of(old), Tokens::of(new));
         if old.tokens.is_empty() || old.tokens.len().max(new.tokens.len()) > MAX_TOKENS {
             return None;
@@ -80,9 +80,10 @@ impl<'t> Flow<'t> {
                     // In the sent text itself the change must give the new text.
                     let sent = Place { file: &old, at: 0, old: &old };
                     let carried = splice::apply(old.text, &sent.splices(&new, deadline)?);
-                    let after = splice::apply(file.text, &place.splices(&new, deadline)?);
+                    let splices = place.splices(&new, deadline)?;
+                    let after = splice::apply(file.text, &splices);
                     let as_sent = carried == new.text && place.whole_lines();
-                    return (as_sent && file.becomes(&after, *at..end, &new)).then_some(after);
+                    return (as_sent && file.becomes(&after, *at..end, &new)).then_some(splices);
                 }
                 _ => return None,
             }
@@ -165,7 +166,7 @@ impl<'t> Tokens<'t> {
 
 /// The length of what `text` begins with, and what it stands for: `None` for white space.
 fn token(text: &[u8]) -> (usize, Option<&[u8]>) {
-    for (written, sense) in ENTITIES.iter().chain(&CURLY_QUOTES) {
+    for (written, sense) in ENTITIES.iter().chain(&SIGNS) {
         if text.starts_with(written) {
             return (written.len(), Some(*sense));
         }
@@ -176,10 +177,10 @@ fn token(text: &[u8]) -> (usize, Option<&[u8]>) {
         [first, ..] if first.is_ascii_whitespace() => (1, None),
         [0xc2 | 0xe2 | 0xe3, ..] if let Some(len) = wide_space(text) => (len, None),
         [first, ..] if is_word(*first) => {
-            let curly =
-                |at: usize| CURLY_QUOTES.iter().any(|(quote, _)| text[at..].starts_with(quote));
-            let ends =
-                |&at: &usize| !is_word(text[at]) || curly(at) || wide_space(&text[at..]).is_some();
+            let is_sign = |at: usize| SIGNS.iter().any(|(sign, _)| text[at..].starts_with(sign));
+            let ends = |&at: &usize| {
+                !is_word(text[at]) || is_sign(at) || wide_space(&text[at..]).is_some()
+            };
             let end = (1..text.len()).find(ends);
             let end = end.unwrap_or(text.len());
             (end, Some(&text[..end]))
@@ -288,6 +289,9 @@ impl Place<'_, '_> {
             return None;
         }
         let (here, old) = (self.gap(i), self.old.gap(i));
+        if here == new {
+            return Some(Splice { at: self.end(i - 1)..self.start(i), with: here.to_vec() });
+        }
         let both_break = here.contains(&b'\n') && new.contains(&b'\n');
         let plain = here.iter().all(u8::is_ascii_whitespace);
         (here == old || (both_break && plain)).then_some(())?;
@@ -323,7 +327,7 @@ impl Place<'_, '_> {
         begun && blank && (!self.old.gap(count).contains(&b'\n') || ends)
     }
 
-    /// How new text is written here; `None` if the white space differs in the middle of a line.
+    /// How new text is written here; `None` if escapes differ between two signs.
     fn style(&self, new: &Tokens<'_>) -> Option<FlowStyle> {
         let mut changed = Vec::new();
         for i in 0..self.old.tokens.len() {
@@ -340,11 +344,9 @@ impl Place<'_, '_> {
                 continue;
             }
             let escaped = sent.contains(&b'\\') || here.contains(&b'\\');
-            let spaced = !sent.is_empty() && !here.is_empty();
-            let broken = sent.contains(&b'\n') || here.contains(&b'\n');
             if escaped && decoded(sent) == decoded(here) {
                 changed.extend_from_slice(b"\\\n\t");
-            } else if escaped || !(spaced || broken) {
+            } else if escaped {
                 return None;
             }
         }
@@ -502,8 +504,8 @@ mod tests {
 
     fn changed(file: &str, old: &str, new: &str) -> Option<String> {
         let flow = Flow::of(file.as_bytes())?;
-        let text = flow.changed(old.as_bytes(), new.as_bytes(), clock::in_ms(1000))?;
-        Some(String::from_utf8(text).unwrap())
+        let splices = flow.change(old.as_bytes(), new.as_bytes(), clock::in_ms(1000))?;
+        Some(String::from_utf8(splice::apply(file.as_bytes(), &splices)).unwrap())
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! How the indentation of a patch relates to that of a file: one rule for all of its lines, or
 //! none.
 
+use std::collections::HashMap;
+
+use edt_types::text;
+
 /// A rule that maps the indentation of a patch to that of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Indent {
@@ -122,6 +126,21 @@ impl Indent {
             }
         }
     }
+}
+
+/// Whether one rule maps the indentation of the lines of `old` to that of `file`, where a line
+/// occurs once in it.
+pub(super) fn agrees(file: &[u8], old: &[u8]) -> bool {
+    let mut lines: HashMap<&[u8], Vec<&[u8]>> = HashMap::new();
+    for line in text::lines(file).filter(|line| !line.trim_ascii().is_empty()) {
+        lines.entry(line.trim_ascii()).or_default().push(line);
+    }
+    let pair = |line| match lines.get(<[u8]>::trim_ascii(line)).map(Vec::as_slice) {
+        Some([only]) => Some((line, *only)),
+        _ => None,
+    };
+    let pairs: Vec<(&[u8], &[u8])> = text::lines(old).filter_map(pair).collect();
+    Indent::for_lines(&pairs, std::iter::empty()).is_some()
 }
 
 #[must_use]

@@ -18,6 +18,7 @@ pub mod line_anchor;
 pub mod locate;
 pub mod mode;
 pub mod near;
+mod noise;
 pub mod op;
 pub mod place;
 pub mod place_error;

@@ -10,16 +10,19 @@ use std::ops::Range;
 
 use super::align::{self, Alignment};
 use super::diff::LineDiff;
+use super::flow::Flow;
 use super::format;
-use super::hunk::{Hunk, HunkLine, Side};
-use super::indent::{Indent, indent_of};
+use super::hunk::{FinalNewline, Hunk, HunkLine, Side};
+use super::indent::{self, Indent, indent_of};
+use super::noise::{self, SentLine, Stripped, Where};
 use super::place::{self, Context, Matching};
 use super::place_error::PlaceError;
 use super::placement::{self, Placement};
 use super::splice::{self, Splice};
-pub use super::suggest_edit::edit_correction;
+pub use super::suggest_edit::{edit_between, edit_correction};
 use super::table::{LineComparison, LineTable};
 use edt_io::clock;
+use edt_types::text::Endings;
 
 /// A unified diff of the file `path` that makes the changes which `edits` (each a list of hunks,
 /// applied in order) probably meant. `None` unless every hunk has one likely place.
@@ -62,17 +65,16 @@ pub(super) fn intended_text(
         LineTable::new(text, LineComparison::Exact),
         LineTable::new(text, LineComparison::Trimmed),
     );
-    let mut placements = likely_placements((&exact, &loose), hunks, source, budget)?;
-    let off = |(placement, hunk): (&Placement, &Hunk)| {
-        hunk.at.is_some_and(|at| at != placement.first + 1)
+    let mut likely = likely_changes((&exact, &loose), hunks, source, budget)?;
+    let off = |(change, hunk): (&LikelyChange, &Hunk)| {
+        hunk.at.is_some_and(|at| change.first.is_some_and(|first| at != first + 1))
     };
-    if hunks.len() > 1 && placements.iter().zip(hunks).any(off) {
+    if hunks.len() > 1 && likely.iter().zip(hunks).any(off) {
         // As in placing: one wrong line number makes all of them unreliable.
         let hunks: Vec<Hunk> = hunks.iter().map(|hunk| Hunk { at: None, ..hunk.clone() }).collect();
-        placements = likely_placements((&exact, &loose), &hunks, source, budget)?;
+        likely = likely_changes((&exact, &loose), &hunks, source, budget)?;
     }
-    let mut splices: Vec<Splice> =
-        placements.iter().flat_map(|placement| placement.splices(&exact)).collect();
+    let mut splices: Vec<Splice> = likely.into_iter().flat_map(|change| change.splices).collect();
     splices.sort_by_key(|splice| (splice.at.start, splice.at.end));
     let apart = splices
         .windows(2)
@@ -80,22 +82,86 @@ pub(super) fn intended_text(
     (apart && !splices.is_empty()).then(|| splice::apply(text, &splices))
 }
 
-fn likely_placements(
+/// What a hunk probably meant.
+#[derive(Debug, PartialEq, Eq)]
+struct LikelyChange {
+    /// The line where its old side begins, if that is known.
+    first: Option<usize>,
+    splices: Vec<Splice>,
+}
+
+impl LikelyChange {
+    fn at(table: &LineTable<'_>, placement: &Placement) -> LikelyChange {
+        LikelyChange { first: Some(placement.first), splices: placement.splices(table) }
+    }
+}
+
+fn likely_changes(
     (exact, loose): (&LineTable<'_>, &LineTable<'_>),
     hunks: &[Hunk],
     source: Source,
     budget: &mut usize,
-) -> Option<Vec<Placement>> {
+) -> Option<Vec<LikelyChange>> {
     let placements = place::placements(exact, hunks, Matching::Lenient);
-    let placements = placements.into_iter().zip(hunks).map(|(placement, hunk)| match placement {
-        Ok(placement) => Some(placement),
+    let changes = placements.into_iter().zip(hunks).map(|(placement, hunk)| match placement {
+        Ok(placement) => Some(LikelyChange::at(exact, &placement)),
         Err(PlaceError::NotFound(new)) if new.is_empty() => {
-            let (at, hunk) = corrected(loose, hunk, source, budget)?;
-            Some(Placement::exact(exact, hunk, at))
+            let mut clean =
+                if source == Source::Patch { without_noise(exact, hunk) } else { Vec::new() };
+            if let Some(one) = clean.pop() {
+                return one.filter(|one| clean.iter().all(|other| other.as_ref() == Some(one)));
+            }
+            let corrected = corrected(loose, hunk, source, budget)
+                .map(|(at, hunk)| LikelyChange::at(exact, &Placement::exact(exact, hunk, at)));
+            corrected.or_else(|| carried(exact.text(), hunk).filter(|_| source == Source::Patch))
         }
         Err(_) => None,
     });
-    placements.collect()
+    changes.collect()
+}
+
+/// The changes of a hunk without noise, for each kind of noise without which its old side is found;
+/// `None` where it cannot be placed.
+fn without_noise(table: &LineTable<'_>, hunk: &Hunk) -> Vec<Option<LikelyChange>> {
+    let clean = |reading: &Hunk| {
+        let sent = reading.lines.iter();
+        let sent = sent.map(|line| SentLine { is_old: line.side != Side::New, text: &line.text });
+        let stripped = noise::stripped(&sent.collect::<Vec<_>>());
+        let hunk = |stripped: Stripped| {
+            let pairs = reading.lines.iter().zip(stripped.lines);
+            let lines =
+                pairs.filter_map(|(line, text)| Some(HunkLine { text: text?, ..line.clone() }));
+            (Hunk { lines: lines.collect(), ..reading.clone() }, stripped.place)
+        };
+        stripped.into_iter().map(hunk).collect::<Vec<_>>()
+    };
+    let change = |(hunk, place): (Hunk, Where)| {
+        let is_there = |at: &Placement| !matches!(place, Where::Line(line) if line != at.first);
+        match place::placement_of(table, &hunk) {
+            Ok(placement) => {
+                is_there(&placement).then(|| Some(LikelyChange::at(table, &placement)))
+            }
+            Err(PlaceError::NotFound(new)) if new.is_empty() => None,
+            Err(_) => Some(None),
+        }
+    };
+    let has_no_break =
+        |(hunk, _): &(Hunk, Where)| hunk.lines.iter().all(|line| !line.text.contains(&b'\n'));
+    hunk.readings().iter().flat_map(clean).filter(has_no_break).filter_map(change).collect()
+}
+
+/// The change of a hunk whose old side occurs once when only words and signs are compared.
+fn carried(text: &[u8], hunk: &Hunk) -> Option<LikelyChange> {
+    let is_plain = hunk.newline == FinalNewline::Unchanged && !hunk.at_end && hunk.tail == 0;
+    if !is_plain || hunk.truncated || !matches!(Endings::of(text), Endings::Lf | Endings::None) {
+        return None;
+    }
+    let side = |lines: Vec<&HunkLine>| -> Vec<u8> {
+        lines.into_iter().flat_map(|line| [line.text.as_slice(), b"\n"].concat()).collect()
+    };
+    let (old, new) = (side(hunk.old_side()), side(hunk.new_side()));
+    let flow = Flow::of(text).filter(|_| indent::agrees(text, &old))?;
+    Some(LikelyChange { first: None, splices: flow.change(&old, &new, clock::in_ms(50))? })
 }
 
 /// The corrected hunk, and the line where it begins.

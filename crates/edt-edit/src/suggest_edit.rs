@@ -4,13 +4,14 @@
 //! that occurs exactly, lines that differ in white space, words and signs, lines with changed
 //! neighbours.
 
-use std::collections::HashMap;
+use std::ops::Range;
 
 use super::align;
 use super::flow::Flow;
 use super::hunk::{Hunk, Side, between};
-use super::indent::Indent;
+use super::indent;
 use super::locate::{self, Located, Occurrences};
+use super::noise::Where;
 use super::place::{self, Context, Matching};
 use super::place_error::PlaceError;
 use super::reading::{Reading, partly_made, readings};
@@ -59,21 +60,39 @@ pub fn edit_correction(
         intended
     } else {
         let mut likely: Vec<Reading> =
-            readings.iter().filter(|reading| reading.at.is_none()).cloned().collect();
-        likely.push(Reading { old, new, at: None });
+            readings.iter().filter(|one| !matches!(one.place, Where::Line(_))).cloned().collect();
+        likely.push(Reading { old, new, place: Where::Anywhere });
         let spaced = lenient(body, &likely)?;
-        let is_sure = || !has_meaningful_indentation(path, body) || agrees(body, &likely);
+        let flow = Flow::of(body);
+        let agrees = |one: &Reading| indent::agrees(body, &one.old);
+        let is_sure = || !has_meaningful_indentation(path, body) || likely.iter().all(agrees);
+        // Only words and signs are compared.
+        let carried = |reading: &Reading| {
+            let splices = flow.as_ref()?.change(&reading.old, &reading.new, clock::in_ms(50))?;
+            Some(splice::apply(body, &splices))
+        };
         spaced
-            .or_else(|| carried(body, &likely).filter(|_| is_sure()))
+            .or_else(|| agreed(likely.iter().map(carried)).filter(|_| is_sure()))
             .or_else(|| aligned(body, &likely).filter(|_| is_sure()))?
     };
-    let (old, new) = smallest_edit(body, &intended)?;
+    edit_between(text, &intended)
+}
+
+/// The old and the new text of an edit that makes `after` of `text`. Both may have a byte-order mark
+/// and any line endings. `None` if such an edit would not be unique.
+#[must_use]
+pub fn edit_between(text: &[u8], after: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let plain = |text: &[u8]| {
+        let lf = text::to_lf(text);
+        lf.strip_prefix(BOM).unwrap_or(&lf).to_vec()
+    };
+    let (body, intended, endings) = (plain(text), plain(after), Endings::of(text));
+    let (old, new) = smallest_edit(&body, &intended)?;
     let [old, new] = [old, new].map(|text| endings.convert(text));
     // The suggestion must apply exactly and produce the intended text.
-    let Located::At(at) = locate::locate(text, &old, occurrences) else { return None };
+    let Located::At(at) = locate::locate(text, &old, Occurrences::One) else { return None };
     let edited = splice::apply(text, &locate::replace(text, &at, &new));
-    let edited = text::to_lf(&edited);
-    (edited.strip_prefix(BOM).unwrap_or(&edited) == intended).then_some((old, new))
+    (plain(&edited) == intended).then_some((old, new))
 }
 
 /// The reading that occurs in the text as requested, with the text after the edit. `None` if one
@@ -91,8 +110,14 @@ fn exact_reading<'r>(
             Located::Ambiguous(_) => return None,
             Located::NotFound => continue,
         };
-        let line = |start: usize| usize::try_from(text::line_of(text, start)).unwrap_or(0);
-        if reading.at.is_some_and(|number| at.iter().any(|at| line(at.start) != number + 1)) {
+        let starts_line = |at: usize| at.checked_sub(1).is_none_or(|before| text[before] == b'\n');
+        let line = |at: usize| usize::try_from(text::line_of(text, at)).unwrap_or(0);
+        let fits = |at: &Range<usize>| match reading.place {
+            Where::Anywhere => true,
+            Where::LineStart => starts_line(at.start),
+            Where::Line(number) => starts_line(at.start) && line(at.start) == number + 1,
+        };
+        if !at.iter().all(fits) {
             continue;
         }
         let edited = splice::apply(text, &locate::replace(text, &at, &reading.new));
@@ -130,30 +155,6 @@ fn lenient(text: &[u8], readings: &[Reading]) -> Option<Option<Vec<u8>>> {
 fn has_meaningful_indentation(path: &RepoPath, text: &[u8]) -> bool {
     let language = language_of(path, text).map(|language| language.name);
     language.is_none_or(|name| ["python", "yaml", "make"].contains(&name))
-}
-
-/// Whether one rule maps the indentation of the sent lines to that of the text, where a line occurs
-/// once in it.
-fn agrees(text: &[u8], readings: &[Reading]) -> bool {
-    let mut lines: HashMap<&[u8], Vec<&[u8]>> = HashMap::new();
-    for line in text::lines(text).filter(|line| !line.trim_ascii().is_empty()) {
-        lines.entry(line.trim_ascii()).or_default().push(line);
-    }
-    readings.iter().all(|reading| {
-        let pair = |line| match lines.get(<[u8]>::trim_ascii(line)).map(Vec::as_slice) {
-            Some([only]) => Some((line, *only)),
-            _ => None,
-        };
-        let pairs: Vec<(&[u8], &[u8])> = text::lines(&reading.old).filter_map(pair).collect();
-        Indent::for_lines(&pairs, std::iter::empty()).is_some()
-    })
-}
-
-/// The text after the change, if one reading occurs once when only words and signs are compared.
-fn carried(text: &[u8], readings: &[Reading]) -> Option<Vec<u8>> {
-    let flow = Flow::of(text)?;
-    let changed = |reading: &Reading| flow.changed(&reading.old, &reading.new, clock::in_ms(50));
-    agreed(readings.iter().map(changed))
 }
 
 /// The text after the change, if the lines of one reading have one likely place. Only the readings

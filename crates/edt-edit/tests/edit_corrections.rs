@@ -60,6 +60,34 @@ fn copied_line_numbers() {
 }
 
 #[test]
+fn a_fence_and_the_markers_of_a_diff() {
+    let after = with("\treturn a + b;\n", "\treturn b + a;\n");
+    let fenced = |text: &str| format!("```c\n{text}\n```");
+    assert_eq!(corrected(&fenced("\treturn a + b;"), &fenced("\treturn b + a;")), after);
+    assert_eq!(corrected(&fenced("\treturn a + b;"), "\treturn b + a;"), after);
+    assert_eq!(corrected(&fenced("8 | \treturn a + b;"), "\treturn b + a;"), after);
+    assert_eq!(corrected("-\treturn a + b;\n }\n", "+\treturn b + a;\n }\n"), after);
+    assert_eq!(corrected("-\treturn a + b;\n-}\n", "\treturn b + a;\n}\n"), after);
+    // The markers must be before whole lines.
+    assert_eq!(corrected_in("* a\nb\n", "- a", "- c"), None);
+    assert_eq!(corrected("-\treturn a + b;\n }\n", "+\treturn b + a;\n}\n"), None);
+}
+
+#[test]
+fn other_spaces_and_forms_of_unicode() {
+    let after = with("int sub(int a, int b)", "int sub(int b, int a)");
+    assert_eq!(corrected("int sub(int  a,int b)", "int sub(int  b,int a)"), after);
+    assert_eq!(corrected("int sub( int a, int b )", "int sub(int b, int a)"), after);
+    assert_eq!(corrected("int\u{a0}sub(int a, int b)", "int\u{a0}sub(int b, int a)"), after);
+    assert_eq!(corrected("intsub(int a, int b)", "int sub(int b, int a)"), None);
+    let file = "caf\u{e9} = 1\n";
+    assert_eq!(
+        corrected_in(file, "cafe\u{301} = 1", "cafe\u{301} = u\u{308}").unwrap(),
+        "caf\u{e9} = \u{fc}\n"
+    );
+}
+
+#[test]
 fn escapes_left_in_or_lost() {
     let after = with("puts(\"sub it\");", "puts(\"sub\");");
     assert_eq!(corrected(r#"puts(\"sub it\");"#, r#"puts(\"sub\");"#), after);

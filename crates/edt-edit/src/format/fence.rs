@@ -39,6 +39,11 @@ impl Fence<'_> {
     }
 }
 
+/// Whether the two lines open and close a fence.
+pub(crate) fn is_fence(first: &[u8], last: &[u8]) -> bool {
+    read(first).is_some_and(|fence| fence.closed_by(last))
+}
+
 /// Whether a fence is longer than the fences that its text may contain.
 pub(super) fn is_long(line: &[u8]) -> bool {
     read(line).is_some_and(|fence| fence.width > 3)

@@ -16,6 +16,7 @@ mod unified_diff;
 mod unparsed;
 mod whole_file;
 
+pub(crate) use fence::is_fence;
 pub use marked::MARKED_FORMATS;
 pub use patch::{FileAction, FilePatch, ParsedPatch, PatchFormat, PatchSource};
 pub use problem::{PatchParseError, PatchProblem};
