@@ -31,6 +31,8 @@ struct Row {
     named: bool,
     r#match: String,
     request: Option<Value>,
+    /// Texts that the file had before, the newest first; for `request` only.
+    earlier: Vec<String>,
 }
 
 #[derive(Serialize, Default)]
@@ -75,10 +77,11 @@ fn with_diffy(row: &Row) -> Answer {
 fn with_edt(row: &Row) -> Answer {
     let path = RepoPath::parse(row.path.as_bytes()).expect("a path that Git has recorded");
     let file = row.file.as_bytes();
+    let earlier: Vec<Vec<u8>> = row.earlier.iter().map(|text| text.clone().into_bytes()).collect();
     let applied = match &row.request {
         None => rehearse(&patch_of(row), &path, file),
         Some(request) => Request::from_json(request.to_string().as_bytes())
-            .and_then(|request| rehearse_request(&request, &path, file)),
+            .and_then(|request| rehearse_request(&request, &path, file, &earlier)),
     };
     match applied {
         Ok((text, step)) => Answer {

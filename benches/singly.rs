@@ -241,7 +241,7 @@ impl Run {
             self.counts.offered += 1;
             let request = Request::from_json(offered.to_string().as_bytes()).expect("a request");
             let now = file.text(&[]).0.concat();
-            let made = rehearse_request(&request, &file.path, &now).expect("it applies").0;
+            let made = rehearse_request(&request, &file.path, &now, &[]).expect("it applies").0;
             let human = |also: &[usize]| Some(file.text(also).0.concat()) == made;
             let same =
                 (1..=open.len()).any(|n| human(&open[..n])) || open.iter().any(|j| human(&[i, *j]));

@@ -55,6 +55,88 @@ fn no_request_is_offered_for_a_text_that_means_something_else() {
 }
 
 #[test]
+fn several_misses_of_one_request_are_all_corrected() {
+    let workspace = workspace();
+    let edit = |old: &str, new: &str| json!({"path": "a.c", "mode": "edit", "old_text": old, "content": new});
+    let sent = [
+        edit("```c\nint add(int a, int b)\n```", "```c\nint sum(int a, int b)\n```"),
+        edit("3 | \treturn a + b;\n4 | }\n", "\treturn b + a;\n}\n"),
+    ];
+    let answer = workspace.refuses_request(&["OLD_TEXT_NOT_FOUND"; 2], 1, &json!({"edits": sent}));
+    workspace.apply(offered(&answer).unwrap()).landed();
+    assert_eq!(workspace.text("a.c"), FILE.replace("add", "sum").replace("a + b", "b + a"));
+}
+
+#[test]
+fn a_miss_beside_one_that_cannot_be_corrected_shows_its_correction() {
+    let workspace = workspace();
+    let edit = |old: &str, new: &str| json!({"path": "a.c", "mode": "edit", "old_text": old, "content": new});
+    let sent = [edit("int mul(int c)", "x"), edit("    return a + b;\n", "    return b + a;\n")];
+    let answer = workspace.refuses_request(&["OLD_TEXT_NOT_FOUND"; 2], 1, &json!({"edits": sent}));
+    let evidence = |n: usize| &answer.errors()[n]["evidence"];
+    assert_eq!((offered(&answer), evidence(0).get("corrected_edit")), (None, None));
+    let corrected = edit("\treturn a + b;\n", "\treturn b + a;\n");
+    assert_eq!(evidence(1)["corrected_edit"], corrected);
+    let first = edit("int add(", "int sum(");
+    workspace.apply(&json!({"edits": [first, corrected]})).landed();
+    assert_eq!(workspace.text("a.c"), FILE.replace("add", "sum").replace("a + b", "b + a"));
+}
+
+/// The file after the offered patch, which is sent back unread.
+fn after_offered_patch(file: &str, patch: &str) -> String {
+    let workspace = TestRepo::with(&[("a.c", file.as_bytes())]);
+    let answer = workspace.refuses_request(&["INVALID_PATCH"], 1, &json!({"patch": patch}));
+    let offered = &answer.errors()[0]["evidence"]["correction"];
+    assert!(offered.is_string(), "{}", answer.json);
+    workspace.apply(&json!({"patch": offered})).landed();
+    workspace.text("a.c")
+}
+
+#[test]
+fn a_patch_is_corrected_without_the_noise_in_its_lines() {
+    let after = FILE.replace("a + b", "b + a");
+    for (old, new) in [
+        (" 2 | {\n-3 | \treturn a + b;", "+3 | \treturn b + a;"),
+        (" 2: {\n-3: \treturn a + b;", "+\treturn b + a;"),
+        ("-\treturn a\u{a0}+\u{a0}b;", "+\treturn b\u{a0}+\u{a0}a;"),
+        ("-\treturn a +  b;", "+\treturn b + a;"),
+    ] {
+        let patch = format!("--- a/a.c\n+++ b/a.c\n@@\n{old}\n{new}\n");
+        assert_eq!(after_offered_patch(FILE, &patch), after, "{patch}");
+    }
+    for (old, new) in [
+        ("```c\n\treturn a + b;\n```", "```c\n\treturn b + a;\n```"),
+        ("-\treturn a + b;\n }", "+\treturn b + a;\n }"),
+        ("3\t\treturn a + b;\n4\t}", "\treturn b + a;\n}"),
+    ] {
+        let patch = format!("a.c\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n");
+        assert_eq!(after_offered_patch(FILE, &patch), after, "{patch}");
+    }
+    let file = FILE.replace("a + b;", "a; // it\u{2019}s");
+    let patch =
+        "--- a/a.c\n+++ b/a.c\n@@ -2,2 +2,2 @@\n {\n-\treturn a; // it's\n+\treturn b; // it's\n";
+    assert_eq!(after_offered_patch(&file, patch), file.replace("a; //", "b; //"));
+}
+
+#[test]
+fn an_edit_of_an_earlier_text_is_carried_over_to_the_present_one() {
+    let workspace = workspace();
+    let edit = |old: &str, new: &str| json!({"path": "a.c", "mode": "edit", "old_text": old, "content": new});
+    let signature = edit("int add(int a, int b)", "long add(long a, long b)");
+    workspace.apply(&signature).landed();
+    let body = edit(FILE, &FILE.replace("a + b", "b + a"));
+    let after = "long add(long a, long b)\n{\n\treturn b + a;\n}\n";
+    let answer = not_found(&workspace, &body);
+    workspace.apply(offered(&answer).unwrap()).landed();
+    assert_eq!(workspace.text("a.c"), after);
+    // It was made already, or the same lines were changed.
+    assert_eq!(offered(&not_found(&workspace, &body)), None);
+    let other = edit(FILE, &FILE.replace("a + b", "a * b"));
+    let answer = workspace.apply(&other);
+    assert_eq!((answer.exit, offered(&answer)), (1, None));
+}
+
+#[test]
 fn a_second_failure_in_a_row_advises_the_complete_file_instead() {
     let workspace = workspace();
     let request = json!({"path": "a.c", "mode": "edit", "old_text": "    return a + b;\n", "content": "    return 1;\n"});

@@ -17,7 +17,11 @@ pub fn refusal(findings: &Refusal) -> String {
         write_finding(&mut out, finding, finding.effect, &remedy(finding));
         let offer = finding.offer().filter(|(_, text)| text.len() <= MAX_CORRECTION);
         if let Some((key, text)) = offer {
-            let what = if key == "request" { "request" } else { "patch" };
+            let what = match key {
+                "correction" => "patch",
+                "corrected_edit" => "edit",
+                _ => "request",
+            };
             let _ = writeln!(out, "edt would accept this {what}:\n{}", text.trim_end());
         }
     }

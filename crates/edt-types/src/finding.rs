@@ -164,8 +164,10 @@ impl Finding {
         if let Some(patch) = patch {
             return Some(("correction", patch.to_owned()));
         }
-        let request = self.evidence.get("request").filter(|request| request.is_object())?;
-        Some(("request", serde_json::to_string_pretty(request).ok()?))
+        ["request", "corrected_edit"].into_iter().find_map(|key| {
+            let offered = self.evidence.get(key).filter(|offered| offered.is_object())?;
+            Some((key, serde_json::to_string_pretty(offered).ok()?))
+        })
     }
 
     /// States that the call changed nothing.

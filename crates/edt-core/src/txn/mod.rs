@@ -6,6 +6,7 @@
 pub mod commit;
 mod correction;
 pub mod digest;
+mod earlier;
 pub mod edit_fields;
 pub mod guard;
 pub mod loose_values;

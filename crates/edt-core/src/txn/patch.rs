@@ -16,7 +16,8 @@ pub fn rehearse(
     path: &RepoPath,
     text: &[u8],
 ) -> Result<(Option<Vec<u8>>, EditOutcome)> {
-    rehearse_request(&Request { patch: Some(patch.clone()), ..Request::default() }, path, text)
+    let request = Request { patch: Some(patch.clone()), ..Request::default() };
+    rehearse_request(&request, path, text, &[])
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::correction::{attach_corrected_request, attach_corrections};
+use super::earlier::committed_texts;
 use super::messages;
 use super::request::Request;
 use super::resolve::{Resolved, TransactionState};
@@ -126,10 +127,11 @@ pub fn plan<'q>(workspace: &LockedWorkspace, resolved: Resolved<'q>) -> Result<P
             }
         }
     }
+    let earlier = |path: &RepoPath| committed_texts(workspace, &state, path);
     if request.patch.is_some() {
-        attach_corrections(&stage, &request.edits, &mut found);
+        attach_corrections(&stage, &request.edits, &mut found, &earlier);
     } else if !found.is_empty() {
-        attach_corrected_request(files_on_disk(&state), request, &mut found);
+        attach_corrected_request(files_on_disk(&state), request, &mut found, &earlier);
     }
     let too_large = |(path, text): (&RepoPath, Option<&[u8]>)| {
         let (size, most) = (text?.len() as u64, state.policy.max_file_bytes);

@@ -34,7 +34,8 @@ pub(super) fn json(request: &Request, edits: &[Edit]) -> Option<Value> {
     (out.to_string().len() <= MAX_BYTES).then_some(out)
 }
 
-fn edit_json(edit: &Edit) -> Option<Value> {
+/// The JSON of one edit; `None` if JSON cannot express it.
+pub(super) fn edit_json(edit: &Edit) -> Option<Value> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
     let (mode, fields) = match &edit.op {
         Op::Create { content, executable } => {

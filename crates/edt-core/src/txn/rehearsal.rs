@@ -8,7 +8,8 @@ use edt_edit::stage::{EditOutcome, EditedFiles};
 use edt_types::{Refusal, RepoPath, Result};
 
 /// Applies `request` to one file in memory: the new text (`None` if the file is deleted) and how its
-/// edits were placed. Without a repository and without guards.
+/// edits were placed. `earlier` are texts that the file had before. Without a repository and
+/// without guards.
 ///
 /// # Errors
 /// The findings with which the same request would be refused.
@@ -16,6 +17,7 @@ pub fn rehearse_request(
     request: &Request,
     path: &RepoPath,
     text: &[u8],
+    earlier: &[Vec<u8>],
 ) -> Result<(Option<Vec<u8>>, EditOutcome)> {
     let request = request.with_parsed_patch()?;
     let files = || {
@@ -38,10 +40,11 @@ pub fn rehearse_request(
             Err(refusal) => found.extend(messages::refused(&stage, edit, refusal, None)),
         }
     }
+    let earlier = |_: &RepoPath| earlier.to_vec();
     if request.patch.is_some() {
-        attach_corrections(&stage, &request.edits, &mut found);
+        attach_corrections(&stage, &request.edits, &mut found, &earlier);
     } else if !found.is_empty() {
-        attach_corrected_request(files(), &request, &mut found);
+        attach_corrected_request(files(), &request, &mut found, &earlier);
     }
     Refusal::check(found)?;
     let after = stage.into_files().find(|(named, _)| named == path).and_then(|(_, file)| file);

@@ -23,6 +23,8 @@ use edt_types::{Code, Finding, Outcome, Refusal, RepoPath, Result};
 const FILE: &str = "failed-patches";
 /// Most entries; the oldest are dropped first.
 const MAX_ENTRIES: usize = 1000;
+/// What a finding may offer in its evidence.
+const OFFERS: [&str; 3] = ["request", "corrected_edit", "correction"];
 /// A larger file was not written by edt.
 const MAX_BYTES: u64 = 8 << 20;
 
@@ -148,9 +150,8 @@ impl Streaks {
 
 /// The digest of the corrections in an answer.
 fn offered(found: &[Finding]) -> Option<String> {
-    let corrections = found.iter().flat_map(|finding| {
-        ["request", "correction"].into_iter().filter_map(|key| finding.evidence.get(key))
-    });
+    let corrections =
+        found.iter().flat_map(|finding| OFFERS.iter().filter_map(|key| finding.evidence.get(*key)));
     let all: String = corrections.map(Value::to_string).collect();
     if all.is_empty() { None } else { sha256(all.as_bytes()).ok() }
 }
@@ -205,7 +206,7 @@ fn limit(path: &str, failures: Vec<Finding>) -> Finding {
     let described: Vec<Value> = described.collect();
     let mut evidence = Map::new();
     // A corrected patch or request would contradict the advice to send the complete file.
-    let kept = |key: &str| !["edit", "correction", "request"].contains(&key);
+    let kept = |key: &str| key != "edit" && !OFFERS.contains(&key);
     for (key, value) in
         failures.into_iter().flat_map(|failure| failure.evidence).filter(|(key, _)| kept(key))
     {

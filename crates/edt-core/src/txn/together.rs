@@ -119,7 +119,7 @@ impl<'a> Half<'a> {
         }
         let (path, before, _) = self.files.first()?;
         let first = Request { edits: earlier.to_vec(), ..Request::default() };
-        let (after, _) = super::rehearsal::rehearse_request(&first, path, before).ok()?;
+        let (after, _) = super::rehearsal::rehearse_request(&first, path, before, &[]).ok()?;
         let after = after?;
         let diff = LineDiff::of(before, &after, clock::in_ms(100));
         let (start, end) = match *range {
