@@ -34,9 +34,11 @@ struct Reader<'t> {
     inner: Vec<Inner<'t>>,
     /// The ends of the here documents that begin below this line.
     names: Vec<&'t [u8]>,
+    /// Whether a literal with brackets of its own had no end: then none is looked for again.
+    endless: bool,
 }
 
-/// The most bytes of a pattern or of a literal with delimiters of its own.
+/// The most bytes of a pattern.
 const LONGEST: usize = 1000;
 
 /// Code in a string.
@@ -57,7 +59,7 @@ impl<'t> Reader<'t> {
         let begins = || memchr::memmem::find(text, b"<?").unwrap_or(text.len());
         let at = if markup { begins() } else { 0 };
         let (found, inner, names) = (Vec::new(), Vec::new(), Vec::new());
-        Some(Reader { family, text, at, found, inner, names })
+        Some(Reader { family, text, at, found, inner, names, endless: false })
     }
 
     fn step(&mut self, byte: u8) {
@@ -204,7 +206,10 @@ impl<'t> Reader<'t> {
         else {
             return false;
         };
-        let lead = rest.iter().take_while(|byte| b"-~\"'`".contains(byte)).count();
+        // PHP may have a blank before the name.
+        let blank = usize::from(self.family.here == Some("<<<") && rest.starts_with(b" "));
+        let marks = rest[blank..].iter().take_while(|byte| b"-~\"'`".contains(byte));
+        let lead = blank + marks.count();
         let name = &rest[lead..];
         let length = name.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
         // `a << "b"` appends, as does `a <<b`.
@@ -249,7 +254,7 @@ impl<'t> Reader<'t> {
         let letter = rest.get(1).is_some_and(u8::is_ascii_alphabetic);
         let open = rest.get(1 + usize::from(letter)).copied().unwrap_or_default();
         let own = b"([{".contains(&open) || letter && b"</|!\"'".contains(&open);
-        if self.family.sigil != Some(byte) || !own || self.follows_word() {
+        if self.family.sigil != Some(byte) || !own || self.follows_word() || self.endless {
             return false;
         }
         let close = match open {
@@ -259,7 +264,8 @@ impl<'t> Reader<'t> {
         let from = 2 + usize::from(letter);
         let (mut depth, mut length) = (1, from);
         while depth > 0 {
-            let Some(&next) = rest.get(length).filter(|_| length < LONGEST) else {
+            let Some(&next) = rest.get(length) else {
+                self.endless = true;
                 // As code, its beginning has no partner.
                 return false;
             };
@@ -293,6 +299,11 @@ impl<'t> Reader<'t> {
             match rest.get(at).filter(|_| at < LONGEST) {
                 None | Some(b'\n') => return false,
                 Some(b'\\') => at += 1,
+                // Code in it may have its end: `/#{a.join('/')}/`.
+                Some(b'#') if rest.get(at + 1) == Some(&b'{') => {
+                    let near = &rest[at..rest.len().min(at + LONGEST)];
+                    at += memchr::memchr(b'}', near).unwrap_or(1);
+                }
                 Some(b'[') => class = true,
                 Some(b']') => class = false,
                 Some(b'/') if !class => {
@@ -338,7 +349,7 @@ mod tests {
             ("a.kt", "fun `a (b`() = 'x'\n"),
             ("a.swift", "f(\"\\(g(\")\")) (\", #\"a\"(\"#) // it's (\n\"\"\"\n ( \" (\n\"\"\"\n"),
             ("a.php", "( it's\n<?php\n#[A]\nf('a\n(', \"{$b[\"(\"]}(\"); // ( ?> ( <?php\n# (\n"),
-            ("a.php", "<?php\n$a = <<<EOT\n it's (\n EOT;\nf();\n"),
+            ("a.php", "<?php\n$a = <<< EOT\n it's (\n EOT;\nf();\n"),
             ("a.cs", "#region Don't (\nf(@\"\\\", $\"{a[\"(\"]}{{(\", '\"', '(', @\"\"\"(\");\n"),
             ("a.scala", "f[A](s\"${a(\")\")}(\", 'x') /* ( */\n"),
             ("a.dart", "f(r'\\', '${a['(']}', '''\n'(''');\n"),
@@ -349,6 +360,7 @@ mod tests {
             ("a.rb", "a = %w[a' b]\nif b =~ /[/(]\\//\n# it's (\nc \"#{d[\"(\"]}(\"\n"),
             ("a.rb", "f(<<~A, <<-'B')\n it's (\nA\n \"(\nB\n=begin\n(\n=end\n"),
             ("a.rb", "a << \"It's\"\nf <<-haml\n it's\nhaml\n"),
+            ("a.rb", "a = %Q(\n it's (\n)\n)\nb =~ /#{c.join('/')}(/\n"),
             ("a.rb", "x = a / b / c[1]\ny = (a)/(b)\n"),
             ("a.graphql", "\"\"\"\n it's (\n\"\"\"\ntype A { a(b: C): D } # (\n"),
             ("a.ex", "a = ~r/[(\"]/\nb = \"#{c[\"(\"]}\"\n"),
