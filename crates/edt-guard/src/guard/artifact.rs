@@ -79,9 +79,8 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     let fence = || {
         let last = subject.lines().texts().1.iter().rposition(|line| !line.trim_ascii().is_empty());
         let around = |row: usize| row == 0 || Some(row) == last;
-        let counts = |row: usize| match subject.family().filter(|family| !family.strings.is_empty())
-        {
-            Some(family) => is_family_code(subject, family, subject.start_of(row)),
+        let counts = |row: usize| match readable_family(subject) {
+            Some(family) => around(row) || is_family_code(subject, family, subject.start_of(row)),
             None if subject.language().is_some() => subject.is_code(row),
             None => around(row),
         };
@@ -136,7 +135,8 @@ fn is_fence(line: &[u8]) -> bool {
 /// A block of added lines that all have a prefix.
 fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     let (old, new) = subject.lines().texts();
-    let code = subject.language().is_some();
+    let family = readable_family(subject);
+    let code = subject.language().is_some() || family.is_some();
     let is_broken = OnceCell::new();
     let broken = || {
         *is_broken.get_or_init(|| {
@@ -151,6 +151,10 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     let marked = code && subject.language().is_none_or(|language| !language.preprocessor);
     let had_numbers =
         || *had_numbers.get_or_init(|| old.iter().any(|line| numbered(line, marked).is_some()));
+    let is_prose = |row: usize| {
+        let code = |family| is_family_code(subject, family, subject.start_of(row));
+        family.map_or_else(|| subject.is_prose(row), |family| !code(family))
+    };
     for rows in subject.added() {
         let lines: Vec<(usize, &[u8])> = rows
             .map(|row| (row, new[row]))
@@ -170,7 +174,7 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
                 || !lines.iter().any(|(_, line)| set_off(line))
                 || broken());
         let all_plus = lines.iter().all(|(_, line)| is_plus(line) || line.trim_ascii() == b"+");
-        if enough && all_plus && !had_plus() && !subject.is_prose(first) {
+        if enough && all_plus && !had_plus() && !is_prose(first) {
             return Some((Leftover::Plus, first));
         }
         let numbers: Option<Vec<usize>> =
@@ -246,6 +250,11 @@ fn in_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize, macros: bo
     }
     matches!(subject.new_tree(), Some(Ok(tree))
         if !tree.is_prose(start + at) || macros && tree.is_code(start + at))
+}
+
+/// The family of the text, if its brackets are read.
+fn readable_family(subject: &Subject<'_>) -> Option<&'static Family> {
+    subject.family().filter(|family| !family.strings.is_empty())
 }
 
 /// Whether a byte is outside strings and comments of a family whose brackets are read.
@@ -335,6 +344,8 @@ mod tests {
         assert_eq!(of("c()", "c(\"a &lt; 1\") // &lt; b"), None);
         assert_eq!(of("    c()\n", "```swift\n    c()\n"), Some(Leftover::Fence));
         assert_eq!(of("    c()\n", "/*\n```swift\n    c()\n```\n*/\n"), None);
+        assert_eq!(of("    c()\n", "+    c(1)\n"), Some(Leftover::Plus));
+        assert_eq!(of("    c()\n", "4|    c(1)\n"), Some(Leftover::LineNumbers));
         let lists = "project(a C)\nadd_executable(a a.c)\n";
         let fenced = format!("```\n{lists}```\n");
         assert_eq!(found_in("CMakeLists.txt", lists, &fenced), Some(Leftover::Fence));
