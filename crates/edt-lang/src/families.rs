@@ -14,8 +14,7 @@ pub struct Family {
     pub line_comments: &'static [&'static str],
     /// What begins and ends a block comment.
     pub block_comments: &'static [(&'static str, &'static str)],
-    /// Its strings and characters, those with a longer beginning first. Empty if its brackets are
-    /// not read.
+    /// Its strings and characters, those with a longer beginning first.
     pub strings: &'static [Quote],
     /// Whether a block comment may be in another one.
     pub nested: bool,
@@ -25,16 +24,27 @@ pub struct Family {
     pub sigil: Option<u8>,
     /// Whether `/a(/` may be a pattern.
     pub patterns: bool,
-    /// Whether scripts and styles are parts of it.
-    pub parts: bool,
+    /// What of it is read.
+    pub reads: Reads,
     /// Whether the word `end` ends its blocks.
     pub ends: bool,
     /// What the reader does not know: a change of a line with one of these is not judged.
     pub signs: &'static [&'static str],
 }
 
+/// What is read of a family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    /// Brackets, quotes and comments.
+    Pairs,
+    /// Scripts, styles, and the braces around them.
+    Parts,
+    /// Nothing: too much of it are patterns, here documents or markup.
+    Nothing,
+}
+
 /// A form of strings.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Quote {
     /// How it begins.
     pub open: &'static str,
@@ -62,6 +72,8 @@ pub enum Escape {
 /// Where a string ends at the latest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
+    /// At once: it is an escaped quote.
+    Nothing,
     /// Behind one character; else the quote means something else.
     Character,
     /// In its line.
@@ -107,7 +119,7 @@ const C: Family = Family {
     here: None,
     sigil: None,
     patterns: false,
-    parts: false,
+    reads: Reads::Pairs,
     ends: false,
     signs: &[],
 };
@@ -279,7 +291,7 @@ pub static FAMILIES: &[Family] = &[
         extensions: &["cmake"],
         files: &["CMakeLists.txt"],
         block_comments: &[("#[[", "]]")],
-        strings: &[quote("\"", "\"", Reach::Text)],
+        strings: &[quote("\\\"", "\"", Reach::Nothing), quote("\"", "\"", Reach::Text)],
         signs: &["[["],
         ..HASHES
     },
@@ -322,21 +334,20 @@ pub static FAMILIES: &[Family] = &[
         signs: &["{|", "|}"],
         ..DASHES
     },
-    // Their brackets are not read: too much of them are patterns, here documents or markup.
-    Family { extensions: &["pl", "pm", "t"], strings: &[], ..HASHES },
+    Family { extensions: &["pl", "pm", "t"], reads: Reads::Nothing, ..HASHES },
     Family {
         extensions: &["dockerfile"],
         files: &["Dockerfile", "Containerfile"],
-        strings: &[],
+        reads: Reads::Nothing,
         ..HASHES
     },
-    Family { extensions: &["v"], strings: &[], ..C },
+    Family { extensions: &["v"], reads: Reads::Nothing, ..C },
     Family {
         extensions: &["vue", "svelte", "astro"],
         line_comments: &[],
         block_comments: &[("<!--", "-->")],
         strings: &[],
-        parts: true,
+        reads: Reads::Parts,
         ..C
     },
 ];

@@ -1,7 +1,7 @@
 //! Reads the brackets of a text without a grammar, and what its strings and comments leave open.
 
 use super::brackets::Bracket;
-use super::families::{Escape, Family, Quote, Reach};
+use super::families::{Escape, Family, Quote, Reach, Reads};
 
 /// The brackets outside strings and comments. A quote, or the first byte of a comment, is among
 /// them if its end is missing. `None` if the brackets of the family are not read.
@@ -51,7 +51,7 @@ struct Inner<'t> {
 
 impl<'t> Reader<'t> {
     fn new(family: &'t Family, text: &'t [u8]) -> Option<Reader<'t>> {
-        if family.strings.is_empty() {
+        if family.reads != Reads::Pairs {
             return None;
         }
         // A file of PHP begins with markup.
@@ -160,6 +160,9 @@ impl<'t> Reader<'t> {
     fn string(&mut self, quote: &'t Quote, begin: Bracket) {
         let start = self.at;
         let (close, escape) = (quote.close.as_bytes(), quote.escape);
+        if quote.reach == Reach::Nothing {
+            return;
+        }
         if quote.reach == Reach::Character {
             let length = character(self.rest());
             self.at += length.map_or(0, |length| length + 1);
@@ -294,8 +297,11 @@ impl<'t> Reader<'t> {
         let rest = self.rest();
         let begins = last.is_none_or(|byte| b"(,=[!|&{;~?:".contains(byte))
             || blank(before.last()) && !blank(rest.get(1)) && rest.get(1) != Some(&b'=');
+        if !begins {
+            return false;
+        }
         let (mut class, mut at) = (false, 1);
-        while begins {
+        loop {
             match rest.get(at).filter(|_| at < LONGEST) {
                 None | Some(b'\n') => return false,
                 Some(b'\\') => at += 1,
@@ -314,7 +320,6 @@ impl<'t> Reader<'t> {
             }
             at += 1;
         }
-        false
     }
 }
 
@@ -368,7 +373,7 @@ mod tests {
             ("a.lua", "--[[ ( ]] a = [[ ( ]] .. '(' -- it's\n"),
             ("a.hs", "{- ( -} f' x = '(' : g x' -- (\n"),
             ("a.ml", "(* it's ( *) let f (x : 'a) = '(' ^ \"(\"\n"),
-            ("CMakeLists.txt", "add(\"a(\nb\") # (\n"),
+            ("CMakeLists.txt", "add(\"a(\nb\" -DA=\\\"b\\\") # (\n"),
         ] {
             assert_eq!(alone(path, text), "", "{path}: {text}");
         }

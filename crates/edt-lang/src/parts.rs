@@ -72,9 +72,8 @@ fn extension(tag: &[u8], script: bool) -> Option<&'static str> {
     });
     match (script, value.is_some(), name) {
         // Some bundlers compile types away without `lang`.
-        (true, false, _) => Some("tsx"),
+        (true, false, _) | (true, _, Some(b"tsx")) => Some("tsx"),
         (true, _, Some(b"ts" | b"typescript")) => Some("ts"),
-        (true, _, Some(b"tsx")) => Some("tsx"),
         (true, _, Some(b"js" | b"jsx")) => Some("js"),
         (false, false, _) | (false, _, Some(b"css" | b"postcss")) => Some("css"),
         (false, _, Some(b"scss")) => Some("scss"),

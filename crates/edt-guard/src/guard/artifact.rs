@@ -8,7 +8,7 @@ pub use super::chat::Leftover;
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
 use edt_edit::line_anchor;
-use edt_lang::families::Family;
+use edt_lang::families::{Family, Reads};
 use edt_lang::pairs;
 use edt_lang::unparsed::MAX_BYTES;
 use edt_types::text::visible;
@@ -254,7 +254,7 @@ fn in_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize, macros: bo
 
 /// The family of the text, if its brackets are read.
 fn readable_family(subject: &Subject<'_>) -> Option<&'static Family> {
-    subject.family().filter(|family| !family.strings.is_empty())
+    subject.family().filter(|family| family.reads == Reads::Pairs)
 }
 
 /// Whether a byte is outside strings and comments of a family whose brackets are read.

@@ -13,6 +13,7 @@ use super::syntax_pairs;
 use super::syntax_parts;
 use super::syntax_report::explain;
 use edt_lang::Unparsed;
+use edt_lang::families::Reads;
 
 /// The guard `syntax`.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ impl Guard for Syntax {
 pub fn detect(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     let Some(language) = subject.language().filter(|_| subject.text().is_some()) else {
         return match subject.family() {
-            Some(family) if family.parts => syntax_parts::first(subject),
+            Some(family) if family.reads == Reads::Parts => syntax_parts::first(subject),
             Some(family) => Ok(syntax_pairs::unpaired(subject, family)),
             None => Ok(None),
         };
@@ -74,10 +75,10 @@ fn without_grammar(subject: &Subject<'_>) -> String {
     let path = subject.path.text();
     let name = path.rsplit('/').next().unwrap_or(&path);
     let kind = name.rfind('.').map_or(name, |dot| &name[dot..]);
-    let part = match subject.family() {
-        Some(family) if family.parts => "only scripts, styles and braces",
-        Some(family) if !family.strings.is_empty() => "only brackets and quotes",
-        _ => "not checked",
+    let part = match subject.family().map(|family| family.reads) {
+        Some(Reads::Parts) => "only scripts, styles and braces",
+        Some(Reads::Pairs) => "only brackets and quotes",
+        Some(Reads::Nothing) | None => "not checked",
     };
     format!("{part} (no grammar for {kind})")
 }

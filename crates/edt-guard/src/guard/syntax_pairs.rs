@@ -72,7 +72,11 @@ fn cut_off(subject: &Subject<'_>, family: &Family) -> Option<SyntaxBreak> {
     let last = |lines: &[&[u8]]| lines.iter().rposition(|line| !line.trim_ascii().is_empty());
     let row = last(new)?;
     let ended = last(old).is_some_and(|row| old[row].trim_ascii_end() == b"end");
-    if !family.ends || !ended || !new[row].starts_with(b" ") && !new[row].starts_with(b"\t") {
+    let line = new[row].trim_ascii();
+    // `end)` ends a call.
+    let closes = line.starts_with(b"end") && line.len() > 3;
+    let indented = new[row].starts_with(b" ") || new[row].starts_with(b"\t");
+    if !family.ends || !ended || !indented || closes {
         return None;
     }
     let bracket = Bracket { at: subject.start_of(row), byte: b'{' };
@@ -131,6 +135,7 @@ mod tests {
         assert_eq!(of("class A\n  def b\n    c\n"), Some((3, true)));
         assert_eq!(of("class A\n  def b\n    c\n  end\n"), Some((4, true)));
         assert_eq!(of("class A\nend\n"), None);
+        assert_eq!(found("a.lua", Some("a()\nend\n"), "a(\n  b()\n  end)\n"), None);
         assert_eq!(found("a.rb", Some("a\n"), "a\n  .b\n"), None);
     }
 
