@@ -3,6 +3,7 @@
 import re
 
 import statements
+import tokens
 from source import ended, indent
 
 MARKERS = (
@@ -587,5 +588,7 @@ for each in ("go", "java", "rust", "python"):
     CLASSES[each] = CLASSES[each] + [tests_deleted]
 for each in ("c", "cpp"):
     CLASSES[each] = CLASSES[each] + [semicolon_lost]
+for each in tokens.KEYWORDS:
+    CLASSES[each] = CLASSES[each] + tokens.TOKENS
 # Duplicated by simple means: a result that the parser refuses was cut wrongly and is dropped.
 MUST_PARSE = {"if_doubled", "function_doubled", "key_doubled", "elided_nothing"}
