@@ -260,7 +260,7 @@ fn examine_row(row: Row, policy: &Policy) -> Option<Examined> {
         .flat_map(|(guard, outputs)| outputs.into_iter().map(move |output| (guard, output)))
     {
         match output {
-            GuardOutput::Pass => {}
+            GuardOutput::Pass | GuardOutput::Limited { .. } => {}
             GuardOutput::Noted { message, .. } => warned.push((guard, message)),
             GuardOutput::Found { findings, .. }
                 if policy.rule(guard, Some(&path)).mode == GuardMode::Warn =>
@@ -273,7 +273,6 @@ fn examine_row(row: Row, policy: &Policy) -> Option<Examined> {
                 }
                 found.extend(findings.iter().map(|one| (guard, said(one))));
             }
-            GuardOutput::Limited { .. } => {}
             GuardOutput::Unchecked { reason, .. } => unchecked.push((guard, reason)),
         }
     }
