@@ -490,6 +490,7 @@ mod tests {
             bom: false,
             final_newline: true,
             binary: None,
+            pointer_of: None,
             first_line: 9,
             last_line: 10,
             text: text.to_owned(),

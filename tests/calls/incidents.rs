@@ -321,9 +321,10 @@ fn sweagent_expandtabs() {
 fn openhands_3678_encoding() {
     // Latin-1: not UTF-8, and not to be re-encoded.
     let workspace = TestRepo::with(&[("a.txt", b"caf\xe9\nna\xefve\n\xff\n")]);
-    workspace
-        .apply(&json!({"path": "a.txt", "mode": "append", "content": "\u{4f60}\u{597d}\n"}))
-        .landed();
+    let mut append = json!({"path": "a.txt", "mode": "append", "content": "\u{4f60}\u{597d}\n"});
+    workspace.refuses_request(&["ENCODING"], 1, &append);
+    append["allow"] = json!(["encoding"]);
+    workspace.apply(&append).landed();
     assert_eq!(
         workspace.read("a.txt"),
         [b"caf\xe9\nna\xefve\n\xff\n".as_slice(), "\u{4f60}\u{597d}\n".as_bytes()].concat()

@@ -1,4 +1,4 @@
-//! A comment that stands alone where code was: a placeholder in words that no list has.
+//! A comment alone where code was: a placeholder in words that no list has.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -8,7 +8,7 @@ use super::subject::Subject;
 use edt_lang::Language;
 use edt_types::text::{counted, visible};
 
-/// A comment and the code in place of which it stands.
+/// A comment and the code that it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LoneComment {
     /// Its row in the new text.
