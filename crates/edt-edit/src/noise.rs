@@ -198,8 +198,8 @@ fn trailing_space(lines: &[SentLine<'_>]) -> Vec<(Vec<Vec<u8>>, Where)> {
     Vec::from_iter(differs.then_some((texts, Where::Anywhere)))
 }
 
-/// The lines without the markers of a diff: `-` or `+` before some old lines and a space before the
-/// others; `+` before some new ones, or none before all of them.
+/// The lines without the markers of a diff: `-` or `+` before old lines or `+` before new ones, and
+/// a space before the others; or none before any new one.
 fn markers(lines: &[SentLine<'_>]) -> Vec<(Vec<Vec<u8>>, Where)> {
     let marked = |line: &SentLine<'_>, mark: u8| line.text.first() == Some(&mark);
     let fits = |line: &SentLine<'_>, mark: u8| {
@@ -207,14 +207,12 @@ fn markers(lines: &[SentLine<'_>]) -> Vec<(Vec<Vec<u8>>, Where)> {
     };
     let old = || lines.iter().filter(|line| line.is_old);
     let new = || lines.iter().filter(|line| !line.is_old);
-    let Some(_) = [b'-', b'+']
-        .into_iter()
-        .find(|&mark| old().all(|line| fits(line, mark)) && old().any(|line| marked(line, mark)))
-    else {
-        return Vec::new();
-    };
     let is_marked = new().any(|line| marked(line, b'+'));
-    if is_marked && !new().all(|line| fits(line, b'+')) {
+    let is_diff = |mark: u8| {
+        old().all(|line| fits(line, mark)) && (is_marked || old().any(|line| marked(line, mark)))
+    };
+    let new_fits = !is_marked || new().all(|line| fits(line, b'+'));
+    if !(new_fits && [b'-', b'+'].into_iter().any(is_diff)) {
         return Vec::new();
     }
     let is_context = |new: &SentLine<'_>| old().any(|line| line.text == new.text);
@@ -225,13 +223,13 @@ fn markers(lines: &[SentLine<'_>]) -> Vec<(Vec<Vec<u8>>, Where)> {
     vec![(lines.iter().map(strip).collect(), Where::LineStart)]
 }
 
-/// What programs print between the number of a line and the line.
+/// What programs print between the number of a line and the line; the first that fits is it.
 const SEPARATORS: [&str; 13] =
     [" | ", " │ ", " |", "│", "→", "\t", ": ", "|", ":", "] ", ". ", "  ", " "];
 
 /// The lines without copied line numbers: consecutive ones on all old lines.
 fn numbers(lines: &[SentLine<'_>]) -> Vec<(Vec<Vec<u8>>, Where)> {
-    SEPARATORS.iter().filter_map(|separator| numbered(lines, separator)).collect()
+    SEPARATORS.iter().find_map(|separator| numbered(lines, separator)).into_iter().collect()
 }
 
 fn numbered(lines: &[SentLine<'_>], separator: &str) -> Option<(Vec<Vec<u8>>, Where)> {
@@ -317,6 +315,7 @@ mod tests {
         reads("-a\n b", "+c\n b", ("a\nb", "c\nb"));
         reads("+a\n b", "+a\n+c\n b", ("a\nb", "a\nc\nb"));
         reads("-  a\n  b", "  b", ("  a\n b", " b"));
+        reads(" a", " a\n+b", ("a", "a\nb"));
         reads("-a", "c", ("a", "c"));
         assert_eq!(read("-a\nb", "+c\nb"), []);
         assert_eq!(read("-a\n b", "+c\nb"), []);

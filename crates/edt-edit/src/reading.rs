@@ -36,7 +36,8 @@ pub(super) fn readings(text: &[u8], old: &[u8], new: &[u8]) -> Option<Vec<Readin
                 }
             }
             // The line before a closing fence has a line ending that the text may not have.
-            if !(old.ends_with(b"\n") || new.ends_with(b"\n")) {
+            let is_open = !(old.ends_with(b"\n") || new.ends_with(b"\n"));
+            if is_open && stripped.lines.contains(&None) {
                 joined.truncate(content(&joined).len());
             }
             joined
@@ -133,6 +134,12 @@ mod tests {
         assert_eq!(olds, [&b"AAA\nb\nc\n"[..], b"aaa\nb\nCCC\n"]);
         assert_eq!(partly_made(b"aaa\nb\nc\n", b"b\n"), []);
         assert_eq!(partly_made(b"a\n", b"b\n"), []);
+    }
+
+    #[test]
+    fn a_decoded_break_at_the_end_stays() {
+        let read = readings(b"", b"a\\nb\\n", b"").unwrap();
+        assert!(read.iter().any(|reading| reading.old == b"a\nb\n"), "{read:?}");
     }
 
     #[test]

@@ -161,7 +161,7 @@ fn carried(text: &[u8], hunk: &Hunk) -> Option<LikelyChange> {
     };
     let (old, new) = (side(hunk.old_side()), side(hunk.new_side()));
     let flow = Flow::of(text).filter(|_| indent::agrees(text, &old))?;
-    Some(LikelyChange { first: None, splices: flow.change(&old, &new, clock::in_ms(50))? })
+    Some(LikelyChange { first: None, splices: flow.change(&old, &new, clock::in_ms(100))? })
 }
 
 /// The corrected hunk, and the line where it begins.

@@ -68,7 +68,7 @@ pub fn edit_correction(
         let is_sure = || !has_meaningful_indentation(path, body) || likely.iter().all(agrees);
         // Only words and signs are compared.
         let carried = |reading: &Reading| {
-            let splices = flow.as_ref()?.change(&reading.old, &reading.new, clock::in_ms(50))?;
+            let splices = flow.as_ref()?.change(&reading.old, &reading.new, clock::in_ms(100))?;
             Some(splice::apply(body, &splices))
         };
         spaced
