@@ -248,7 +248,7 @@ pub static FAMILIES: &[Family] = &[
         sigil: Some(b'%'),
         patterns: true,
         ends: true,
-        signs: &["?\"", "?'", "$\"", "$'", "$`", "?(", "?)", "?[", "?]", "?{", "?}"],
+        signs: &[" ?\"", " ?'", "$\"", "$'", "$`", " ?(", " ?)", " ?[", " ?]", " ?{", " ?}"],
         ..HASHES
     },
     Family { extensions: &["graphql", "gql", "graphqls"], strings: &[TRIPLE, DOUBLE], ..HASHES },
@@ -276,7 +276,7 @@ pub static FAMILIES: &[Family] = &[
         strings: &[with_code(TRIPLE, "#{"), HASH, SINGLE],
         sigil: Some(b'~'),
         ends: true,
-        signs: &["?\"", "?'", "?(", "?)", "?[", "?]", "?{", "?}"],
+        signs: &[" ?\"", " ?'", " ?(", " ?)", " ?[", " ?]", " ?{", " ?}"],
         ..HASHES
     },
     Family {

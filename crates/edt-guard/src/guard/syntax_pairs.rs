@@ -153,5 +153,8 @@ mod tests {
         let of = |line: &str| found("a.swift", Some(&text("")), &text(line));
         assert_eq!(of("let c = /d(/"), None);
         assert_eq!(of("let c = d("), Some((2, true)));
+        let of = |line: &str| found("a.rb", Some("a = b\n"), &format!("a = b\n{line}\n"));
+        assert_eq!(of("c = [d, ?(]"), None);
+        assert_eq!(of("c = d.is_a?(E"), Some((2, true)));
     }
 }
