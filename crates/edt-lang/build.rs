@@ -54,6 +54,8 @@ struct Language {
     exact: bool,
     idioms: Option<String>,
     checker: Option<String>,
+    #[serde(default)]
+    parsers: Vec<String>,
     comments: Vec<String>,
     strings: Vec<String>,
     scopes: Vec<String>,
@@ -152,6 +154,9 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
     let checker = language.checker.as_ref().map(|module| format!("checkers::{module}::faults"));
     let idioms = language.idioms.as_ref().map(|name| format!("idioms::{name}"));
     let (checker, idioms) = (function(checker), function(idioms));
+    let parsers: Vec<String> =
+        language.parsers.iter().map(|name| format!("crate::parsers::{name}")).collect();
+    let parsers = parsers.join(", ");
     let query = |query: &str| {
         format!(
             "include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/grammars/\", {folder:?}, \"/{query}.scm\"))"
@@ -165,7 +170,7 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
          comments: &{:?}, strings: &{:?}, scopes: &{:?}, defining: &{:?}, containers: &{:?}, aligned: &{:?}, never_empty: &{:?},\n\
          symbols: &{:?}, wrappers: &{:?}, attributes: &{:?},\n\
          single: &{:?}, filled: &{:?}, reserved: &{:?}, reserved_in: &{:?}, errors: &{:?}, shared_extensions: &{:?}, signs: &{:?},\n\
-         definitions: {}, blocks: {}, exact: {exact}, checker: {checker}, idioms: {idioms},\n\
+         definitions: {}, blocks: {}, exact: {exact}, checker: {checker}, idioms: {idioms}, parsers: &[{parsers}],\n\
          compiled: || {{ static QUERIES: Compiled = [const {{ std::sync::OnceLock::new() }}; 2]; &QUERIES }},\n\
          grammar: || {krate}::{constant}.into(),\n}},\n",
         language.extensions,

@@ -14,10 +14,12 @@ pub mod fault;
 pub mod faults;
 #[allow(dead_code, reason = "a build without a language does not use its part")]
 mod idioms;
+pub mod judgement;
 mod misplaced;
 pub mod outline;
 pub mod pairs;
 pub mod parse;
+mod parsers;
 pub mod parts;
 pub mod preprocessor;
 mod rust_signs;

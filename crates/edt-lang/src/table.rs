@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use edt_types::RepoPath;
 use tree_sitter::Query;
 
+use super::judgement::{Judgement, SpecParser};
 use super::unparsed::Unparsed;
 
 /// A language: how its files are recognised, and the node kinds of its tree.
@@ -76,6 +77,8 @@ pub struct Language {
     pub exact: bool,
     pub(crate) idioms: Option<crate::idioms::Rewrite>,
     pub(crate) checker: Option<crate::checkers::Checker>,
+    /// The parsers of its dialects, the narrowest first.
+    pub(crate) parsers: &'static [SpecParser],
     /// `blocks` and `definitions`, compiled when they are first needed: that of C++ takes longer
     /// than most files.
     compiled: fn() -> &'static Compiled,
@@ -132,6 +135,13 @@ impl Language {
         let rewritten =
             self.idioms.map(|rewrite| rewrite(text, expired).ok_or(Unparsed::OutOfTime));
         rewritten.transpose()
+    }
+
+    /// What the language's own parsers say about a text. `None` if it has none, or if they did not
+    /// read the text: it is too large, not UTF-8, or a parser failed.
+    #[must_use]
+    pub fn judge(&self, path: &RepoPath, text: &[u8]) -> Option<Judgement> {
+        Judgement::of(self.parsers, path, text)
     }
 
     fn signs(&self, text: &[u8]) -> bool {

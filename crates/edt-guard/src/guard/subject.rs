@@ -11,6 +11,7 @@ use edt_edit::diff::LineDiff;
 use edt_io::clock::{self, CpuLimit};
 use edt_lang::families::{self, Family};
 use edt_lang::fault::SyntaxFault;
+use edt_lang::judgement::Judgement;
 use edt_lang::{Language, Parsed, TreeCache, Unparsed, table};
 use edt_types::RepoPath;
 use edt_types::text::is_binary;
@@ -395,6 +396,21 @@ impl<'a> Subject<'a> {
         let deadline = self.deadline();
         self.parses.set(self.parses.get() + 1);
         edt_lang::parse(language, text, &|| deadline.is_over())
+    }
+
+    /// What the language's own parsers say about a text of this file; `None` if they did not read it.
+    ///
+    /// # Errors
+    /// The time limit is over. It does not interrupt these parsers.
+    pub(super) fn judge(
+        &self,
+        language: &Language,
+        text: &[u8],
+    ) -> Result<Option<Judgement>, Unparsed> {
+        if self.deadline().is_over() {
+            return Err(Unparsed::OutOfTime);
+        }
+        Ok(language.judge(self.path, text))
     }
 
     /// How many texts of this file the guards have parsed.

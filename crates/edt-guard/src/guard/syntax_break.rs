@@ -41,6 +41,8 @@ pub enum BreakKind {
     Region(Range<usize>),
     /// What the language's own reader rejects, as a noun phrase.
     Rule(&'static str),
+    /// The message of the language's own parser.
+    Said(String),
 }
 
 impl SyntaxBreak {
@@ -91,11 +93,7 @@ pub(super) fn pick(
     let small = |fault: &&&SyntaxFault| fault.rows.len() <= 3 && on_touched(fault);
     let fault =
         fresh.iter().find(small).or_else(|| fresh.iter().find(on_touched)).or(fresh.first())?;
-    // In a shell, a pattern of `case` ends with a parenthesis.
-    let shell = subject.language().is_some_and(|language| language.name == "bash");
-    let exceeds =
-        |bracket: &Bracket| exceeds(text, bracket.byte) && !(shell && bracket.byte == b')');
-    let bracket = unmatched_bracket(text, found, &touched).filter(exceeds);
+    let bracket = suspicious_bracket(subject, text, found);
     let what = match &fault.kind {
         SyntaxFaultKind::Missing(kind) => BreakKind::Missing(kind.clone()),
         SyntaxFaultKind::Unexpected => BreakKind::Unexpected,
@@ -120,6 +118,19 @@ pub(super) fn pick(
             Some(SyntaxBreak { at, what, bracket, certain: true, cause: None })
         }
     }
+}
+
+/// The bracket that has probably lost its partner, if the text has more of its kind.
+pub(super) fn suspicious_bracket(
+    subject: &Subject<'_>,
+    text: &[u8],
+    found: &[Bracket],
+) -> Option<Bracket> {
+    // In a shell, a pattern of `case` ends with a parenthesis.
+    let shell = subject.language().is_some_and(|language| language.name == "bash");
+    let exceeds =
+        |bracket: &Bracket| exceeds(text, bracket.byte) && !(shell && bracket.byte == b')');
+    unmatched_bracket(text, found, &subject.touched()).filter(exceeds)
 }
 
 /// Whether a text has more brackets of a kind than of its partner. In a tree with errors, a bracket

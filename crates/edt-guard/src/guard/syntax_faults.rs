@@ -4,9 +4,12 @@ use std::collections::HashMap;
 
 use super::subject::Subject;
 use super::syntax_branches::in_branches;
-use super::syntax_break::{SyntaxBreak, first_word, fresh, pick, unmatched_bracket};
+use super::syntax_break::{
+    BreakKind, SyntaxBreak, first_word, fresh, pick, suspicious_bracket, unmatched_bracket,
+};
 use edt_lang::brackets::{self, Bracket};
 use edt_lang::fault::SyntaxFault;
+use edt_lang::judgement::Judgement;
 use edt_lang::outline::touches;
 use edt_lang::{Language, Parsed, Unparsed};
 
@@ -15,8 +18,11 @@ pub(super) fn first(
     subject: &Subject<'_>,
     language: &'static Language,
 ) -> Result<Option<SyntaxBreak>, Unparsed> {
-    let found =
-        if language.preprocessor { in_branches(subject, language) } else { in_tree(subject) }?;
+    let found = if language.preprocessor {
+        in_branches(subject, language)
+    } else {
+        as_judged(subject, language)
+    }?;
     Ok(found.or_else(|| if language.name == "rust" { unpaired(subject) } else { None }))
 }
 
@@ -34,7 +40,34 @@ fn unpaired(subject: &Subject<'_>) -> Option<SyntaxBreak> {
     unmatched_bracket(after, &found, &subject.touched()).map(SyntaxBreak::unmatched)
 }
 
-/// The rule for languages without a preprocessor.
+/// The rule for languages with parsers that follow their specification: what these accept has no
+/// error. They do not know every old dialect. So the trees are compared if they rejected the old text,
+/// and a new file in which both find an error has the certainty of its tree.
+fn as_judged(
+    subject: &Subject<'_>,
+    language: &'static Language,
+) -> Result<Option<SyntaxBreak>, Unparsed> {
+    let Some(Ok(tree)) = subject.new_tree() else { return in_tree(subject) };
+    let after = subject.after.unwrap_or_default();
+    let judge = |text| subject.judge(language, text);
+    let Some(judged) = judge(after)? else { return in_tree(subject) };
+    if judged.is_plain() {
+        return Ok(None);
+    }
+    let before = subject.old_code().map(judge).transpose()?.flatten();
+    let before = before.filter(Judgement::is_accepted);
+    if subject.old_code().is_some() && before.is_none() {
+        return in_tree(subject);
+    }
+    let Some(rejection) = judged.added_to(before.as_ref()) else { return Ok(None) };
+    let found = if before.is_none() { in_tree(subject)? } else { None };
+    let certain = found.is_none_or(|found| found.certain);
+    let bracket = suspicious_bracket(subject, after, &tree.brackets());
+    let what = BreakKind::Said(rejection.message.clone());
+    Ok(Some(SyntaxBreak { at: rejection.at, what, bracket, certain, cause: None }))
+}
+
+/// The rule for trees.
 fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
     let Some(new) = subject.new_tree() else { return Ok(None) };
     let new = new.as_ref().map_err(|why| *why)?;
