@@ -65,9 +65,8 @@ class Process:
         return answer["how"], answer["text"] if answer["text"] is not None else file, answer
 
 
-def all_of(out, scratch):
+def all_of(out, scratch, bench):
     """Every applier that is installed."""
-    bench = built()
     found = [
         Process("edt strict", FORMS, [bench, "--rows"], {"match": "strict"}),
         Process("edt lenient", FORMS, [bench, "--rows"], {"match": "lenient"}),

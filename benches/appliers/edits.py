@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import re
+import unicodedata
 from collections import Counter, defaultdict
 
 import appliers
@@ -30,7 +31,7 @@ class Change:
 
     def __init__(self, case, chance):
         hunk = chance.choice(case.hunks)
-        self.language, self.lines, self.hunk = case.language, case.lines, hunk
+        self.id, self.language, self.lines, self.hunk = case.id, case.language, case.lines, hunk
         lines, at = list(hunk.lines), hunk.at
         wanted = chance.randint(0, 3)  # lines of context
         while len(lines) > 1:
@@ -106,7 +107,7 @@ def indent_lost(c, chance):
 
 
 def line_numbers(c, chance):
-    form = chance.choice(("{:6}\t{}", "{:5}→{}", "{} | {}", "{}: {}", "{:4}|{}"))
+    form = chance.choice(("{:6}\t{}", "{:5}→{}", "{} | {}", "{}: {}", "{:4}|{}", "L{}: {}", "[{}] {}", "{:4}  {}"))
     number = lambda lines: join([form.format(c.at + 1 + n, line) for n, line in enumerate(lines)])
     return c.made(number(c.old), number(c.new) if chance.random() < 0.5 else join(c.new))
 
@@ -142,11 +143,76 @@ def quotes_curly(c, chance):
 
 def quotes_straight(c, chance):
     """The file has curly quotes in lines that stay."""
+    return in_lines_that_stay(c, curled)
+
+
+def fenced(c, chance):
+    """The texts, or the old one alone, in a fence of Markdown."""
+    if any(line.lstrip().startswith(("```", "~~~")) for line in c.old + c.new):
+        return None
+    end = chance.choice(("", "\n"))
+    fence = lambda lines: f"```{chance.choice(('', c.language))}\n{join(lines)}```{end}"
+    if chance.random() < 0.5 and c.new:
+        return c.made(fence(c.old), join(c.new))
+    return c.made(fence(c.old), fence(c.new))
+
+
+def diff_markers(c, chance):
+    """The lines with the markers of a diff; a part of the new texts without."""
+    kind = chance.choice(("context", "all", "old"))
+    stay = set(c.context())
+    old = [(" " if kind != "all" and n in stay else "-") + line for n, line in enumerate(c.old)]
+    if not any(line[0] == "-" for line in old):
+        old = ["+" + line for line in c.old]  # it was read in a diff
+    mark = {" ": " " if kind == "context" else "+", "+": "+"}
+    new = [mark[line[0]] + line[1:] for line in c.marked if line[0] != "-"]
+    return c.made(join(old), join(c.new) if kind == "old" else join(new))
+
+
+def spaces_wide(c, chance):
+    """Spaces that are not of ASCII, in the texts or in lines of the file that stay."""
+    wide = chance.choice(("\u00a0", "\u202f", "\u3000"))
+    other = lambda line: re.sub(r"(?<=\S) (?=\S)", wide, line)
+    if chance.random() < 0.5:
+        return c.made(*(join(map(other, side)) for side in (c.old, c.new)))
+    return in_lines_that_stay(c, other)
+
+
+def unicode_form(c, chance):
+    """Letters with accents, in another form in the texts than in the file."""
+    texts = (c.lines, c.after(), c.old, c.new)
+    forms = chance.sample(("NFC", "NFD"), 2)
+    accented = lambda lines, form: [unicodedata.normalize(form, re.sub(r"(?<=\w)e(?=\w)", "\u00e9", line)) for line in lines]
+    lines, truth, old, new = (accented(text, forms[n // 2]) for n, text in enumerate(texts))
+    return c.made(join(old), join(new), lines, truth)
+
+
+def inner_spaces(c, chance):
+    """One line has other spaces between its words and signs; in both texts, if it stays."""
+    gap = re.compile(r"(?<=[\w)\]]) (?=[=+*/<>|&({-])|(?<=[,=+*/<>|&{]) (?=[\w(])")
+    spots = [(n, found) for n, line in enumerate(c.old) for found in gap.finditer(line)]
+    if not spots:
+        return None
+    n, found = chance.choice(spots)
+    line = c.old[n]
+    other = line[: found.start()] + chance.choice(("", "  ")) + line[found.end() :]
+    old = [*c.old[:n], other, *c.old[n + 1 :]]
+    if other.strip() in {each.strip() for each in c.new}:
+        return None  # the change concerns the spaces
+    stays, place, new = n in c.context(), 0, []
+    for marked in c.marked:
+        if marked[0] != "-":
+            new.append(other if stays and marked[0] == " " and place == n else marked[1:])
+        place += marked[0] != "+"
+    return c.made(join(old), join(new))
+
+
+def in_lines_that_stay(c, other):
+    """The file has other lines where the change leaves them."""
     lines = list(c.lines)
     for n in c.context():
-        lines[c.at + n] = curled(lines[c.at + n])
-    truth = carried_out(lines, [_hunk(c)])
-    return c.made(join(c.old), join(c.new), lines, truth) if lines != c.lines else None
+        lines[c.at + n] = other(lines[c.at + n])
+    return c.made(join(c.old), join(c.new), lines, carried_out(lines, [_hunk(c)])) if lines != c.lines else None
 
 
 def entities(c, chance):
@@ -302,6 +368,28 @@ def other_meaning(c, chance, other):
     return c.made(join(c.old), join(c.new), lines, lines)
 
 
+def known(make):
+    """The class, and the session has the file as it was when it was read."""
+
+    def made(c, chance):
+        return make(c, shared.drawn(make.__name__, c.id))
+
+    made.__name__, made.knows = f"{make.__name__}_known", True
+    return made
+
+
+def noisy(make):
+    """What must be refused, and noise besides."""
+
+    def made(c, chance):
+        refused = make(c, chance)
+        noise = chance.choice((fenced, diff_markers, line_numbers, spaces_wide, quotes_curly))(c, chance)
+        return refused and noise and (refused[0], noise[1], noise[2], refused[3], refused[4])
+
+    made.__name__ = f"noisy_{make.__name__}"
+    return made
+
+
 def resent(c, chance):
     """The change was made before, and the old text is gone."""
     after = c.after()
@@ -332,9 +420,11 @@ Change.removed_lines = lambda self: [self.old[n] for n in self.removed()]
 
 NEAR = [
     *(tabs_as_spaces, spaces_as_tabs, trailing_space, indent_lost, line_numbers, escapes_left, escapes_lost, quotes_curly, quotes_straight),
-    *(entities, stale_neighbour, inserted_neighbour, reindented, rewrapped, own_edit, own_edit_repeated),
+    *(entities, fenced, diff_markers, spaces_wide, unicode_form, inner_spaces, stale_neighbour, inserted_neighbour, reindented, rewrapped),
+    *(own_edit, own_edit_repeated, *map(known, (stale_neighbour, inserted_neighbour, own_edit, own_edit_repeated))),
 ]
 REFUSED = [twins, absent, other_word, other_number, other_operator, resent]
+REFUSED += [*map(noisy, (twins, absent, other_word, other_number, resent)), *map(known, REFUSED)]
 
 
 def main():
@@ -342,6 +432,7 @@ def main():
     parser.add_argument("out")
     parser.add_argument("--limit", type=int, help="so many cases in all")
     parser.add_argument("--bench", help="the program of benches/appliers.rs; built if not given")
+    parser.add_argument("--strict", action="store_true", help="without the columns of match: lenient")
     parser.add_argument("--show", metavar="CLASS", help="print the examples of this class that are not right")
     args = parser.parse_args()
     edt = appliers.Process("edt", (), [args.bench or appliers.built(), "--rows"])
@@ -354,7 +445,8 @@ def main():
                 continue
             file, old, new, truth, same = made
             request = {"path": case.path, "mode": "edit", "old_text": old, "content": new}
-            result, answer = verdict(edt, case.path, file, request, truth, same)
+            earlier = [join(change.lines)] if hasattr(make, "knows") else []
+            result, answer = verdict(edt, case.path, file, request, truth, same, earlier)
             micros.append(answer["micros"])
             counts[make][result] += 1
             good = "no correction" if make in REFUSED else "right"
@@ -362,6 +454,8 @@ def main():
                 looks[make, result].append(case.id)
                 if args.show in (make.__name__, result):
                     print(make.__name__, f"--- {case.id} {result}\n{old}=>\n{new}:: {answer['said']}\n{json.dumps(answer['request'])}\n")
+            if args.strict:
+                continue
             lenient = edt.apply(case.path, file, "", True, "", request=request | {"match": "lenient"})
             counts[make]["lenient " + ("refused" if lenient[0] == "refused" else "right" if same(lenient[1], truth) else "wrong")] += 1
     table(counts, micros)
@@ -369,9 +463,9 @@ def main():
         print(f"* {make.__name__}, {result} ({len(ids)}): {' '.join(ids[:EXAMPLES])}")
 
 
-def verdict(edt, path, file, request, truth, same):
+def verdict(edt, path, file, request, truth, same, earlier):
     """The result of the corrected request, sent back unread."""
-    how, text, answer = edt.apply(path, file, "", True, "", request=request)
+    how, text, answer = edt.apply(path, file, "", True, "", request=request, earlier=earlier)
     if how == "applied":
         return "applied", answer
     if answer["request"] is None:

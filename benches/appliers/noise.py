@@ -6,7 +6,7 @@ doubted. Hunks are sent with three lines of context as `git diff` prints them, u
 
 import re
 
-from case import UNIFIED, carried_out, ends, indent, places, sent, trimmed
+from case import BLOCKS, UNIFIED, carried_out, ends, indent, places, sent, trimmed
 from shared import CONTEXT, drawn
 from spaces import indent_lost, tabs_to_spaces_all, tabs_to_spaces_ctx, ws_trailing
 
@@ -246,11 +246,66 @@ def ctx_changed_in_file(case, chance, form):
     return lines and sent(case, lines=lines, truth=carried_out(lines, case.hunks))
 
 
+def line_numbers_copied(case, chance, form):
+    """Every old line has its number before it; the new ones have, or have not."""
+    shape = chance.choice(("{:4} | {}", "{}: {}", "L{}: {}", "{:6}\t{}"))
+    numbered = chance.random() < 0.5
+
+    def other(hunk):
+        at, lines = hunk.at, []
+        for line in hunk.lines:
+            is_new = line[0] == "+"
+            lines.append(line if is_new and not numbered else line[0] + shape.format(at + 1, line[1:]))
+            at += not is_new
+        return hunk.with_lines(lines)
+
+    return noisy(case, [other(hunk) for hunk in case.hunks])
+
+
+def spaces_wide(case, chance, form):
+    wide = chance.choice(("\u00a0", "\u202f", "\u3000"))
+    return noisy(case, other_texts(case, lambda text: re.sub(r"(?<=\S) (?=\S)", wide, text)))
+
+
+def quotes_curly(case, chance, form):
+    curled = lambda text: re.sub(r'(?<![\w)])"', "\u201c", re.sub(r"'", "\u2019", text)).replace('"', "\u201d")
+    return noisy(case, other_texts(case, curled))
+
+
+def entities(case, chance, form):
+    return noisy(case, other_texts(case, lambda text: text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")))
+
+
+def other_texts(case, other):
+    return [hunk.with_lines([line[0] + other(line[1:]) for line in hunk.lines]) for hunk in case.hunks]
+
+
+def noisy(case, hunks):
+    """The hunks, if no old side of them is in the file and they differ in it."""
+    return None if any(places(case.lines, hunk.old) for hunk in hunks) else sent(case, hunks)
+
+
+def inner_fence(case, chance, form):
+    """Both sides are in a fence of Markdown."""
+    if any(line[1:].lstrip().startswith(("```", "~~~")) for hunk in case.hunks for line in hunk.lines):
+        return None
+    return noisy(case, [hunk.with_lines([f" ```{case.language}", *hunk.lines, " ```"]) for hunk in case.hunks])
+
+
+def diff_markers(case, chance, form):
+    """Both sides have the markers of a diff."""
+    if any(all(line[0] == "+" for line in hunk.lines) for hunk in case.hunks):
+        return None
+    return noisy(case, [hunk.with_lines([line[0] + line for line in hunk.lines]) for hunk in case.hunks])
+
+
 CLASSES = {
+    BLOCKS: [inner_fence, diff_markers],
     UNIFIED: [line_numbers_wrong, number_hits_twin, counts_wrong, numbers_junk, at_dots, at_bare, no_file_header],
     "marked": [blank_ctx_no_space, ctx_no_prefix, plus_forgotten],
     "any": [
         *(clean, fenced, ctx1, ctx0, ctx_line_missing, ctx_line_altered, elided_ctx, ws_trailing, tabs_to_spaces_ctx, tabs_to_spaces_all),
         *(indent_lost, file_crlf, patch_crlf, no_eof_newline, out_of_order, file_shifted, ctx_changed_in_file),
+        *(line_numbers_copied, spaces_wide, quotes_curly, entities),
     ],
 }

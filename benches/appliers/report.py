@@ -19,6 +19,7 @@ GROUPS = {
     "numbers": ["line_numbers_wrong", "counts_wrong", "numbers_junk", "at_dots", "at_bare", "file_shifted"],
     "wrapping": ["no_file_header", "fenced", "blank_ctx_no_space", "ctx_no_prefix", "plus_forgotten", "out_of_order"],
     "context": ["ctx1", "ctx0", "ctx_line_missing", "ctx_line_altered", "elided_ctx", "ctx_changed_in_file"],
+    "copied": ["line_numbers_copied", "inner_fence", "diff_markers", "spaces_wide", "quotes_curly", "entities"],
     "white space": ["ws_trailing", "tabs_to_spaces_ctx", "tabs_to_spaces_all", "indent_lost"],
     "line ends": ["file_crlf", "patch_crlf", "no_eof_newline"],
     "must be refused": ["resent", "resent_altered", "twin_block", "twin_altered", "absent_block", "absent_similar"],

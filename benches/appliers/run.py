@@ -31,8 +31,9 @@ def main():
     parser.add_argument("--sample", type=int, default=400, help="for programs that are started for each patch; 0: all")
     parser.add_argument("--class", dest="kinds", action="append", metavar="CLASS", help="only this class; may be repeated")
     parser.add_argument("--applier", action="append", help="only this applier; may be repeated")
+    parser.add_argument("--bench", help="the program of benches/appliers.rs; built if not given")
     args = parser.parse_args()
-    appliers.built()
+    args.bench = args.bench or appliers.built()
     jobs = [(args, n) for n in range(args.jobs)]
     with multiprocessing.Pool(args.jobs) as pool:
         names = pool.starmap(share, jobs)
@@ -47,7 +48,7 @@ def share(args, job):
     name = os.path.join(args.out, f"verdicts.{job}.ndjson")
     room = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(dir=room) as scratch:
-        there = appliers.all_of(args.out, scratch)
+        there = appliers.all_of(args.out, scratch, args.bench)
         common.write(name, verdicts(args, job, [each for each in there if not args.applier or each.name in args.applier]))
     return name
 

@@ -23,7 +23,7 @@ def main():
     print(patch)
     print("must be refused" if sent.truth is None else difference(sent.file, sent.truth, "file", "truth"))
     with tempfile.TemporaryDirectory() as scratch:
-        for peer in appliers.all_of(args.out, scratch):
+        for peer in appliers.all_of(args.out, scratch, appliers.built()):
             if args.form in peer.forms and (args.all or peer.name.startswith("edt")):
                 show(peer, case, sent, patch, args.form)
 

@@ -71,11 +71,8 @@ impl<'t> Flow<'t> {
                 [at] => {
                     let place = Place { file, at: *at, old: &old };
                     let end = at + old.tokens.len();
-                    let done = file
-                        .find(&new)
-                        .iter()
-                        .any(|new_at| *new_at <= *at && end <= new_at + new.tokens.len());
-                    if done {
+                    let covers = |from: &usize| from <= at && end <= from + new.tokens.len();
+                    if file.find(&new).iter().any(covers) {
                         return None;
                     }
                     // In the sent text itself the change must give the new text.
