@@ -81,7 +81,7 @@ fn row(name: &str, path: &str, old: &str, new: &str) {
     let mut found = String::new();
     for output in outputs {
         match output {
-            GuardOutput::Pass | GuardOutput::Noted { .. } => {}
+            GuardOutput::Pass | GuardOutput::Limited { .. } | GuardOutput::Noted { .. } => {}
             GuardOutput::Found { word, .. } => write!(found, "{word} ").expect("memory"),
             GuardOutput::Unchecked { word, .. } => {
                 write!(found, "{word} unchecked ").expect("memory");

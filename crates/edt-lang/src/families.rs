@@ -106,7 +106,9 @@ const RAW_TRIPLE: Quote = raw("\"\"\"", "\"\"\"", Reach::Text);
 const BACKTICKS: Quote = raw("`", "`", Reach::Line);
 const DOLLAR: Quote = with_code(DOUBLE, "${");
 const SINGLE_DOLLAR: Quote = with_code(SINGLE, "${");
-const HASH: Quote = with_code(DOUBLE, "#{");
+/// Strings of Ruby and Elixir go on in the next line.
+const HASH: Quote = with_code(quote("\"", "\"", Reach::Text), "#{");
+const LONG_SINGLE: Quote = quote("'", "'", Reach::Text);
 
 /// Comments and strings as in C.
 const C: Family = Family {
@@ -243,7 +245,7 @@ pub static FAMILIES: &[Family] = &[
         extensions: &["rb", "rake", "gemspec", "ru", "cr"],
         files: &["Rakefile", "Gemfile", "Podfile", "Vagrantfile", "Brewfile", "Fastfile"],
         block_comments: &[("\n=begin", "\n=end")],
-        strings: &[HASH, SINGLE, with_code(quote("`", "`", Reach::Line), "#{")],
+        strings: &[HASH, LONG_SINGLE, with_code(quote("`", "`", Reach::Line), "#{")],
         here: Some("<<"),
         sigil: Some(b'%'),
         patterns: true,
@@ -273,7 +275,7 @@ pub static FAMILIES: &[Family] = &[
     },
     Family {
         extensions: &["ex", "exs"],
-        strings: &[with_code(TRIPLE, "#{"), HASH, SINGLE],
+        strings: &[with_code(TRIPLE, "#{"), HASH, LONG_SINGLE],
         sigil: Some(b'~'),
         ends: true,
         signs: &[" ?\"", " ?'", " ?(", " ?)", " ?[", " ?]", " ?{", " ?}"],

@@ -364,7 +364,7 @@ mod tests {
             ("a.fs", "(* ( (* *) *) let f (a: 'b) = \"(\" // (\n"),
             ("a.rb", "a = %w[a' b]\nif b =~ /[/(]\\//\n# it's (\nc \"#{d[\"(\"]}(\"\n"),
             ("a.rb", "f(<<~A, <<-'B')\n it's (\nA\n \"(\nB\n=begin\n(\n=end\n"),
-            ("a.rb", "a << \"It's\"\nf <<-haml\n it's\nhaml\n"),
+            ("a.rb", "a << \"It's\n (\"\nf <<-haml\n it's\nhaml\n"),
             ("a.rb", "a = %Q(\n it's (\n)\n)\nb =~ /#{c.join('/')}(/\n"),
             ("a.rb", "x = a / b / c[1]\ny = (a)/(b)\n"),
             ("a.graphql", "\"\"\"\n it's (\n\"\"\"\ntype A { a(b: C): D } # (\n"),
