@@ -260,7 +260,7 @@ fn readable_family(subject: &Subject<'_>) -> Option<&'static Family> {
 /// Whether a byte is outside strings and comments of a family whose brackets are read.
 fn is_family_code(subject: &Subject<'_>, family: &Family, at: usize) -> bool {
     let text = subject.after.unwrap_or_default();
-    text.len() <= MAX_BYTES && pairs::is_code(family, text, at)
+    text.len() <= MAX_BYTES && !subject.is_over() && pairs::is_code(family, text, at)
 }
 
 /// Escaped line ends in code, outside strings and comments, where no language has them.

@@ -71,6 +71,7 @@ pub(super) fn first(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unpars
 fn braces(text: &[u8], parts: &[Part]) -> Vec<Bracket> {
     let mut found = Vec::new();
     let (mut at, mut depth) = (0, 0_usize);
+    let mut parts = parts.iter().peekable();
     while let Some(&byte) = text.get(at) {
         let begin = at;
         at += 1;
@@ -84,8 +85,10 @@ fn braces(text: &[u8], parts: &[Part]) -> Vec<Bracket> {
                 continue;
             }
             b'>' | b'\n' => {
-                let part = parts.iter().find(|part| part.bytes.start == at);
-                at = part.map_or(at, |part| part.bytes.end);
+                while parts.next_if(|part| part.bytes.start < at).is_some() {}
+                if let Some(part) = parts.next_if(|part| part.bytes.start == at) {
+                    at = part.bytes.end;
+                }
                 continue;
             }
             _ => continue,
