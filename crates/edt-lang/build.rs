@@ -56,6 +56,8 @@ struct Language {
     checker: Option<String>,
     #[serde(default)]
     parsers: Vec<String>,
+    #[serde(default)]
+    older: Vec<String>,
     comments: Vec<String>,
     strings: Vec<String>,
     scopes: Vec<String>,
@@ -71,10 +73,6 @@ struct Language {
     aligned: Vec<String>,
     #[serde(default)]
     never_empty: Vec<String>,
-    #[serde(default)]
-    single: Vec<String>,
-    #[serde(default)]
-    filled: Vec<String>,
     #[serde(default)]
     reserved: Vec<String>,
     #[serde(default)]
@@ -169,7 +167,7 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
          line_comments: &{:?}, block_comments: &{:?}, preprocessor: {preprocessor}, markup: {markup},\n\
          comments: &{:?}, strings: &{:?}, scopes: &{:?}, defining: &{:?}, containers: &{:?}, aligned: &{:?}, never_empty: &{:?},\n\
          symbols: &{:?}, wrappers: &{:?}, attributes: &{:?},\n\
-         single: &{:?}, filled: &{:?}, reserved: &{:?}, reserved_in: &{:?}, errors: &{:?}, shared_extensions: &{:?}, signs: &{:?},\n\
+         older: &{:?}, reserved: &{:?}, reserved_in: &{:?}, errors: &{:?}, shared_extensions: &{:?}, signs: &{:?},\n\
          definitions: {}, blocks: {}, exact: {exact}, checker: {checker}, idioms: {idioms}, parsers: &[{parsers}],\n\
          compiled: || {{ static QUERIES: Compiled = [const {{ std::sync::OnceLock::new() }}; 2]; &QUERIES }},\n\
          grammar: || {krate}::{constant}.into(),\n}},\n",
@@ -189,8 +187,7 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         language.symbols,
         language.wrappers,
         language.attributes,
-        language.single,
-        language.filled,
+        language.older,
         language.reserved,
         language.reserved_in,
         language.errors,

@@ -10,8 +10,6 @@ use super::parse::{Parsed, rows};
 use super::unparsed::Unparsed;
 use super::visit::visit;
 
-const SECOND: SyntaxFaultKind = SyntaxFaultKind::Rule("a second value");
-const HOLE: SyntaxFaultKind = SyntaxFaultKind::Rule("two commas in a row");
 const RESERVED: SyntaxFaultKind =
     SyntaxFaultKind::Rule("a reserved word where a command should be");
 
@@ -60,47 +58,11 @@ impl Parsed<'_> {
             }
             all || node.has_error()
         });
-        if let Some(second) = self.second_of_one() {
-            faults.push(fault(second, second.parent(), Some(SECOND)));
-        }
-        let holes = self.holes().map(|comma| fault(comma, comma.parent(), Some(HOLE)));
-        faults.extend(holes);
         let misplaced = self.misplaced(expired).into_iter();
         faults.extend(misplaced.map(|(node, problem)| {
             fault(node, node.parent(), Some(SyntaxFaultKind::Rule(problem)))
         }));
         Ok(faults)
-    }
-
-    /// The commas that follow another comma in a list that has no empty entries.
-    fn holes(&self) -> impl Iterator<Item = Node<'_>> {
-        let lists = self.language().filled;
-        let commas = memchr::memchr_iter(b',', self.text).filter(move |_| !lists.is_empty());
-        commas.filter_map(move |at| {
-            let rest = self.text[at + 1..].trim_ascii_start();
-            let second = self.text.len() - rest.len();
-            if !rest.starts_with(b",") {
-                return None;
-            }
-            let node = self.tree.root_node().descendant_for_byte_range(second, second + 1);
-            node.filter(|node| {
-                node.kind() == "," && node.parent().is_some_and(|list| lists.contains(&list.kind()))
-            })
-        })
-    }
-
-    /// The second child of a root that may have one.
-    fn second_of_one(&self) -> Option<Node<'_>> {
-        let root = self.tree.root_node();
-        if !self.language().single.contains(&root.kind()) || root.named_child_count() < 2 {
-            return None;
-        }
-        let comments = self.language().comments;
-        let mut cursor = root.walk();
-        let mut children = root.named_children(&mut cursor);
-        let counts = |node: &Node<'_>| !node.is_error() && !comments.contains(&node.kind());
-        children.by_ref().find(counts)?;
-        children.find(counts)
     }
 
     fn is_reserved(&self, node: Node<'_>) -> bool {

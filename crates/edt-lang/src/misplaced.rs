@@ -3,7 +3,6 @@
 use tree_sitter::Node;
 
 use super::parse::Parsed;
-use super::visit::visit;
 
 /// A node at a wrong place, and what is wrong, as a noun phrase.
 type Misplaced<'t> = (Node<'t>, &'static str);
@@ -14,7 +13,6 @@ impl Parsed<'_> {
         match self.language().name {
             "go" => self.without_package().into_iter().collect(),
             "java" => self.late_imports(expired),
-            "python" => self.outside_functions(expired),
             "rust" => {
                 let mut found = self.lone_doc_comments(expired);
                 found.extend(self.late_inner_comments(expired));
@@ -56,26 +54,6 @@ impl Parsed<'_> {
                 found.push((import, "an import that is not above the types"));
             }
         }
-        found
-    }
-
-    /// The `return`, `yield` and `await` of Python outside functions. Cells of a notebook may wait.
-    fn outside_functions(&self, expired: &dyn Fn() -> bool) -> Vec<Misplaced<'_>> {
-        let has = |sign: &[u8]| memchr::memmem::find(self.text, sign).is_some();
-        let cells = has(b"# %%") || has(b"# In[") || has(b"get_ipython");
-        let mut found = Vec::new();
-        visit(&mut self.tree.walk(), |node, _| {
-            match node.kind() {
-                "return_statement" => found.push((node, "`return` outside a function")),
-                "yield" if node.is_named() => found.push((node, "`yield` outside a function")),
-                "await" if node.is_named() && !cells => {
-                    found.push((node, "`await` outside a function"));
-                }
-                _ => {}
-            }
-            !matches!(node.kind(), "function_definition" | "lambda" | "ERROR" | "string")
-                && !expired()
-        });
         found
     }
 

@@ -55,10 +55,8 @@ pub struct Language {
     /// Node kinds that the grammar allows to be empty and the language does not. An empty one is an
     /// error.
     pub never_empty: &'static [&'static str],
-    /// Node kinds that have one child in the language and any number in the grammar.
-    pub single: &'static [&'static str],
-    /// Node kinds of lists whose entries may be empty in the grammar but not in the language.
-    pub filled: &'static [&'static str],
+    /// Node kinds of an older dialect, which its parsers do not know.
+    pub older: &'static [&'static str],
     /// Words that the language reserves and the grammar takes for a name in one of `reserved_in`.
     pub reserved: &'static [&'static str],
     /// Node kinds; see `reserved`.

@@ -31,6 +31,18 @@ pub(super) fn visit<'tree>(
 }
 
 impl Parsed<'_> {
+    /// Whether the text has a statement of an older dialect of its language.
+    #[must_use]
+    pub fn is_older(&self) -> bool {
+        let older = self.language().older;
+        let mut found = false;
+        visit(&mut self.tree.walk(), |node, _| {
+            found |= older.contains(&node.kind());
+            !found && !older.is_empty()
+        });
+        found
+    }
+
     /// As [`visit`], without most nodes that are in none of the rows `changed`: of the children of a
     /// node, it visits those in these rows or between them, and one named node before and after.
     pub(super) fn visit_near<'s>(

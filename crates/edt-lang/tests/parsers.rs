@@ -70,9 +70,10 @@ fn what_a_grammar_lets_pass_is_rejected() {
         ("a.ts", "interface A {\n  b?: boolean boolean;\n}\n", "boolean;"),
         ("a.ts", "let a: { b: C d: E };\n", "d: E"),
         ("a.json", "{\"a\": \"b\tc\"}\n", "\tc"),
-        ("a.json", "{\"a\": \"\\u12\"}\n", "\"}"),
+        ("a.json", "{\"a\": \"\\u12\"}\n", "}"),
         ("a.json", "{\"a\": 1,}\n", "}"),
         ("tsconfig.json", "{\"a\": 1,, }\n", ", }"),
+        ("tsconfig.json", "{\"a\": \"b\tc\", }\n", "\tc"),
         ("a.toml", "a = { b = 1,\n d e f = 2 }\n", "e f"),
         ("a.toml", "[a]\nb = 1\nb = 2\n", "b = 2"),
     ] {

@@ -124,10 +124,28 @@ mod tests {
             ("a.cpp", "int a;\n", "int a;\nint b = c ?\n  WIDE(d) :\n  WIDE(e);\n"),
             ("a.cpp", "int a;\n", "int a;\nF(x) A::~A() NOEXCEPT = default;\n"),
             ("typedoc.json", "{}\n", "{\"a\": true, }\n"),
+            ("a.py", "a = 1\n", "a = 1\nprint 'b'\n"),
+            ("a.js", "a()\n", ".pragma library\na()\n"),
+            ("a.tsx", "a()\n", "a(<B extends={c} d={1} />)\n"),
         ] {
             assert!(!refused(path, before, after).0, "{after}");
         }
         assert!(refused("a.sh", "a\n", "coproc B { cat; }\nif b; then\n").0);
+    }
+
+    #[test]
+    fn what_the_own_parser_rejects_is_refused_with_its_message() {
+        let path = edt_types::RepoPath::parse(b"a.py").unwrap();
+        let (before, after) = ("a = 1\n", "a = 1\nif a:\n    continue\n");
+        let limit = std::time::Duration::from_secs(5);
+        let (old, new) = (Some(before.as_bytes()), Some(after.as_bytes()));
+        let subject = Subject::new(&path, None, old, new, Vec::new(), limit);
+        let found = detect(&subject).unwrap().unwrap();
+        let summary = explain(&subject, &found).summary;
+        assert!(
+            summary.starts_with("a.py:3:5: SYNTAX_ERROR `continue` outside loop."),
+            "{summary}"
+        );
     }
 
     #[test]

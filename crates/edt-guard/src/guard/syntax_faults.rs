@@ -54,6 +54,9 @@ fn as_judged(
     if judged.is_plain() {
         return Ok(None);
     }
+    if tree.is_older() {
+        return in_tree(subject);
+    }
     let before = subject.old_code().map(judge).transpose()?.flatten();
     let before = before.filter(Judgement::is_accepted);
     if subject.old_code().is_some() && before.is_none() {

@@ -6,24 +6,16 @@
 
 mod c;
 mod c_words;
-mod ecma;
 mod go;
 mod html;
-mod json;
-mod python;
 mod rust;
 mod shell;
-mod toml;
 
 pub(crate) use c::macros;
-pub(crate) use ecma::{jsx_attributes, types};
 pub(crate) use go::values;
 pub(crate) use html::declarations;
-pub(crate) use json::{exponents, trailing_commas};
-pub(crate) use python::versions;
 pub(crate) use rust::editions;
 pub(crate) use shell::expansions;
-pub(crate) use toml::newer;
 
 /// Rewrites a text. `None` if the time limit is over.
 pub(crate) type Rewrite = fn(&[u8], &dyn Fn() -> bool) -> Option<Vec<u8>>;
@@ -81,19 +73,7 @@ fn blanks(text: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    const REWRITES: [Rewrite; 11] = [
-        declarations,
-        macros,
-        jsx_attributes,
-        types,
-        exponents,
-        trailing_commas,
-        versions,
-        editions,
-        expansions,
-        newer,
-        values,
-    ];
+    const REWRITES: [Rewrite; 5] = [declarations, macros, editions, expansions, values];
 
     pub(super) fn rewritten(rewrite: Rewrite, text: &str) -> String {
         String::from_utf8(rewrite(text.as_bytes(), &|| false).unwrap()).unwrap()

@@ -2,6 +2,7 @@
 
 use edt_types::RepoPath;
 use edt_types::text::lines as lines_of;
+use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, ParseOptions};
 use serde::Deserialize as _;
 use serde::de::IgnoredAny;
@@ -48,10 +49,22 @@ fn with_comments(text: &str, allow_trailing_commas: bool) -> Result<(), Rejectio
         allow_hexadecimal_numbers: false,
         allow_unary_plus_numbers: false,
     };
-    match jsonc_parser::parse_to_ast(text, &CollectOptions::default(), &options) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Rejection { message: error.kind().to_string(), at: error.range().start }),
-    }
+    let collect = CollectOptions { tokens: true, ..CollectOptions::default() };
+    let read = jsonc_parser::parse_to_ast(text, &collect, &options).map_err(|error| Rejection {
+        message: error.kind().to_string(),
+        at: error.range().start,
+    })?;
+    // This parser lets strings have them.
+    let control = |token: &TokenAndRange<'_>| {
+        let is_string = matches!(token.token, Token::String(_));
+        let inner = &text[token.range.start..token.range.end];
+        let at = inner.find(|c: char| c < ' ').filter(|_| is_string)?;
+        Some(Rejection {
+            message: "control character in a string".to_owned(),
+            at: token.range.start + at,
+        })
+    };
+    read.tokens.iter().flatten().find_map(control).map_or(Ok(()), Err)
 }
 
 fn value(text: &str) -> Result<(), Rejection> {

@@ -1,5 +1,5 @@
 <!-- An old form of comment.
-export const Page = () => (
+const Page = () => (
   <div className="page">
     Text &lt; with (a bracket
     <Item name="one" />

@@ -4,7 +4,3 @@ type Pair[T: int = str] = tuple[T, T]
 
 class Box[T = dict[str, int], *Ts = *tuple[int, ...], **P = []]:
     pass
-
-
-# A statement of Python 2.
-exec self.code in {"a": 1}

@@ -1,1 +1,0 @@
-export const Footer = (props) => <Button onClear={::this.handleClear} text={props.text} />;
