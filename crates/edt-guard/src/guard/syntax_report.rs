@@ -23,7 +23,7 @@ pub(super) fn explain(subject: &Subject<'_>, found: &SyntaxBreak) -> Finding {
         }
         BreakKind::Missing(kind) => format!("missing `{kind}`"),
         BreakKind::Rule(problem) => (*problem).to_owned(),
-        BreakKind::Said(message) => cut(&escape_controls(message).0, 200).to_string(),
+        BreakKind::Said(message) => cut(&escape_controls(message).0, 200),
         BreakKind::Region(rows) => {
             format!("lines {} to {} do not parse together", rows.start + 1, rows.end)
         }
