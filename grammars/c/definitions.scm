@@ -12,8 +12,11 @@
 [
   (struct_specifier name: (type_identifier) @name body: (_))
   (union_specifier name: (type_identifier) @name body: (_))
-  (enum_specifier name: (type_identifier) @name body: (_))
 ] @definition
+
+; A name in capitals may be a macro that names the type behind the enumerators.
+((enum_specifier name: (type_identifier) @name body: (_)) @definition
+  (#not-match? @name "^[A-Z0-9_]+$"))
 
 ; A typedef without a body may repeat.
 (type_definition

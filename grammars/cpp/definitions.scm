@@ -27,8 +27,11 @@
   (class_specifier name: (_) @name body: (_))
   (struct_specifier name: (_) @name body: (_))
   (union_specifier name: (_) @name body: (_))
-  (enum_specifier name: (_) @name body: (_))
 ] @definition
+
+; A name in capitals may be a macro that names the type behind the enumerators.
+((enum_specifier name: (_) @name body: (_)) @definition
+  (#not-match? @name "^[A-Z0-9_]+$"))
 
 ; A specialisation has its arguments in its name.
 (template_declaration

@@ -508,4 +508,18 @@ mod tests {
         assert!(names.is_unique(b"f9") && names.is_unique(b"f90"));
         assert!(!names.is_unique(b"g"));
     }
+
+    #[cfg(feature = "languages")]
+    #[test]
+    fn an_enumeration_named_in_capitals_may_have_its_name_behind_it() {
+        for (name, count) in [("A_TYPED", 1), ("a_typed", 2)] {
+            let text = format!("typedef enum {name} {{ B }} c;\ntypedef enum {name} {{ D }} e;\n");
+            for language in ["c", "cpp"] {
+                let language = crate::table::LANGUAGES.iter().find(|one| one.name == language);
+                let tree = crate::parse(language.unwrap(), text.as_bytes(), &|| false).unwrap();
+                let stop = Stop::when(&|| false);
+                assert_eq!(tree.max_definitions(name, &stop), count);
+            }
+        }
+    }
 }

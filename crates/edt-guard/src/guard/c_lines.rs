@@ -1,5 +1,6 @@
-//! Errors of C and C++ that look like a macro to a grammar: a statement without its semicolon, and two
-//! commas in a row. And those of directives, which it does not look into.
+//! Errors of C and C++ that look like a macro to a grammar: a statement without its semicolon, two
+//! commas in a row, and a name beside a string. And those of directives, which it does not look
+//! into.
 
 use super::subject::Subject;
 use super::syntax_break::{BreakKind, SyntaxBreak};
@@ -33,7 +34,11 @@ pub(super) fn first(subject: &Subject<'_>) -> Option<SyntaxBreak> {
         let at = added().find_map(|row| broken_directive(&lines, row))?;
         (!is_idiom(broken_directive)).then_some((at, BreakKind::Unexpected))
     };
-    let (at, what) = commas().or_else(semicolon).or_else(directive)?;
+    let string = || {
+        let at = added().find_map(|row| name_beside_string(&lines, row))?;
+        (!is_idiom(name_beside_string)).then_some((at, BreakKind::Unexpected))
+    };
+    let (at, what) = commas().or_else(semicolon).or_else(directive).or_else(string)?;
     Some(SyntaxBreak { at, what, bracket: None, certain: true, cause: None })
 }
 
@@ -108,6 +113,18 @@ fn doubled_comma(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
     }
     let blank = line[at + 1..].len() - line[at + 1..].trim_ascii_start().len();
     Some(start + at + 1 + blank)
+}
+
+/// A string with a name beside it that no macro of the text has: `f(a "b")`.
+fn name_beside_string(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
+    let line = lines.all[row];
+    let start = lines.start(row);
+    let mut quotes = memchr::memchr_iter(b'"', line).map(|at| start + at);
+    let defined = |name: &[u8]| {
+        memchr::memmem::find_iter(lines.text, name)
+            .any(|at| lines.text[..at].trim_ascii_end().ends_with(b"define"))
+    };
+    quotes.find(|at| lines.tree.name_beside_string(*at).is_some_and(|name| !defined(name)))
 }
 
 /// How far the bracket around a place is searched.
@@ -476,6 +493,19 @@ mod tests {
         {
             assert_eq!(found(BEFORE, &body(lines)), None, "{lines}");
         }
+    }
+
+    #[test]
+    fn a_name_beside_a_string_is_a_macro_or_lost_its_comma() {
+        assert!(found(BEFORE, &body("\tg(a \"b\");\n")).is_some());
+        assert!(found(BEFORE, &body("\tstruct b c = {\"d\" a};\n")).is_some());
+        for lines in ["\tg(\"a\" PRId64 \"b\" A \"c\");\n", "\tg(\"a\" \"b\", a);\n"] {
+            assert_eq!(found(BEFORE, &body(lines)), None, "{lines}");
+        }
+        let after = format!("#define h \"h\"\n{}", body("\tg(h \"b\");\n"));
+        assert_eq!(found(BEFORE, &after), None);
+        let idiom = body("\tg(h \"b\");\n");
+        assert_eq!(found(&idiom, &idiom.replace("h \"b\"", "k \"c\"")), None);
     }
 
     #[test]

@@ -26,9 +26,9 @@ impl Guard for Syntax {
 
     fn rule(&self) -> &'static str {
         "The new text has more syntax errors than the old one. C and C++: more brackets without a \
-         partner for any choice of #if branches, or more errors for every choice that includes a \
-         changed line, one of them on a changed line. Code without a grammar: a bracket, a quote \
-         or a comment without its partner, where the old text has none."
+         partner for any choice of #if branches, or an error on a changed line in every choice that \
+         includes the line. Code without a grammar: a bracket, a quote or a comment without its \
+         partner, where the old text has none."
     }
 
     // A file overwritten with a fragment has lost more than its syntax.

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use super::c_lines;
 use super::subject::Subject;
@@ -73,16 +74,44 @@ pub(super) fn in_branches(
     {
         return Ok(None);
     }
-    let mut found = None;
-    // A header may be of either language, and macros may stand for what a grammar does not expect.
+    let found = in_dialects(subject, language, &old_branches, &new_branches, takes)?;
+    Ok(found.map(|found| SyntaxBreak { certain: !is_new, ..found }))
+}
+
+/// The first error that the edit adds in each dialect. A header may be of either language: one in
+/// which the old text has no error decides.
+fn in_dialects(
+    subject: &Subject<'_>,
+    language: &'static Language,
+    old: &Branches<'_>,
+    new: &Branches<'_>,
+    takes: &[BranchChoice],
+) -> Result<Option<SyntaxBreak>, Unparsed> {
+    let (mut known, mut guessed) = (None, Vec::new());
     for language in language.dialects(subject.path) {
-        for reading in [Reading::AsWritten, Reading::WithoutIdioms] {
-            let texts = Texts { old: &old_branches, new: &new_branches, takes, reading };
-            let Some(first) = in_each_branch(subject, language, texts)? else { return Ok(None) };
-            found.get_or_insert(first);
+        let texts = Texts { old, new, takes, reading: Reading::WithoutIdioms };
+        let judged = in_each_branch(subject, language, texts)?;
+        match judged {
+            Judged { was_clean: true, found: None } => return Ok(None),
+            Judged { was_clean: true, found } => known = known.or(found),
+            Judged { was_clean: false, found } => guessed.push((language, found)),
         }
     }
-    Ok(found.map(|found| SyntaxBreak { certain: !is_new, ..found }))
+    if known.is_some() {
+        return Ok(known);
+    }
+    let mut first = None;
+    for (language, found) in guessed {
+        // A rewritten text may have errors that the text itself has not.
+        let texts = Texts { old, new, takes, reading: Reading::AsWritten };
+        let (Some(found), Judged { found: Some(_), .. }) =
+            (found, in_each_branch(subject, language, texts)?)
+        else {
+            return Ok(None);
+        };
+        first.get_or_insert(found);
+    }
+    Ok(first)
 }
 
 /// The old text without the `#if` lines that lack their `#endif`, if the new text lacks none: what they
@@ -134,47 +163,118 @@ struct Texts<'b, 't> {
     reading: Reading,
 }
 
-/// The first error that the edit adds to every choice of branches with a changed line.
+/// What one reading of the texts shows.
+struct Judged {
+    /// Whether the old text has no error in any choice of branches with a changed line, or the new
+    /// text has none in the changed lines.
+    was_clean: bool,
+    /// The first error that the edit adds to every such choice.
+    found: Option<SyntaxBreak>,
+}
+
 fn in_each_branch(
     subject: &Subject<'_>,
     language: &'static Language,
     texts: Texts<'_, '_>,
-) -> Result<Option<SyntaxBreak>, Unparsed> {
+) -> Result<Judged, Unparsed> {
     let touched = subject.touched();
-    let mut first = None;
+    let macros = Macros::of(subject.after.unwrap_or_default());
+    let counted = |text: Option<&[u8]>, mut faults: Vec<SyntaxFault>| {
+        faults.retain(|fault| !macros.explain(text.unwrap_or_default(), fault));
+        faults
+    };
+    let mut found = Vec::new();
     for take in texts.takes {
         let after = texts.reading.variant(subject, language, texts.new, *take)?;
-        if !touched.iter().any(|rows| after.is_live(rows.clone())) {
-            continue;
+        if touched.iter().any(|rows| after.is_live(rows.clone())) {
+            let faults = subject.faults(&subject.parse(language, &after.text)?)?;
+            found.push((*take, after, counted(subject.after, faults)));
         }
-        let parsed = subject.parse(language, &after.text)?;
-        let hard: Vec<SyntaxFault> = subject
-            .faults(&parsed)?
-            .into_iter()
-            .filter(|fault| is_hard(&after.text, fault))
-            .collect();
-        if !hard.iter().any(|fault| touches(&touched, &fault.rows)) {
-            return Ok(None);
-        }
-        let before = texts.reading.variant(subject, language, texts.old, *take)?;
-        let old_faults: Vec<SyntaxFault> = match subject.old_code() {
+    }
+    let mut faults = found.iter().flat_map(|(.., faults)| faults);
+    if !faults.any(|fault| touches(&touched, &fault.rows)) {
+        return Ok(Judged { was_clean: true, found: None });
+    }
+    let mut was_clean = subject.old_code().is_some();
+    let mut choices: Vec<(Variant<'_>, Vec<SyntaxFault>)> = Vec::new();
+    for (take, after, faults) in found {
+        let before = texts.reading.variant(subject, language, texts.old, take)?;
+        let old_faults = match subject.old_code() {
             Some(_) => subject.faults(&subject.parse(language, &before.text)?)?,
             None => Vec::new(),
         };
-        let old_faults: Vec<SyntaxFault> =
-            old_faults.into_iter().filter(|fault| is_hard(&before.text, fault)).collect();
-        let mut fresh = fresh(&hard, &after.text, &old_faults, &before.text);
+        was_clean &= old_faults.is_empty();
+        let old_faults = counted(subject.old_code(), old_faults);
         let shapes: HashSet<u64> = old_faults.iter().map(|fault| fault.shape).collect();
-        fresh.retain(|fault| !shapes.contains(&fault.shape));
-        if hard.len() <= old_faults.len()
-            || !fresh.iter().any(|fault| touches(&touched, &fault.rows))
-        {
-            return Ok(None);
-        }
-        first = first
-            .or_else(|| pick(subject, &fresh, &after.text, &brackets::c_brackets(&after.text)));
+        let mut fresh = fresh(&faults, &after.text, &old_faults, &before.text);
+        fresh.retain(|fault| {
+            faults.len() > old_faults.len()
+                && !shapes.contains(&fault.shape)
+                && touches(&touched, &fault.rows)
+        });
+        let fresh = fresh.into_iter().cloned().collect();
+        choices.push((after, fresh));
     }
-    Ok(first)
+    // Each choice that has changed lines of an error has an error there.
+    let in_each = |fault: &SyntaxFault| {
+        let shared =
+            |rows: &Range<usize>| rows.start.max(fault.rows.start)..rows.end.min(fault.rows.end);
+        let changed: Vec<_> = touched.iter().map(shared).filter(|rows| !rows.is_empty()).collect();
+        choices.iter().all(|(after, fresh)| {
+            !changed.iter().any(|rows| after.is_live(rows.clone()))
+                || fresh.iter().any(|other| touches(&changed, &other.rows))
+        })
+    };
+    let found = choices.iter().find_map(|(after, fresh)| {
+        let fresh: Vec<&SyntaxFault> = fresh.iter().filter(|fault| in_each(fault)).collect();
+        pick(subject, &fresh, &after.text, &brackets::c_brackets(&after.text))
+    });
+    Ok(Judged { was_clean, found })
+}
+
+/// The macros that a text defines.
+struct Macros<'t>(HashSet<&'t [u8]>);
+
+impl<'t> Macros<'t> {
+    fn of(text: &'t [u8]) -> Macros<'t> {
+        let names = memchr::memmem::find_iter(text, b"define").filter_map(|at| {
+            let line = text[..at].trim_ascii_end();
+            let name = text[at + b"define".len()..].trim_ascii_start();
+            let name = &name[..name.iter().take_while(|byte| is_word(**byte)).count()];
+            line.ends_with(b"#").then_some(name)
+        });
+        Macros(names.collect())
+    }
+
+    /// Whether a macro may be the reason of a fault: one in it or next to it, or a loop by a macro.
+    fn explain(&self, text: &[u8], fault: &SyntaxFault) -> bool {
+        let (before, rest) = (text[..fault.bytes.start].trim_ascii_end(), &text[fault.bytes.end..]);
+        if fault.kind != SyntaxFaultKind::Unexpected {
+            return is_macro_line(text, fault.bytes.start)
+                || before.ends_with(b")")
+                || before.ends_with(b"}");
+        }
+        let is_sign = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'"');
+        let has_word = text[fault.bytes.clone()].iter().any(is_sign);
+        let start = before.len() - last_word(before).len();
+        let next = fault.bytes.end + rest.len() - rest.trim_ascii_start().len();
+        let end = next + text[next..].iter().take_while(|byte| is_word(**byte)).count();
+        let mut words = text[start..end].split(|byte| !is_word(*byte));
+        is_macro_line(text, first_word(text, &fault.bytes))
+            || has_word && words.any(|word| self.is_macro(word))
+    }
+
+    fn is_macro(&self, word: &[u8]) -> bool {
+        let capitals = word.len() > 1
+            && word.iter().any(u8::is_ascii_uppercase)
+            && !word.iter().any(u8::is_ascii_lowercase);
+        capitals || self.0.contains(word)
+    }
+}
+
+/// The word at the end of a text.
+fn last_word(text: &[u8]) -> &[u8] {
+    &text[text.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1)..]
 }
 
 /// A bracket without a partner in the body of a macro, if there are more of them than before.
@@ -215,23 +315,6 @@ fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
     let found = alone(new);
     let first = *found.first()?;
     (found.len() > alone(old).len()).then_some(first)
-}
-
-/// Whether a fault is real: macros also cause faults in correct code.
-fn is_hard(text: &[u8], fault: &SyntaxFault) -> bool {
-    let bytes = text[fault.bytes.clone()].trim_ascii();
-    if is_macro_line(text, first_word(text, &fault.bytes)) {
-        return false;
-    }
-    match &fault.kind {
-        SyntaxFaultKind::Missing(_) => {
-            let before = text[..fault.bytes.start].trim_ascii_end();
-            !before.ends_with(b")") && !before.ends_with(b"}")
-        }
-        SyntaxFaultKind::Misaligned | SyntaxFaultKind::Rule(_) => true,
-        // Unmatched brackets are counted separately.
-        SyntaxFaultKind::Unexpected => bytes.len() > 1 && !bytes.iter().all(|byte| is_word(*byte)),
-    }
 }
 
 /// Whether the line of a place is a directive, begins with a name in capitals (`UNITTEST_STOP`,
@@ -313,6 +396,52 @@ mod tests {
         let comment =
             "/* separators = \"(\" | \")\"\n *   | \",\" | \"\\\" | <\">\n */\nstatic int a;\n";
         assert!(!is_refused(Some("int b;\n"), &format!("int b;\n{comment}")));
+    }
+
+    #[test]
+    fn one_token_too_many_or_too_few_is_an_error() {
+        let body = "  int c = a + b;\n  g(a, b);\n  return c;\n";
+        let before = format!("enum e {{ A, B }};\nint f(int a, int b) {{\n{body}}}\n");
+        let damages = [
+            ("return c", "return return c"),
+            ("c = a", "c = = a"),
+            ("(a, b)", "(a b)"),
+            ("a + b", "a b"),
+            ("a + b", "a +"),
+            ("a + b", "3 4"),
+            ("return c", "return a b"),
+            ("A, B", "A B"),
+            ("g(a, b)", "g(a, b];"),
+            ("g(a, b)", "g(a, b, %)"),
+        ];
+        for dirty in ["", "int h(void) { list(a, struct b *c { d(); }) }\n"] {
+            let before = format!("{dirty}{before}");
+            for (from, to) in damages {
+                let after = before.replace(from, to);
+                assert!(is_refused(Some(&before), &after), "{dirty}{from}: {to}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_branch_is_judged_by_the_choices_that_have_it() {
+        let before = "#ifdef A\nint a(void) {\n  return b(1);\n}\n#endif\nint c;\n";
+        let after = before.replace("b(1)", "b(1 2)").replace("int c", "int d");
+        assert!(is_refused(Some(before), &after));
+    }
+
+    #[test]
+    fn what_a_macro_may_stand_for_is_no_error() {
+        let before = "#define inl static inline\nint a;\n";
+        for line in [
+            "inl long_t f(void);",
+            "EXPORT int f(void) ATTR;",
+            "const EXTERN_OF(b)",
+            "void f() {\n  vec_foreach(&a, i, b) {\n    g(b);\n  }\n}",
+            "typedef enum E_TYPED {\n  B = 0,\n} c;",
+        ] {
+            assert!(!is_refused(Some(before), &format!("{before}{line}\n")), "{line}");
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ const TYPE_WORDS: [&[u8]; 15] = [
 ///   `register int a asm ("a0");`. They become blank.
 /// * strings in a macro behind others in it, `L("a") L("b")`, and macros that make a string before
 ///   another one, `xstr(A) "b"`. They become blank.
-/// * loops by a macro before another statement, `for_each(a, b) if (a)`. They become blank.
+/// * the heads of loops by a macro, `for_each (a, b) {`. They become blank.
 /// * definitions by a macro, `static A_B(c, d)`, alone on their line. They become blank.
 pub(crate) fn macros(text: &[u8], expired: &dyn Fn() -> bool) -> Option<Vec<u8>> {
     let mut text = text.to_vec();

@@ -106,7 +106,8 @@ pub(super) fn hints(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> 
     Some(())
 }
 
-/// Blanks loops by a macro that have a compound statement on their line: `for_each (a, b) if (a)`.
+/// Blanks the heads of loops by a macro: `for_each (a, b) {`. One without indentation may be a
+/// function whose type is above it.
 pub(super) fn loops(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> Option<()> {
     for at in memchr::memmem::find_iter(text, b"for") {
         if expired() {
@@ -116,13 +117,17 @@ pub(super) fn loops(text: &[u8], out: &mut [u8], expired: &dyn Fn() -> bool) -> 
         let start = line + blanks(&text[line..]);
         let name = start + word_length(&text[start..]);
         let open = name + blanks(&text[name..]);
-        if at < start || at >= name || text.get(open) != Some(&b'(') || name - start == 3 {
+        if at < start
+            || at >= name
+            || start == line
+            || text.get(open) != Some(&b'(')
+            || name - start == 3
+        {
             continue;
         }
         let Some(end) = closing(text, open) else { continue };
-        let next = end + 1 + blanks(&text[end + 1..]);
-        let word = &text[next..next + word_length(&text[next..])];
-        if [&b"if"[..], b"for", b"while", b"switch", b"do"].contains(&word) {
+        let next = text[end + 1..].trim_ascii_start().first();
+        if next.is_some_and(|&byte| is_word(byte) || byte == b'{') {
             blank_out(&mut out[start..=end]);
         }
     }
@@ -265,12 +270,19 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_by_a_macro_becomes_blank_before_a_statement() {
-        let text = "  for_each (a, b()) if (a) c();\nlist_for(d) for (;;) e();\n";
-        let blank = "                    if (a) c();\n            for (;;) e();\n";
+    fn the_head_of_a_loop_by_a_macro_becomes_blank() {
+        let text = "  for_each (a, b()) if (a) c();\n list_for(d) for (;;) e();\n";
+        let blank = "                    if (a) c();\n             for (;;) e();\n";
         assert_eq!(rewritten(macros, text), blank);
-        for other in ["for (;;) if (a) b();", "for_each(a, b) c();", "a = for_each(b) if (c) d();"]
-        {
+        let text = "  foreach (const A &b, c) {\n  foreach (D *e, f)\n    g(e);\n";
+        let blank = "                          {\n                   \n    g(e);\n";
+        assert_eq!(rewritten(macros, text), blank);
+        for other in [
+            " for (;;) if (a) b();",
+            " for_each(a, b);",
+            " a = for_each(b) if (c) d();",
+            "for_a(b) {",
+        ] {
             assert_eq!(rewritten(macros, other), other);
         }
     }
