@@ -307,7 +307,7 @@ pub static FAMILIES: &[Family] = &[
     Family {
         extensions: &["sql"],
         block_comments: &[("/*", "*/")],
-        strings: &[doubling("'", "'"), doubling("\"", "\""), BACKTICKS],
+        strings: &[doubling("'", "'"), doubling("\"", "\"")],
         signs: &["\\'", "$"],
         ..DASHES
     },

@@ -148,7 +148,7 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     let had_plus = || *had_plus.get_or_init(|| old.iter().any(|line| line.starts_with(b"+")));
     let had_numbers = OnceCell::new();
     // In C, no line begins with `12: `. In other languages, that is an entry or found by the grammar.
-    let marked = code && subject.language().is_none_or(|language| !language.preprocessor);
+    let marked = subject.language().is_some_and(|language| !language.preprocessor);
     let had_numbers =
         || *had_numbers.get_or_init(|| old.iter().any(|line| numbered(line, marked).is_some()));
     let is_prose = |row: usize| {
@@ -161,6 +161,8 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
             .filter(|(_, line)| !line.trim_ascii().is_empty())
             .collect();
         let Some(&(first, _)) = lines.first() else { continue };
+        // Without a grammar, a line such as `2: b,` may be an entry.
+        let short = family.is_some() && lines.len() < MIN_BLOCK;
         let enough = lines.len() >= if code { 1 } else { MIN_BLOCK };
         let is_plus = |line: &[u8]| {
             line.starts_with(b"+") && !line.starts_with(b"++") && line.trim_ascii().len() > 1
@@ -178,7 +180,7 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
             return Some((Leftover::Plus, first));
         }
         let numbers: Option<Vec<usize>> =
-            lines.iter().map(|(_, line)| numbered(line, marked)).collect();
+            lines.iter().map(|(_, line)| numbered(line, marked || short)).collect();
         if numbers.is_none() || had_numbers() {
             continue;
         }
