@@ -179,20 +179,29 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
         if enough && all_plus && !had_plus() && !is_prose(first) {
             return Some((Leftover::Plus, first));
         }
-        let numbers: Option<Vec<usize>> =
+        let numbers: Vec<Option<usize>> =
             lines.iter().map(|(_, line)| numbered(line, marked || short)).collect();
-        if numbers.is_none() || had_numbers() {
+        if numbers.iter().all(Option::is_none) || had_numbers() {
             continue;
         }
-        let rising = |numbers: &Vec<usize>| {
-            numbers.windows(2).all(|pair| pair[0] < pair[1] && pair[1] <= pair[0] + 3)
+        // The numbers are rising, and few lines have the number of their own row by chance.
+        let rising =
+            |pair: &[Option<usize>]| matches!(pair, [Some(a), Some(b)] if a < b && *b <= a + 3);
+        let own = |at: usize| {
+            code && numbers[at].is_some_and(|number| number.abs_diff(lines[at].0 + 1) <= OWN_NUMBER)
         };
-        // A single line is a listing only if its prefix is its own number.
-        let own = |numbers: &Vec<usize>| code && numbers[0].abs_diff(first + 1) <= OWN_NUMBER;
-        if numbers.is_some_and(|numbers| {
-            rising(&numbers) && (numbers.len() >= MIN_BLOCK || own(&numbers))
-        }) {
+        let whole = numbers.len() >= MIN_BLOCK || own(0);
+        if whole && numbers[0].is_some() && numbers.windows(2).all(rising) {
             return Some((Leftover::LineNumbers, first));
+        }
+        // A part of the block, below or above lines without numbers.
+        let part = |at: &usize| {
+            own(*at)
+                && numbers[*at..].windows(2).take_while(|pair| rising(pair)).count() + 1
+                    >= MIN_BLOCK
+        };
+        if let Some(at) = (0..numbers.len()).find(part).filter(|at| !is_prose(lines[*at].0)) {
+            return Some((Leftover::LineNumbers, lines[at].0));
         }
     }
     None
@@ -399,6 +408,19 @@ mod tests {
         assert!(found_in("a.c", before, "int a;\n2: int b;\n") == Some(Leftover::LineNumbers));
         assert_eq!(found_in("a.c", before, "int a;\nint b = c ?\n  1 : 2;\n"), None);
         assert_eq!(found_in("a.js", "a = {\n}\n", "a = {\n2: b,\n}\n"), None);
+    }
+
+    #[test]
+    fn numbers_of_a_part_of_a_block_are_found_in_code() {
+        let before = "fun a() = 1\n";
+        let after = |numbers: [usize; 4]| {
+            let lines = numbers.map(|number| format!("{number:6}\tval b{number} = 2\n"));
+            format!("{before}val c = 3\n{}", lines.concat())
+        };
+        assert_eq!(found_in("a.kt", before, &after([3, 4, 5, 6])), Some(Leftover::LineNumbers));
+        // A table whose entries have other numbers than their rows.
+        assert_eq!(found_in("a.kt", before, &after([13, 14, 15, 16])), None);
+        assert_eq!(found_in("a.txt", before, &after([3, 4, 5, 6])), None);
     }
 
     #[test]
