@@ -1,6 +1,8 @@
 //! Noise: what the lines of a file get on their way through a model. Each kind of [`KINDS`] is
 //! stripped only if the old lines have it, and from the new lines that have it, too.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::format;
@@ -43,11 +45,11 @@ const KINDS: &[Kind] = &[
     |lines| decoded(lines, |text| Some(replaced(text, &[(b"\\\"", b"\""), (b"\\'", b"'")]))),
     |lines| decoded(lines, |text| Some(replaced(text, &[(b"\\n", b"\n"), (b"\\t", b"\t")]))),
     |lines| decoded(lines, |text| Some(replaced(text, &[(b"\\\\", b"\\")]))),
-    |lines| decoded(lines, |text| Some(replaced(text, &ENTITIES))),
-    |lines| decoded(lines, |text| Some(replaced(text, &SIGNS))),
-    |lines| decoded(lines, plain_spaces),
-    |lines| decoded(lines, |text| in_form(text, |text| text.nfc().collect())),
-    |lines| decoded(lines, |text| in_form(text, |text| text.nfd().collect())),
+    |lines| copied(lines, |text| Some(replaced(text, &ENTITIES))),
+    |lines| copied(lines, |text| Some(replaced(text, &SIGNS))),
+    |lines| copied(lines, plain_spaces),
+    |lines| copied(lines, |text| in_form(text, |text| text.nfc().collect())),
+    |lines| copied(lines, |text| in_form(text, |text| text.nfd().collect())),
 ];
 
 /// The lines without each kind of noise that they have. A fence around them never stays.
@@ -99,6 +101,40 @@ fn decoded(
         lines.iter().zip(texts).any(|(line, text)| line.is_old && line.text != text)
     };
     texts.filter(differs).map(|texts| (texts, Where::Anywhere)).into_iter().collect()
+}
+
+/// As [`decoded`], for characters that a text may also have on purpose: none if the new lines lose
+/// more of one than the old ones, unless the text has each of them in one form alone. Wide spaces do
+/// not count.
+fn copied(
+    lines: &[SentLine<'_>],
+    decode: impl Fn(&[u8]) -> Option<Vec<u8>>,
+) -> Vec<(Vec<Vec<u8>>, Where)> {
+    let mut found = decoded(lines, decode);
+    found.retain(|(texts, _)| {
+        // How often each character is lost, and in which lines it comes.
+        let (mut lost, mut made): (BTreeMap<char, [isize; 2]>, _) =
+            (BTreeMap::new(), BTreeSet::new());
+        for (line, text) in lines.iter().zip(texts) {
+            let [sent, read] = [line.text, text.as_slice()].map(String::from_utf8_lossy);
+            let mut own: BTreeMap<char, isize> = BTreeMap::new();
+            sent.chars().for_each(|c| *own.entry(c).or_default() += 1);
+            read.chars().for_each(|c| *own.entry(c).or_default() -= 1);
+            for (c, count) in own {
+                if count > 0 && wide_space(c.encode_utf8(&mut [0; 4]).as_bytes()).is_none() {
+                    lost.entry(c).or_default()[usize::from(line.is_old)] += count;
+                } else if count < 0 {
+                    made.insert(c);
+                }
+            }
+        }
+        let is_mixed = || {
+            let mut sent = lines.iter().flat_map(|line| line.text.utf8_chunks());
+            sent.any(|chunk| chunk.valid().chars().any(|c| made.contains(&c)))
+        };
+        lost.values().all(|[new, old]| new <= old) || !is_mixed()
+    });
+    found
 }
 
 /// A line with every escape of a JSON string decoded; `None` if one has no meaning.
@@ -211,7 +247,12 @@ fn markers(lines: &[SentLine<'_>]) -> Vec<(Vec<Vec<u8>>, Where)> {
     let is_diff = |mark: u8| {
         old().all(|line| fits(line, mark)) && (is_marked || old().any(|line| marked(line, mark)))
     };
-    let new_fits = !is_marked || new().all(|line| fits(line, b'+'));
+    let new_fits = if is_marked {
+        new().all(|line| fits(line, b'+'))
+    } else {
+        // A mark that the new lines keep is part of the text.
+        !new().any(|line| marked(line, b'-'))
+    };
     if !(new_fits && [b'-', b'+'].into_iter().any(is_diff)) {
         return Vec::new();
     }

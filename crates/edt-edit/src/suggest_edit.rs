@@ -59,8 +59,9 @@ pub fn edit_correction(
     let intended = if let Some((_, intended)) = exact {
         intended
     } else {
-        let mut likely: Vec<Reading> =
-            readings.iter().filter(|one| !matches!(one.place, Where::Line(_))).cloned().collect();
+        // What must begin a line is found exactly, or not at all.
+        let anywhere = |one: &&Reading| one.place == Where::Anywhere;
+        let mut likely: Vec<Reading> = readings.iter().filter(anywhere).cloned().collect();
         likely.push(Reading { old, new, place: Where::Anywhere });
         let spaced = lenient(body, &likely)?;
         let flow = Flow::of(body);

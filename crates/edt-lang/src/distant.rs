@@ -15,7 +15,8 @@ pub struct DistantRepeat {
     pub first: Range<usize>,
     /// The rows of the second.
     pub second: Range<usize>,
-    /// Whether both are an `if` that leaves the block: then the second has no effect.
+    /// Whether both are an `if` that leaves the block, and test only what their function has: then
+    /// the second has no effect.
     pub leaves: bool,
 }
 
@@ -106,8 +107,8 @@ impl Parsed<'_> {
     }
 
     fn distant_repeat(&self, first: Node<'_>, second: Node<'_>) -> Option<DistantRepeat> {
-        let leaves = self.leaves(second);
         let head = self.head(second)?;
+        let leaves = self.leaves(second) && self.is_of_function(first, head);
         let between =
             std::str::from_utf8(&self.text[first.end_byte()..second.start_byte()]).ok()?;
         let waits = words(between).any(|(_, word)| ["await", "yield"].contains(&word));
@@ -137,6 +138,27 @@ impl Parsed<'_> {
         }
         let body = node.named_child(node.named_child_count().checked_sub(1)?.try_into().ok()?)?;
         std::str::from_utf8(&self.text[statement.start_byte()..body.start_byte()]).ok()
+    }
+
+    /// Whether a condition calls nothing and has only names that the function around it has above:
+    /// another function may change what else it tests.
+    fn is_of_function(&self, first: Node<'_>, head: &str) -> bool {
+        let mut bytes = head.bytes();
+        let mut last = 0;
+        let calls = bytes.any(|byte| {
+            let call = byte == b'(' && (last == b'_' || u8::is_ascii_alphanumeric(&last));
+            last = byte;
+            call
+        });
+        let defining = self.kinds(self.language.defining);
+        let mut around = std::iter::successors(first.parent(), Node::parent);
+        let Some(function) = around.find(|node| defining.has(*node)).filter(|_| !calls) else {
+            return false;
+        };
+        let above = String::from_utf8_lossy(&self.text[function.start_byte()..first.start_byte()]);
+        let above: BTreeSet<&str> = words(&above).map(|(_, word)| word).collect();
+        let mut names = words(head).map(|(_, word)| word).filter(|word| !KEYWORDS.contains(word));
+        names.all(|name| above.contains(name) || name.starts_with(|c: char| c.is_ascii_digit()))
     }
 
     /// Whether a statement is an `if` without `else` that ends with leaving the block.
@@ -258,11 +280,21 @@ mod tests {
         let js = "function f(a) {\n  if (!a) return null;\n  const b = 1;\n  g(b);\n  if (!a) return null;\n}\n";
         assert_eq!(found("javascript", js), [(1, 4, true)]);
         let bash = "f() {\n  if [ -z \"$a\" ]; then\n    exit 1\n  fi\n  b=1\n  echo \"$b\"\n  if [ -z \"$a\" ]; then\n    exit 1\n  fi\n}\n";
-        assert_eq!(found("bash", bash), [(1, 6, true)]);
+        assert_eq!(found("bash", bash), [(1, 6, false)], "a variable of any function");
         let go = "package a\n\nfunc f(b int) int {\n\tif b < 1 {\n\t\treturn 0\n\t}\n\tc := 1\n\tg()\n\tif b < 1 {\n\t\treturn 0\n\t}\n\treturn c\n}\n";
         assert_eq!(found("go", go), [(3, 8, true)]);
         let rust = "fn f(b: u8) -> u8 {\n    if b < 1 {\n        return 0;\n    }\n    let c = 1;\n    g();\n    if b < 1 {\n        return 0;\n    }\n    c\n}\n";
         assert_eq!(found("rust", rust), [(1, 6, true)]);
+    }
+
+    #[test]
+    fn what_another_function_may_change_is_no_guard_clause() {
+        for test in ["stop()", "errno != 0", "a.done()", "global"] {
+            let text = format!(
+                "int f(int a) {{\n  if ({test}) return 1;\n  g();\n  h(1);\n  if ({test}) return 1;\n}}\n"
+            );
+            assert!(found("c", &text).iter().all(|(.., leaves)| !leaves), "{test}");
+        }
     }
 
     #[test]

@@ -140,9 +140,11 @@ impl<'t> Reader<'t> {
             }
             return true;
         }
+        let php = self.family.block_comments.iter().any(|(open, _)| *open == "?>");
         let opens = |mark: &str| {
+            // `#[A]` is an attribute of PHP.
             let own = mark != "#"
-                || !matches!(rest.get(1), Some(b'{' | b'['))
+                || !(php && rest.get(1) == Some(&b'['))
                     && self.before(1).is_none_or(|byte| !byte.is_ascii_alphanumeric());
             own && rest.starts_with(mark.as_bytes())
         };
@@ -150,7 +152,6 @@ impl<'t> Reader<'t> {
             return false;
         }
         let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
-        let php = self.family.block_comments.iter().any(|(open, _)| *open == "?>");
         let end = memchr::memmem::find(line, b"?>").filter(|_| php);
         self.at += end.unwrap_or(line.len());
         true

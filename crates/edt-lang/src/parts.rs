@@ -18,13 +18,15 @@ pub struct Part {
 pub fn parts(text: &[u8]) -> Vec<Part> {
     let mut found = Vec::new();
     let mut at = 0;
-    if let Some(rest) = text.strip_prefix(b"---\n") {
+    let front = [&b"---\n"[..], b"---\r\n"].into_iter().find(|mark| text.starts_with(mark));
+    if let Some(mark) = front {
+        let (start, rest) = (mark.len(), &text[mark.len()..]);
         let end = memchr::memmem::find(rest, b"\n---");
-        at = 4 + end.map_or(rest.len(), |end| end + 1);
-        found.push(Part { extension: "ts", bytes: 4..at, ends: end.is_some() });
+        at = start + end.map_or(rest.len(), |end| end + 1);
+        found.push(Part { extension: "ts", bytes: start..at, ends: end.is_some() });
     }
     while let Some(tag) = next_tag(text, at) {
-        let Some(end) = memchr::memchr(b'>', &text[tag..]).map(|end| tag + end + 1) else { break };
+        let Some(end) = tag_end(&text[tag..]).map(|end| tag + end + 1) else { break };
         let script = text[tag..].starts_with(b"<script");
         let close: &[u8] = if script { b"</script" } else { b"</style" };
         let closes = memchr::memmem::find(&text[end..], close);
@@ -33,11 +35,28 @@ pub fn parts(text: &[u8]) -> Vec<Part> {
         // `<script src="a" />` has no text.
         if text[tag..end].ends_with(b"/>") {
             at = end;
-        } else if let Some(extension) = extension(&text[tag..end], script) {
+        } else if let Some(extension) = extension(&text[tag..end], script, front.is_some()) {
             found.push(Part { extension, bytes, ends: closes.is_some() });
         }
     }
     found
+}
+
+/// Where a tag ends: a `>` outside the values of its attributes.
+fn tag_end(tag: &[u8]) -> Option<usize> {
+    let (mut quote, mut depth) = (None, 0_usize);
+    tag.iter().position(|&byte| {
+        match (quote, byte) {
+            (Some(open), _) if open == byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'{') => depth += 1,
+            (None, b'}') => depth = depth.saturating_sub(1),
+            (None, b'>') => return depth == 0,
+            (None, _) => {}
+        }
+        false
+    })
 }
 
 /// The text in which everything else than some stretches is blank, at the same offsets.
@@ -63,14 +82,22 @@ fn next_tag(text: &[u8], at: usize) -> Option<usize> {
 }
 
 /// The language of a part by its tag; `None` if nothing here reads it.
-fn extension(tag: &[u8], script: bool) -> Option<&'static str> {
-    let value = memchr::memmem::find(tag, b"lang=").map(|at| &tag[at + 5..]);
-    let name = value.and_then(|value| {
-        let value = value.trim_ascii_start();
+fn extension(tag: &[u8], script: bool, astro: bool) -> Option<&'static str> {
+    let value =
+        |name: &[u8]| memchr::memmem::find(tag, name).map(|at| tag[at + name.len()..].trim_ascii());
+    let quoted = |value: &'_ [u8]| {
         let value = value.strip_prefix(b"\"").or_else(|| value.strip_prefix(b"'"))?;
-        value.split(|byte| b"\"'".contains(byte)).next()
-    });
-    match (script, value.is_some(), name) {
+        value.split(|byte| b"\"'".contains(byte)).next().map(<[u8]>::to_vec)
+    };
+    // `type="application/json"` is no script.
+    let kind = value(b"type=").map(|kind| quoted(kind).unwrap_or_default());
+    if kind.is_some_and(|kind| ![&b"module"[..], b"text/javascript", b"ts"].contains(&&*kind)) {
+        return None;
+    }
+    let value = value(b"lang=");
+    let name = value.and_then(quoted);
+    match (script, value.is_some(), name.as_deref()) {
+        (true, false, _) if astro => Some("ts"),
         // Some bundlers compile types away without `lang`.
         (true, false, _) | (true, _, Some(b"tsx")) => Some("tsx"),
         (true, _, Some(b"ts" | b"typescript")) => Some("ts"),
@@ -105,8 +132,13 @@ mod tests {
         );
         assert_eq!(
             of("---\na\n---\n<p/>\n<script>\nb\n</script>\n"),
-            [part("ts", "a"), part("tsx", "b")]
+            [part("ts", "a"), part("ts", "b")]
         );
+        assert_eq!(
+            of("<script setup lang=\"ts\" generic=\"T extends A<B>\">\na\n</script>\n"),
+            [part("ts", "a")]
+        );
+        assert_eq!(of("<script type=\"application/ld+json\">\n{}\n</script>\n"), []);
         assert_eq!(of("<script src=\"a\" />\n<style lang=\"stylus\">\na\n</style>\n"), []);
         assert_eq!(of("<script>\na\n"), [("tsx", "a".to_owned(), false)]);
         assert_eq!(of("<scripts>\n</scripts>\n"), []);

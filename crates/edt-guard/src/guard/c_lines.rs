@@ -38,8 +38,11 @@ pub(super) fn first(subject: &Subject<'_>) -> Option<SyntaxBreak> {
         let at = added().find_map(|row| name_beside_string(&lines, row))?;
         (!is_idiom(name_beside_string)).then_some((at, BreakKind::Unexpected))
     };
-    let (at, what) = commas().or_else(semicolon).or_else(directive).or_else(string)?;
-    Some(SyntaxBreak { at, what, bracket: None, certain: true, cause: None })
+    let found = commas().or_else(semicolon).or_else(directive);
+    // A header of the project may define the name.
+    let certain = found.is_some() || memchr::memmem::find(text, b"#include \"").is_none();
+    let (at, what) = found.or_else(string)?;
+    Some(SyntaxBreak { at, what, bracket: None, certain, cause: None })
 }
 
 type Rule = fn(&Lines<'_, '_>, usize) -> Option<usize>;

@@ -116,19 +116,23 @@ fn is_about_file(line: &str, name: &str) -> bool {
         "replaced",
     ];
     const CONTENT: [&str; 6] = ["file", "content", "contents", "code", "bytes", "lines"];
-    const BRACKETS: [(char, char); 4] = [('[', ']'), ('(', ')'), ('<', '>'), ('{', '}')];
+    const BRACKETS: [(char, char); 2] = [('[', ']'), ('<', '>')];
+    /// What a placeholder says of the text that it stands for.
+    const LEFT_OUT: [&str; 8] =
+        ["full", "rest", "entire", "complete", "whole", "here", "existing", "remaining"];
     let lower = line.to_lowercase();
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let has = |set: &[&str]| words.iter().any(|word| set.contains(word));
     let names_it = has(&CONTENT) || name.len() > 3 && lower.contains(name);
     let inside = BRACKETS.iter().find_map(|(open, close)| {
-        line.strip_prefix(*open)?
-            .strip_suffix(*close)
-            .filter(|inside| !inside.contains(['[', ']', '<', '>', '{', '}', '"', '=', '|', '\'']))
+        line.strip_prefix(*open)?.strip_suffix(*close).filter(|inside| {
+            let marks = if *open == '[' { " _.…,;:/" } else { " _.…" };
+            inside.chars().all(|c| c.is_alphanumeric() || marks.contains(c))
+        })
     });
     if inside.is_some() {
-        return words.len() >= 2 && names_it;
+        return words.len() >= 2 && names_it && (has(&LEFT_OUT) || has(&WRITTEN));
     }
     let text = lower.trim_start_matches(|c: char| !c.is_alphanumeric() && !c.is_ascii());
     let text = text.trim_start();

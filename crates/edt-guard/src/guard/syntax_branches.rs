@@ -254,6 +254,13 @@ impl<'t> Macros<'t> {
                 || before.ends_with(b")")
                 || before.ends_with(b"}");
         }
+        // At the top of a file, a word of a declaration may be a macro of another file:
+        // `static av_cold int f(void)`.
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let is_words = |byte: &u8| byte.is_ascii_alphabetic() || b"_ @".contains(byte);
+        if text[start..fault.bytes.end].iter().all(is_words) && is_word_or_at(text, start) {
+            return true;
+        }
         let is_sign = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'"');
         let has_word = text[fault.bytes.clone()].iter().any(is_sign);
         let start = before.len() - last_word(before).len();
@@ -270,6 +277,11 @@ impl<'t> Macros<'t> {
             && !word.iter().any(u8::is_ascii_lowercase);
         capitals || self.0.contains(word)
     }
+}
+
+/// Whether a line begins with a word or an `@` of Objective-C, without a blank.
+fn is_word_or_at(text: &[u8], start: usize) -> bool {
+    text.get(start).is_some_and(|byte| byte.is_ascii_alphabetic() || b"_@".contains(byte))
 }
 
 /// The word at the end of a text.

@@ -64,7 +64,9 @@ fn as_judged(
     }
     let Some(rejection) = judged.added_to(before.as_ref()) else { return Ok(None) };
     let found = if before.is_none() { in_tree(subject)? } else { None };
-    let certain = found.is_none_or(|found| found.certain);
+    // A language with an older dialect may be in it where the tree finds nothing.
+    let older = before.is_none() && !language.older.is_empty();
+    let certain = found.map_or(!older, |found| found.certain);
     let bracket = suspicious_bracket(subject, after, &tree.brackets());
     let what = BreakKind::Said(rejection.message.clone());
     Ok(Some(SyntaxBreak { at: rejection.at, what, bracket, certain, cause: None }))

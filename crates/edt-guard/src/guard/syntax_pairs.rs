@@ -41,7 +41,8 @@ pub(super) fn unpaired(subject: &Subject<'_>, family: &'static Family) -> Option
         found.what = BreakKind::Rule("a comment without its end");
         found.bracket = None;
     }
-    found.certain = before.is_some();
+    // Quotes have more meanings than a reader without a grammar knows.
+    found.certain = before.is_some() && (comment || quote.is_none());
     Some(found)
 }
 
@@ -76,7 +77,10 @@ fn cut_off(subject: &Subject<'_>, family: &Family) -> Option<SyntaxBreak> {
     // `end)` ends a call.
     let closes = line.starts_with(b"end") && line.len() > 3;
     let indented = new[row].starts_with(b" ") || new[row].starts_with(b"\t");
-    if !family.ends || !ended || !indented || closes {
+    // The end of the old text is gone, and nothing is in its place.
+    let is_cut = matches!(subject.hunks().last(), Some(hunk)
+        if hunk.new.is_empty() && hunk.old.end == old.len());
+    if !family.ends || !ended || !indented || closes || !is_cut {
         return None;
     }
     let bracket = Bracket { at: subject.start_of(row), byte: b'{' };
@@ -123,7 +127,7 @@ mod tests {
             Some((5, true))
         );
         assert_eq!(of("(d > b)", "(d > b"), Some((3, true)));
-        assert_eq!(of("\"f\"", "\"f"), Some((6, true)));
+        assert_eq!(of("\"f\"", "\"f"), Some((6, false)), "a quote is a warning");
         assert_eq!(of("return d\n", "/* return d\n"), Some((4, true)));
         assert_eq!(of("return d\n", "return d }\n"), Some((4, true)));
     }

@@ -18,7 +18,8 @@ pub(crate) fn javascript(text: &str, _: &RepoPath) -> Result<(), Rejection> {
 }
 
 pub(crate) fn typescript(text: &str, path: &RepoPath) -> Result<(), Rejection> {
-    let declares = memchr::memmem::find(path.as_bytes(), b".d.").is_some();
+    let ends = [&b".d.ts"[..], b".d.mts", b".d.cts"];
+    let declares = ends.iter().any(|end| path.as_bytes().ends_with(end));
     let kind = if declares { SourceType::d_ts() } else { SourceType::ts() };
     read(text, kind.with_unambiguous(true))
 }
