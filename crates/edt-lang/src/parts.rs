@@ -48,12 +48,11 @@ fn tag_end(tag: &[u8]) -> Option<usize> {
     tag.iter().position(|&byte| {
         match (quote, byte) {
             (Some(open), _) if open == byte => quote = None,
-            (Some(_), _) => {}
             (None, b'"' | b'\'') => quote = Some(byte),
             (None, b'{') => depth += 1,
             (None, b'}') => depth = depth.saturating_sub(1),
             (None, b'>') => return depth == 0,
-            (None, _) => {}
+            _ => {}
         }
         false
     })
