@@ -184,7 +184,7 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
         if numbers.iter().all(Option::is_none) || had_numbers() {
             continue;
         }
-        // The numbers are rising, and few lines have the number of their own row by chance.
+        // The numbers are rising, and few lines have the number of their own row without that.
         let rising =
             |pair: &[Option<usize>]| matches!(pair, [Some(a), Some(b)] if a < b && *b <= a + 3);
         let own = |at: usize| {

@@ -70,8 +70,8 @@ impl Guard for DuplicateCode {
          neighbour, token for token; the same lines twice in a row (16 characters in statements \
          and members, 40 elsewhere, 80 and three lines without a grammar); the whole text of code \
          without a grammar; a name defined twice in one scope where the language wants it once; an \
-         `if` that leaves the block, again within ten lines, if nothing between changes what it \
-         tests. Other compound statements that occur again so are a warning."
+         `if` that leaves the block, again within ten lines, if it tests only what its function \
+         has and nothing between changes that. Other compound statements that occur again so are a warning."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {

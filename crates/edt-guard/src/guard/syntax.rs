@@ -27,8 +27,8 @@ impl Guard for Syntax {
     fn rule(&self) -> &'static str {
         "The new text has more syntax errors than the old one. C and C++: more brackets without a \
          partner for any choice of #if branches, or an error on a changed line in every choice that \
-         includes the line. Code without a grammar: a bracket, a quote or a comment without its \
-         partner, where the old text has none."
+         includes the line. Code without a grammar: a bracket or a comment without its partner, \
+         where the old text has none; a quote is a warning."
     }
 
     // A file overwritten with a fragment has lost more than its syntax.
