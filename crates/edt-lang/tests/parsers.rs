@@ -39,7 +39,6 @@ fn what_a_specification_allows_is_accepted() {
         ("a.py", "async def f():\n    return (await a async for a in b), [await c for d in e]\n"),
         ("a.py", "\u{feff}a = 1\n"),
         ("a.json", "\u{feff}{\"a\": [1.5e+30, \"\\ud800\"]}\n"),
-        ("a.jsonl", "{\"a\": 1}\n{\"a\": 2}\n\n"),
         ("a.json", "{\"a\": 1}\n{\"a\": 2}\n{\"a\": 3}\n\n"),
         ("a.json", "// a\n{\"a\": 1}\n"),
         ("a.json", " \n"),

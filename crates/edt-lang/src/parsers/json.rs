@@ -15,10 +15,8 @@ pub(crate) fn strict(text: &str, _: &RepoPath) -> Result<(), Rejection> {
     value(&text[mark..]).map_err(|found| Rejection { at: found.at + mark, ..found })
 }
 
-/// Reads a value in each of several lines; of two lines only by the name of the file.
-pub(crate) fn lines(text: &str, path: &RepoPath) -> Result<(), Rejection> {
-    let named = [&b".jsonl"[..], b".ndjson"].iter().any(|end| path.as_bytes().ends_with(end));
-    let least = if named { 2 } else { 3 };
+/// Reads a value in each of three lines or more: of two, one may be a mistake.
+pub(crate) fn lines(text: &str, _: &RepoPath) -> Result<(), Rejection> {
     let (mut start, mut values) = (0, 0);
     for line in text.split_inclusive('\n') {
         if !line.trim_ascii().is_empty() {
@@ -28,7 +26,7 @@ pub(crate) fn lines(text: &str, path: &RepoPath) -> Result<(), Rejection> {
         start += line.len();
     }
     let one = || Rejection { message: "one value".to_owned(), at: 0 };
-    if values >= least { Ok(()) } else { Err(one()) }
+    if values >= 3 { Ok(()) } else { Err(one()) }
 }
 
 /// Reads a value with comments.
