@@ -18,6 +18,7 @@ mod edit_name;
 mod gc;
 mod guards;
 mod guide;
+mod help;
 mod hook;
 mod hooks;
 mod interrupt;
@@ -254,6 +255,13 @@ fn call(args: &[OsString]) -> u8 {
         printed::print(version.as_bytes());
         return 0;
     }
+    if let [_, help, topic] = args
+        && help == "help"
+        && let Some(text) = topic.to_str().and_then(|topic| help::topic(Cli::command(), topic))
+    {
+        context::print_out(&text);
+        return 0;
+    }
     let parse = |command: clap::Command| {
         let matches = command.try_get_matches_from(args)?;
         let name = matches.subcommand_name().unwrap_or_default().to_owned();
@@ -316,7 +324,7 @@ fn without_command(error: clap::Error, args: &[OsString]) -> u8 {
         error
     } else {
         // The arguments of a command are built when it is called, but help describes all commands.
-        let mut command = Cli::command();
+        let mut command = help::with_first_page(Cli::command());
         command.build();
         let parsed = command.try_get_matches_from(args);
         parsed.and_then(|matches| Cli::from_arg_matches(&matches)).err().unwrap_or(error)

@@ -195,7 +195,7 @@ const READERS: &[(&str, &str)] = &[
 /// The commands that `edt help` lists, with those below them.
 fn commands(workspace: &TestRepo) -> BTreeSet<String> {
     let listed = |args: &[&str]| -> Vec<String> {
-        let done = workspace.command(EDT).args(args).arg("--help").output().unwrap();
+        let done = workspace.command(EDT).args(args).output().unwrap();
         let text = String::from_utf8(done.stdout).unwrap();
         let lines = text.lines().skip_while(|line| *line != "Commands:").skip(1);
         let lines = lines.take_while(|line| !line.is_empty());
@@ -203,8 +203,8 @@ fn commands(workspace: &TestRepo) -> BTreeSet<String> {
         names.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
     };
     let mut all = BTreeSet::new();
-    for name in listed(&[]) {
-        let below = if name == "help" { Vec::new() } else { listed(&[&name]) };
+    for name in listed(&["help", "all"]).into_iter().chain(["help".to_owned()]) {
+        let below = if name == "help" { Vec::new() } else { listed(&[&name, "--help"]) };
         if below.is_empty() {
             all.insert(name);
         } else {
