@@ -63,7 +63,7 @@ const GROUPS: &[Group] = &[
             ("doctor", "test whether everything works"),
             ("demo", "see it work in a scratch repository"),
         ],
-        more: &["guide", "telemetry", "completions", "man"],
+        more: &["guide", "telemetry", "completions", "man", "forget"],
     },
     Group {
         name: "team",

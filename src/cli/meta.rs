@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::{
-    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, man, memory, policy, proposals, read,
-    run, search, setup, status, trust,
+    Cli, diff, doctor, forget, gc, guards, guide, hooks, log, ls, man, memory, policy, proposals,
+    read, run, search, setup, status, trust,
 };
 use edt_core::txn::wire::RequestWire;
 use edt_types::{Code, Finding, Outcome, Result, Status};
@@ -148,6 +148,8 @@ enum Shape {
     Policy,
     /// The answer of `edt trust`.
     Trust,
+    /// The answer of `edt forget`.
+    Forget,
     /// The answer of `edt gc`.
     Gc,
     /// The answer of `edt hooks`.
@@ -196,6 +198,7 @@ impl SchemaArgs {
             Shape::Guards => schemars::schema_for!(guards::Answer),
             Shape::Policy => schemars::schema_for!(policy::Answer),
             Shape::Trust => schemars::schema_for!(trust::Answer),
+            Shape::Forget => schemars::schema_for!(forget::Answer),
             Shape::Gc => schemars::schema_for!(gc::Answer),
             Shape::Hooks => schemars::schema_for!(hooks::Answer),
             Shape::Doctor => schemars::schema_for!(doctor::Answer),

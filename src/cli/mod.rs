@@ -15,6 +15,7 @@ mod demo;
 mod diff;
 mod doctor;
 mod edit_name;
+mod forget;
 mod gc;
 mod guards;
 mod guide;
@@ -123,6 +124,7 @@ enum Command {
     Attribution(attribution::Args),
     Stats(stats::Args),
     Gc(gc::Args),
+    Forget(forget::Args),
     Memory(memory::Args),
     Guide(guide::Args),
     Guards(guards::Args),
@@ -216,6 +218,7 @@ impl Command {
             Command::Attribution(args) => args.run(context),
             Command::Stats(args) => args.run(context),
             Command::Gc(args) => args.run(context),
+            Command::Forget(args) => args.run(context),
             Command::Memory(args) => args.run(context),
             Command::Guide(args) => args.run(context),
             Command::Guards(args) => args.run(context),

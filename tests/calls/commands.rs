@@ -324,6 +324,30 @@ fn gc_removes_an_old_session_and_refuses_an_age_that_is_no_number() {
 }
 
 #[test]
+fn forget_removes_all_that_edt_has_and_refuses_a_session_in_use_and_an_agent() {
+    let workspace = session();
+    workspace.write("b.txt", "a user's\n");
+    workspace.edt(&["hooks", "install"]);
+    workspace.refuses(&["SESSION_EXISTS"], 1, &["forget"]);
+    workspace.edt(&["switch", "--leave"]).landed();
+    workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["forget"]);
+    let listed = workspace.edt(&["forget", "--dry-run"]).json;
+    assert_eq!(listed["open"], json!([{"name": "s", "edits": 1}]), "{listed:#}");
+    let (status, screen) = workspace.at_terminal("forget", "no\n");
+    assert!(status == Some(0) && screen.contains("s has not landed: 1 edit"), "{screen}");
+    assert_eq!(workspace.edt(&["forget", "--dry-run"]).json, listed);
+    let (status, screen) = workspace.at_terminal("forget", "yes\n");
+    assert_eq!(status, Some(0), "{screen}");
+    assert_eq!(workspace.git(&["for-each-ref", "refs/edt", "refs/heads/edt"]), "");
+    assert!(!workspace.root.join(".git/edt").exists());
+    assert!(!workspace.root.join(".git/hooks/pre-commit").exists());
+    assert_eq!(workspace.git(&["status", "--porcelain"]), "?? b.txt\n");
+    let nothing = prints(&workspace, &["forget", "--dry-run"]);
+    // The call itself opened the repository.
+    assert!(!nothing.contains("refs/") && !nothing.contains("hook"), "{nothing}");
+}
+
+#[test]
 fn memory_lists_lessons_and_refuses_an_unknown_snapshot() {
     let workspace = session();
     assert_eq!(workspace.edt(&["memory", "list"]).exit, 0);

@@ -136,6 +136,7 @@ const WRITERS: &[Writer] = &[
     writer("land", "land", session),
     writer("abandon", "abandon", session),
     writer("gc", "gc --older-than 0", ended),
+    typed("forget", "forget", ended),
     writer("memory add", "memory add text --code HASH_MISMATCH", nothing),
     writer("memory edit", "memory edit ID --lesson other", lesson),
     writer("memory deprecate", "memory deprecate ID -m old", lesson),

@@ -328,7 +328,8 @@ codes! {
          each run to its own directory, and merge only the shards of one run.";
     SessionExists "SESSION_EXISTS" Refused None,
         "A session with that name exists, or its branch would collide with another. Choose another \
-         name, or continue the session with `git switch edt/<name>`.";
+         name, or continue the session with `git switch edt/<name>`. For `edt forget`: a worktree \
+         uses a session.";
     NoSession "NO_SESSION" Refused None,
         "This command needs a session, and this worktree has none. `edt begin` starts one; `git \
          switch edt/<name>` returns to an earlier one.";

@@ -1,5 +1,6 @@
 //! Collects what sessions no longer need.
 
+pub mod forget;
 pub mod gc;
 pub(crate) mod gc_lock;
 pub mod leftovers;
