@@ -354,17 +354,21 @@ const BAR: u64 = 40;
 
 /// Renders a summary as `git diff --stat` does.
 fn render_stat(answer: &Answer) -> String {
+    summary(&answer.files)
+}
+
+pub(super) fn summary(files: &[FileDiff]) -> String {
     let name = |file: &FileDiff| {
         let from = file.from.as_ref().map(|from| format!("{from} => ")).unwrap_or_default();
         escape_controls(&format!("{from}{}", file.path)).0
     };
-    let names: Vec<String> = answer.files.iter().map(name).collect();
+    let names: Vec<String> = files.iter().map(name).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let total = |file: &FileDiff| file.lines_added + file.lines_removed;
-    let most = answer.files.iter().map(total).max().unwrap_or(0);
+    let most = files.iter().map(total).max().unwrap_or(0);
     let digits = most.to_string().len().max(3);
     let mut out = String::new();
-    for (file, name) in answer.files.iter().zip(&names) {
+    for (file, name) in files.iter().zip(&names) {
         if file.binary {
             let _ = writeln!(out, " {name:<width$} | {:>digits$}", "Bin");
             continue;
@@ -384,10 +388,11 @@ fn render_stat(answer: &Answer) -> String {
         let line = format!(" {name:<width$} | {:>digits$} {plus}{minus}", total(file));
         let _ = writeln!(out, "{}", line.trim_end());
     }
-    if !answer.files.is_empty() {
-        let files = counted(answer.files.len() as u64, "file");
-        let (added, removed) = (answer.lines_added, answer.lines_removed);
-        let _ = writeln!(out, " {files} changed, +{added} -{removed}");
+    if !files.is_empty() {
+        let count = counted(files.len() as u64, "file");
+        let added: u64 = files.iter().map(|file| file.lines_added).sum();
+        let removed: u64 = files.iter().map(|file| file.lines_removed).sum();
+        let _ = writeln!(out, " {count} changed, +{added} -{removed}");
     }
     out
 }

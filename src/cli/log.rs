@@ -8,12 +8,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::context::Context;
-use super::log_turns;
 use super::render::{DIM, NAME, NOTE, paint, short};
 use super::status::refused_lines;
+use super::{log_files, log_turns};
 use edt_core::session::refs::commit::Commit;
 use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::refs::landed::Landing;
+use edt_core::session::refs::revision;
+use edt_core::session::views::file_diff::FileDiff;
 use edt_core::session::views::log::FileRevision;
 use edt_core::session::views::refused::{self, KeptCopies, RefusedRun};
 use edt_core::txn::refused_edits::{self, RefusedEdit};
@@ -27,11 +29,11 @@ use edt_types::{FileChangeKind, RepoPath, Result, SessionReport, Status};
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
-    after_help = "Examples:\n  edt log -n 5\n  edt log src/calc.c   # the revisions of this file in the session\n  edt log --by-turn    # the edits of each prompt"
+    after_help = "Examples:\n  edt log -n 5\n  edt log --stat       # with the files of each edit\n  edt log 3..7 -p      # edits 4 to 7 with their diffs\n  edt log src/calc.c   # the revisions of this file in the session\n  edt log --by-turn    # the edits of each prompt"
 )]
 pub(super) struct Args {
-    /// A file: list its revisions. Or the name of a session, also of
-    /// one that has ended.
+    /// A file: list its revisions. Or A..B: list what is between two edits or revisions of Git. Or
+    /// the name of a session, also of one that has ended.
     #[serde(default, deserialize_with = "edt_types::text::optional_os_string")]
     #[schemars(with = "Option<String>")]
     path: Option<OsString>,
@@ -46,6 +48,18 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "path")]
     #[serde(default)]
     by_turn: bool,
+    /// List the files that each commit changed, with the numbers of changed lines.
+    #[arg(long, conflicts_with = "by_turn")]
+    #[serde(skip)]
+    stat: bool,
+    /// Print the diff of each commit.
+    #[arg(short, long, conflicts_with = "by_turn")]
+    #[serde(skip)]
+    patch: bool,
+    /// Print the number, the id and the subject alone.
+    #[arg(long, conflicts_with_all = ["by_turn", "stat", "patch"])]
+    #[serde(skip)]
+    oneline: bool,
 }
 
 /// The answer of `edt log`.
@@ -156,6 +170,11 @@ pub(super) struct Line {
     pub(super) time: i64,
     /// The file as this commit left it, if a path was given; else null.
     pub(super) file: Option<Revision>,
+    /// The files that the commit changed, with `--stat` or `--patch`; else null.
+    pub(super) files: Option<Vec<FileDiff>>,
+    /// Time and size of the change, for the text.
+    #[serde(skip)]
+    pub(super) counts: String,
 }
 
 /// A file as one commit left it.
@@ -213,6 +232,8 @@ impl Line {
             author: commit.author.clone(),
             time: commit.authored_at,
             file: None,
+            files: None,
+            counts: String::new(),
         }
     }
 
@@ -239,6 +260,7 @@ impl Line {
             let time = clock::local_minute(Environment::Process, self.time);
             let _ = write!(out, "{} {letter} {size:>12}  ", paint(DIM, &time));
         }
+        out.push_str(&self.counts);
         out.push_str(&escape_controls(&self.subject).0);
         if self.file.as_ref().is_some_and(|file| file.private) {
             let _ = write!(out, " {}", paint(NOTE, "[private]"));
@@ -266,27 +288,51 @@ impl Line {
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
-        let (ShownSession { session, landing }, path) = self.chosen(context, &repo)?;
+        let (ShownSession { session, landing }, operand) = self.chosen(context, &repo)?;
         let session = if landing.is_none() { session.viewed(&repo)? } else { session };
         let limit = self.number.unwrap_or(usize::MAX);
+        let of_file = matches!(operand, Some(Operand::File(_)));
         let mut turns = Vec::new();
-        let (lines, truncated): (Vec<Line>, bool) =
-            if let Some(path) = path.filter(|_| !self.by_turn) {
-                let path = context.path(path.as_bytes())?;
-                let all = session.revisions(&repo, &path)?;
+        let listed: Vec<Commit>;
+        let (mut lines, truncated): (Vec<Line>, bool) = match &operand {
+            Some(Operand::File(path)) if !self.by_turn => {
+                let all = session.revisions(&repo, path)?;
                 let line = |one: &FileRevision| Line {
                     file: Some(Revision::of(one)),
                     ..Line::of(&one.commit)
                 };
+                listed = all.iter().take(limit).map(|one| one.commit.clone()).collect();
                 (all.iter().take(limit).map(line).collect(), all.len() > limit)
-            } else {
-                let mut commits = session.commits(&repo);
-                let listed = commits.by_ref().take(limit).collect::<Result<Vec<Commit>>>()?;
+            }
+            _ => {
+                let (after, up_to) = match operand {
+                    Some(Operand::Range(after, up_to)) => (Some(after), Some(up_to)),
+                    _ => (None, None),
+                };
+                let newer = |commit: &Result<Commit>| {
+                    up_to.is_some_and(|up_to| commit.as_ref().is_ok_and(|one| one.oid != up_to))
+                };
+                let is_in = |commit: &Result<Commit>| {
+                    after.is_none_or(|after| commit.as_ref().map_or(true, |one| one.oid != after))
+                };
+                let mut commits = session.commits(&repo).skip_while(newer).take_while(is_in);
+                listed = commits.by_ref().take(limit).collect::<Result<Vec<Commit>>>()?;
                 if self.by_turn {
                     turns = log_turns::of(&repo, &session.name, &listed, context)?;
                 }
                 (listed.iter().map(Line::of).collect(), commits.next().is_some())
-            };
+            }
+        };
+        if self.stat || self.patch {
+            for (line, commit) in lines.iter_mut().zip(&listed) {
+                line.files = Some(log_files::of(&repo, commit, self.patch)?);
+            }
+        }
+        if !(self.oneline || self.by_turn || of_file || context.json) {
+            for (line, commit) in lines.iter_mut().zip(&listed) {
+                line.counts = log_files::counts(&repo, commit)?;
+            }
+        }
         let landed = landing.map(|landing| Landed::of(&repo, &landing)).transpose()?;
         let refused_runs = refused::runs(&repo, &session.name)?;
         let part = |most: u64| {
@@ -303,32 +349,49 @@ impl Args {
                 kept: refused::copies(&repo),
             })
         };
-        let of_file = path.is_some();
         context.answer_part(lines.len() as u64, part, |answer| render_human(answer, of_file))
     }
 
-    /// The session, and the file whose revisions are listed. An operand that names no file of the
-    /// session may be the name of one.
-    fn chosen(&self, context: &Context, repo: &Repo) -> Result<(ShownSession, Option<&OsString>)> {
+    /// The session, and what of it is listed. An operand that names no file of the session may be
+    /// the name of one.
+    fn chosen(&self, context: &Context, repo: &Repo) -> Result<(ShownSession, Option<Operand>)> {
         let head = repo.head()?;
-        if let Some(name) = &self.session {
-            let named = ShownSession::named(repo, name)?;
-            return Ok((named.ok_or_else(|| ShownSession::unknown(name))?, self.path.as_ref()));
-        }
-        let here = ShownSession::here(repo, &head)?;
-        let name = self.path.as_ref().and_then(|path| path.to_str());
-        let is_file = |name: &&str| {
-            let path = context.path(name.as_bytes());
-            path.is_ok_and(|path| is_file(repo, here.as_ref(), &path))
+        let named = self.session.as_ref().map(|name| {
+            ShownSession::named(repo, name)?.ok_or_else(|| ShownSession::unknown(name).into())
+        });
+        let here = named.map_or_else(|| ShownSession::here(repo, &head), |one| one.map(Some))?;
+        let Some(operand) = &self.path else {
+            let shown = here.map_or_else(|| ShownSession::required(repo, &head), Ok)?;
+            return Ok((shown, None));
         };
-        if let Some(name) = name.filter(|name| !is_file(name))
+        let path = context.path(operand.as_bytes());
+        let is_file = path.as_ref().is_ok_and(|path| is_file(repo, here.as_ref(), path));
+        let text = operand.to_str().filter(|_| !is_file);
+        if let Some(name) = text.filter(|_| self.session.is_none())
             && let Some(named) = ShownSession::named(repo, name)?
         {
             return Ok((named, None));
         }
         let shown = here.map_or_else(|| ShownSession::required(repo, &head), Ok)?;
-        Ok((shown, self.path.as_ref()))
+        if let Some((after, up_to)) = text.and_then(|text| text.split_once("..")) {
+            let session = &shown.session;
+            let at = |spec: &str, usual| match spec {
+                "" => Ok(usual),
+                spec => revision::resolve(repo, Some(session), spec),
+            };
+            let range = Operand::Range(at(after, session.base)?, at(up_to, session.tip)?);
+            return Ok((shown, Some(range)));
+        }
+        Ok((shown, Some(Operand::File(path?))))
     }
+}
+
+/// What of a session is listed.
+enum Operand {
+    /// The revisions of a file.
+    File(RepoPath),
+    /// The commits after the first up to the second.
+    Range(Oid, Oid),
 }
 
 /// Whether the worktree, or the session at its tip or its base, has something at `path`.
@@ -344,6 +407,7 @@ fn render_human(answer: &Answer, of_file: bool) -> String {
     out.push_str(&log_turns::render_human(&answer.turns));
     for line in answer.commits.iter().filter(|_| answer.turns.is_empty()) {
         let _ = writeln!(out, "{}", line.render_human());
+        out.push_str(&log_files::render_human(line.files.as_deref().unwrap_or_default()));
     }
     if answer.truncated {
         let _ = writeln!(out, "{}", paint(DIM, "… more: raise -n"));
@@ -498,6 +562,8 @@ mod tests {
             author: String::new(),
             time: 0,
             file: None,
+            files: None,
+            counts: String::new(),
         };
         assert_eq!(
             answer(vec![line], true),

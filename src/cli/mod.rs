@@ -25,6 +25,7 @@ mod hooks;
 mod interrupt;
 mod land;
 mod log;
+mod log_files;
 mod log_turns;
 mod ls;
 mod man;

@@ -110,7 +110,13 @@ fn comparable(lines: &[String]) -> Vec<String> {
     let word = |word: &str| {
         let id = word.len() >= 7
             && word.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-        if id { "ID".to_owned() } else { word.to_owned() }
+        let digits: String =
+            word.chars().map(|one| if one.is_ascii_digit() { '0' } else { one }).collect();
+        match digits.as_str() {
+            "0000-00-00" | "00:00" => digits,
+            _ if id => "ID".to_owned(),
+            _ => word.to_owned(),
+        }
     };
     let line = |line: &String| line.trim_end().split(' ').map(word).collect::<Vec<_>>().join(" ");
     lines.iter().map(line).collect()

@@ -203,3 +203,62 @@ fn renames_are_the_ones_that_git_finds() {
     let git = workspace.git(&["diff", "-M", "--name-status", "main", "HEAD"]);
     assert_eq!(found, git.lines().collect::<Vec<_>>());
 }
+
+/// The session `s` with three edits.
+fn three_edits() -> TestRepo {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.overwrite("a.txt", "two\n");
+    let both = json!({"message": "both files", "edits": [
+        {"path": "a.txt", "mode": "append", "content": "three\n"},
+        {"path": "b.txt", "mode": "append", "content": "c\n"}]});
+    workspace.apply(&both).landed();
+    workspace.overwrite("b.txt", "d\n");
+    workspace
+}
+
+fn edit_numbers(answer: &Value) -> Vec<u64> {
+    let commits = answer["commits"].as_array().unwrap();
+    commits.iter().filter_map(|commit| commit["edit"].as_u64()).collect()
+}
+
+#[test]
+fn log_lists_a_range_of_edits() {
+    let workspace = three_edits();
+    for (range, numbers) in [
+        ("1..2", &[2][..]),
+        ("1..", &[3, 2]),
+        ("..2", &[2, 1]),
+        ("0..3", &[3, 2, 1]),
+        ("2..2", &[]),
+    ] {
+        assert_eq!(edit_numbers(&workspace.edt(&["log", range]).json), numbers, "{range}");
+    }
+    workspace.refuses(&["BAD_REQUEST"], 2, &["log", "1..9"]);
+    // A file of that name comes first.
+    workspace.edt(&["apply", "1..2", "--mode", "create", "--content", "x\n"]).landed();
+    assert_eq!(edit_numbers(&workspace.edt(&["log", "1..2"]).json), [4]);
+}
+
+#[test]
+fn log_shows_the_files_of_each_edit_and_their_diffs() {
+    let workspace = three_edits();
+    let listed = workspace.edt(&["log", "--stat"]).json;
+    let files = &listed["commits"][1]["files"];
+    assert_eq!((&files[0]["path"], &files[0]["lines_added"]), (&json!("a.txt"), &json!(1)));
+    assert_eq!((&files[1]["path"], &files[1]["patch"]), (&json!("b.txt"), &json!("")));
+    let patch = workspace.edt(&["log", "1..2", "-p"]).json;
+    assert_eq!(patch["commits"][0]["files"][1]["patch"], "@@ -1 +1,2 @@\n b\n+c\n");
+    assert_eq!(workspace.edt(&["log"]).json["commits"][0]["files"], Value::Null);
+    let text = |args: &[&str]| {
+        let done = workspace.command(EDT).args(args).output().unwrap();
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let lines = text(&["log"]);
+    assert!(lines.lines().nth(1).unwrap().ends_with("  2 files +2 -0  both files"), "{lines}");
+    // The subject of an edit without a message has the numbers.
+    assert_eq!(lines.lines().next().unwrap().matches("+1 -2").count(), 1, "{lines}");
+    assert!(text(&["log", "-p", "1..2"]).contains("\n+three\n"));
+    assert!(text(&["log", "--oneline"]).lines().nth(1).unwrap().ends_with("both files"));
+    assert!(!text(&["log", "--oneline"]).contains("+2"));
+}
