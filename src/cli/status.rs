@@ -170,7 +170,9 @@ impl Args {
         let decisions = context.new_decisions().into_iter();
         let warnings = decisions.chain(interrupted).chain(reminder).chain(left);
         let answer = Answer { warnings: warnings.collect(), ..self.answer(&repo, recovered)? };
-        Ok(context.answer(&answer, render_human))
+        // An agent lands when the user asks for it.
+        let has_next = !context.json;
+        Ok(context.answer(&answer, |answer| render_human(answer, has_next)))
     }
 
     fn answer(&self, repo: &Repo, recovered: Option<Recovered>) -> Result<Answer> {
@@ -235,19 +237,30 @@ impl Args {
     }
 }
 
-fn render_human(answer: &Answer) -> String {
+impl Answer {
+    /// The branch that the session of this worktree began on.
+    fn origin(&self) -> Option<&str> {
+        let own = self.session.as_ref()?;
+        self.sessions.iter().find(|one| one.name == own.name)?.origin.as_deref()
+    }
+}
+
+fn render_human(answer: &Answer, has_next: bool) -> String {
     let mut out = render::recovered(answer.recovered.as_ref());
     match &answer.session {
         None => out.push_str("No session here. `edt begin` or the first `edt apply` starts one.\n"),
         Some(session) => {
             let tip = answer.tip.as_deref().unwrap_or_default();
-            let place = if answer.switched { "HEAD is on it" } else { "HEAD is not on it" };
-            let _ = writeln!(
-                out,
-                "session {} {}",
-                paint(NAME, &session.branch),
-                paint(DIM, &format!("({place})"))
-            );
+            let origin = answer.origin();
+            let place = match (answer.switched, origin) {
+                (true, Some(origin)) => {
+                    let text = format!("HEAD is on it: a commit goes there, not to {origin}");
+                    paint(NOTE, &escape_controls(&text).0)
+                }
+                (true, None) => paint(NOTE, "HEAD is on it"),
+                (false, _) => paint(DIM, "HEAD is not on it"),
+            };
+            let _ = writeln!(out, "session {} ({place})", paint(NAME, &session.branch));
             let _ = writeln!(
                 out,
                 "  base {}  tip {}  edits {}",
@@ -255,6 +268,14 @@ fn render_human(answer: &Answer) -> String {
                 short(tip),
                 answer.edits
             );
+            if has_next && answer.edits > 0 {
+                let onto = origin.map(|origin| format!(" on {origin}")).unwrap_or_default();
+                let next = format!(
+                    "  next: `edt diff` shows the work, `edt land` lands it{onto}, `edt undo` undoes \
+                     the last edit"
+                );
+                let _ = writeln!(out, "{}", paint(DIM, &escape_controls(&next).0));
+            }
             changed(&mut out, answer);
         }
     }
@@ -425,7 +446,7 @@ mod tests {
     /// The status for a terminal, with `ID` in place of the commits.
     fn rendered(repo: &Repo) -> String {
         let answer = Args::default().answer(repo, None).unwrap();
-        let mut text = plain(&render_human(&answer));
+        let mut text = plain(&render_human(&answer, true));
         let ids = answer.sessions.iter().map(|one| &one.tip).chain(&answer.tip);
         for id in ids.chain(answer.session.iter().map(|session| &session.base)) {
             text = text.replace(short(id), "ID");
@@ -448,8 +469,9 @@ mod tests {
         scratch.apply(&Request::new("x").edit("a.txt", "one", "two"));
         assert_eq!(
             rendered(&scratch.repo()),
-            "session edt/fix (HEAD is on it)\n  base ID  tip ID  edits 1\nchanged by the session (1):\n  \
-         a.txt\n"
+            "session edt/fix (HEAD is on it: a commit goes there, not to main)\n  base ID  tip ID  \
+             edits 1\n  next: `edt diff` shows the work, `edt land` lands it on main, `edt undo` \
+             undoes the last edit\nchanged by the session (1):\n  a.txt\n"
         );
     }
 
@@ -492,7 +514,7 @@ mod tests {
         let all = Args { ended: true }.answer(&scratch.repo(), None).unwrap();
         let line =
             format!("other sessions (1):\n  fix landed {}, edits 1\n", short(&all.sessions[0].tip));
-        assert_eq!(plain(&render_human(&all)), format!("{none}{line}"));
+        assert_eq!(plain(&render_human(&all, true)), format!("{none}{line}"));
     }
 
     #[test]
@@ -506,7 +528,7 @@ mod tests {
             }],
             ..Args::default().answer(&Scratch::new().repo(), None).unwrap()
         };
-        let text = plain(&render_human(&answer));
+        let text = plain(&render_human(&answer, true));
         assert!(
             text.ends_with(
                 "proposals that wait for the user: p1, p2\n  warning: It was rejected.\n"
