@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::render::screen;
 use super::user_files::UserFiles;
-use super::{caller, note, render};
+use super::{caller, note, pager, render};
 use edt_agents::hook::who::Who;
 use edt_core::Environment;
 use edt_core::observe::Observer;
@@ -348,7 +348,13 @@ impl Context {
                 captured.replace(Some(CapturedAnswer { json, text }));
             }
             Out::Streams if self.json => self.print(&render::json(answer)),
-            Out::Streams => self.print(&screen(&render_human(answer))),
+            Out::Streams => {
+                let text = screen(&render_human(answer));
+                let shown = for_stream(&text, &std::io::stdout());
+                if !pager::show(&self.command, &self.start, &shown) {
+                    self.print(&text);
+                }
+            }
         }
         Status::Applied
     }

@@ -46,6 +46,7 @@ mod meta;
 mod named_path;
 mod note;
 mod outline;
+mod pager;
 mod policy;
 mod printed;
 mod proposals;

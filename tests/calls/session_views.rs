@@ -241,6 +241,28 @@ fn log_lists_a_range_of_edits() {
 }
 
 #[test]
+fn the_users_terminal_gets_a_pager() {
+    let workspace = three_edits();
+    let paged = |set: &str, call: &str| {
+        let (status, screen) =
+            workspace.at_terminal(&format!("status; unset GIT_PAGER; {set} \"$EDT\" {call}"), "");
+        assert_eq!(status, Some(0), "{screen}");
+        screen.matches("P:").count()
+    };
+    assert_eq!(paged("PAGER='sed s/^/P:/'", "log --oneline"), 3);
+    assert_eq!(paged("PAGER=none GIT_PAGER='sed s/^/P:/'", "log --oneline"), 3);
+    assert_eq!(paged("PAGER='sed s/^/P:/'", "status"), 0);
+    assert_eq!(paged("PAGER='sed s/^/P:/'", "log --oneline | cat"), 0);
+    // The repository's own configuration may have come with it.
+    workspace.git(&["config", "core.pager", "sed s/^/P:/"]);
+    assert_eq!(paged("PAGER=cat", "log"), 0);
+    // An agent waits for no key.
+    assert_eq!(paged("CLAUDECODE=1 PAGER='sed s/^/P:/'", "log"), 0);
+    let (_, screen) = workspace.at_terminal("status; GIT_PAGER=no-such-pager \"$EDT\" log", "");
+    assert!(screen.contains("both files"), "{screen}");
+}
+
+#[test]
 fn log_shows_the_files_of_each_edit_and_their_diffs() {
     let workspace = three_edits();
     let listed = workspace.edt(&["log", "--stat"]).json;

@@ -128,6 +128,7 @@ impl TestRepo {
             set("GIT_OPTIONAL_LOCKS", "0".as_ref()),
             set("GIT_TERMINAL_PROMPT", "0".as_ref()),
             set("GIT_EDITOR", "true".as_ref()),
+            set("GIT_PAGER", "cat".as_ref()),
         ])
     }
 

@@ -45,6 +45,7 @@ pub const STARTS: &[Start] = &[
             by_user("`edt approve`: `ssh-keygen` signs an approval", "nothing; it needs the key"),
             by_agent("`ssh-keygen` checks the signature of an approval", "an empty environment"),
             by_user("`edt acp`: the agent that an editor starts", "nothing; the editor named it"),
+            by_user("the user's pager at their terminal", "nothing; Git's variables name it"),
         ],
     },
     Start {

@@ -417,6 +417,21 @@ pub fn piped(
     started.map_err(|error| not_found(program, &error).into())
 }
 
+/// Shows `text` in a pager, a line for the shell, and waits for its end. Returns whether the shell
+/// found it.
+///
+/// # Errors
+/// Any error of the operating system: nothing was shown.
+pub fn page(pager: &OsStr, env: &[(&str, &OsStr)], text: &[u8]) -> std::io::Result<bool> {
+    let shell = Path::new("/bin/sh");
+    let mut command = command(Environment::Process, shell, Path::new("."), env);
+    command.arg("-c").arg(pager).stdout(Stdio::inherit()).stderr(Stdio::inherit());
+    let mut child = effect::step(SideEffect::Start, shell).and_then(|()| command.spawn())?;
+    // A reader that ends it early wants no more.
+    let _ = child.stdin.take().map(|mut pipe| pipe.write_all(text));
+    Ok(child.wait()?.code() != Some(127))
+}
+
 /// Becomes a program, which gets SIGTERM when the process that started this one ends. Returns only if
 /// that fails: `PROGRAM_NOT_FOUND`, `IO_ERROR`.
 #[must_use]
