@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::complete;
 use super::context::Context;
 use super::gc;
 use super::render::details;
@@ -59,7 +60,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
     /// Land only the commits up to the edit with this number. The rest stays in the session.
-    #[arg(long, value_name = "EDIT")]
+    #[arg(long, value_name = "EDIT", add = complete::edits())]
     to: Option<u64>,
     /// Undo the last landing of the session instead: that of the worktree, else the one that landed
     /// last on HEAD's branch.
@@ -67,7 +68,7 @@ pub(super) struct Args {
     #[serde(default)]
     undo: bool,
     /// With --undo: the session whose last landing is undone.
-    #[arg(long, value_name = "NAME", requires = "undo")]
+    #[arg(long, value_name = "NAME", requires = "undo", add = complete::sessions())]
     session: Option<String>,
 }
 

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::complete;
 use super::context::Context;
 use super::render::{DIM, NAME, NOTE, paint, short};
 use super::status::refused_lines;
@@ -42,7 +43,7 @@ pub(super) struct Args {
     number: Option<usize>,
     /// The session, also one that has ended; if omitted, that of the worktree, or else the one whose
     /// landing HEAD is at.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::sessions())]
     session: Option<String>,
     /// Group the edits by the user's prompts that they were made for.
     #[arg(long, conflicts_with = "path")]

@@ -4,6 +4,7 @@ use clap::{CommandFactory as _, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::complete;
 use super::context::Context;
 use super::{
     Cli, diff, doctor, forget, gc, guards, guide, hooks, log, ls, man, memory, policy, proposals,
@@ -217,7 +218,8 @@ impl SchemaArgs {
     }
 }
 
-/// Print a completion script.
+/// Print a completion script. It asks edt for names of sessions, numbers of edits and proposals, so
+/// make it again with each version of edt.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  edt completions bash > ~/.local/share/bash-completion/completions/edt"
@@ -230,8 +232,7 @@ pub(super) struct CompletionsArgs {
 
 impl CompletionsArgs {
     pub(super) fn run(&self, context: &Context) -> Status {
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "edt", &mut script);
+        let script = complete::script(&self.shell.to_string()).unwrap_or_default();
         context.text(&String::from_utf8_lossy(&script))
     }
 }

@@ -10,6 +10,7 @@ mod begin;
 mod blame;
 mod caller;
 mod checkpoint;
+mod complete;
 mod context;
 mod demo;
 mod diff;
@@ -253,6 +254,10 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> u8 {
 }
 
 fn call(args: &[OsString]) -> u8 {
+    if let Some(candidates) = complete::asked(args) {
+        printed::print(&candidates);
+        return 0;
+    }
     if let [_, only] = args
         && (only == "--version" || only == "-V")
     {

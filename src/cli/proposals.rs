@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::complete;
 use super::context::Context;
 use super::diff;
 use super::edit_name::ProposalName;
@@ -36,7 +37,7 @@ pub(super) struct Args {
 )]
 pub(super) struct ApproveArgs {
     /// The proposals; each one that is open if omitted.
-    #[arg(value_name = "PROPOSAL")]
+    #[arg(value_name = "PROPOSAL", add = complete::proposals())]
     ids: Vec<ProposalName>,
     /// Apply them at once (not for commands, which the agent calls again).
     #[arg(long)]
@@ -51,7 +52,7 @@ pub(super) struct ApproveArgs {
 )]
 pub(super) struct RejectArgs {
     /// The proposal.
-    #[arg(value_name = "PROPOSAL")]
+    #[arg(value_name = "PROPOSAL", add = complete::proposals())]
     id: ProposalName,
     /// Why, and what to do instead.
     #[arg(short, long)]

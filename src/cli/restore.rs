@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::complete;
 use super::context::Context;
 use super::edit_name::EditName;
 use super::render;
@@ -29,7 +30,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N")]
     revision: Option<u64>,
     /// The content as of this edit, by its number, or of this revision instead.
-    #[arg(long, value_name = "EDIT|REV", conflicts_with = "revision")]
+    #[arg(long, value_name = "EDIT|REV", conflicts_with = "revision", add = complete::edits())]
     to: Option<EditName>,
     /// If the user changed the same lines, or nobody else changed the file: keep the user's version
     /// as a commit at refs/edt/NAME/saved/N, then overwrite it.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::complete;
 use super::context::Context;
 use super::render;
 use super::undo::options;
@@ -19,7 +20,7 @@ use edt_types::{Result, Status};
 )]
 pub(super) struct Args {
     /// The numbers of the edits, as `edt log` prints them.
-    #[arg(required = true, value_name = "EDIT")]
+    #[arg(required = true, value_name = "EDIT", add = complete::edits())]
     #[schemars(length(min = 1))]
     edits: Vec<u64>,
     /// If the user changed the same lines: keep the user's version as a commit at

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::complete;
 use super::context::Context;
 use super::edit_name::{EditName, ProposalName};
 use super::log::{Landed, Line};
@@ -26,6 +27,7 @@ const MAX_MESSAGE: usize = 64 * 1024;
 )]
 pub(super) struct Args {
     /// The number of an edit, a revision, or a proposal (`p7`); the session's tip if omitted.
+    #[arg(add = complete::edits())]
     rev: Option<EditName>,
 }
 

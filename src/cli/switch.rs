@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::complete;
 use super::context::Context;
 use super::render::{self, GOOD, NAME, paint};
 use edt_core::session::Session;
@@ -16,7 +17,7 @@ use edt_types::{Outcome, Result, Status};
 #[command(after_help = "Example:\n  edt switch fix-parser\n  edt switch --leave")]
 pub(super) struct Args {
     /// The session's name, with or without edt/; `edt status` lists the sessions.
-    #[arg(required_unless_present = "leave")]
+    #[arg(required_unless_present = "leave", add = complete::sessions())]
     name: Option<String>,
     /// Switch to the branch on which the session began instead. The session stays open.
     #[arg(long, conflicts_with = "name")]

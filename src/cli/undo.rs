@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::complete;
 use super::context::Context;
 use super::edit_name::EditName;
 use super::render;
@@ -31,7 +32,7 @@ pub(super) struct Args {
     named_count: Option<NonZeroU64>,
     /// Undo to this commit of the session instead: the number of an edit, which stays, or a
     /// revision.
-    #[arg(long, value_name = "EDIT|REV", conflicts_with = "count")]
+    #[arg(long, value_name = "EDIT|REV", conflicts_with = "count", add = complete::edits())]
     to: Option<EditName>,
     /// Undo the edits of the newest edit's turn: all that the agent did for the last prompt.
     #[arg(long, conflicts_with_all = ["count", "to"])]

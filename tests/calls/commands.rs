@@ -534,6 +534,22 @@ fn schema_prints_a_schema_and_refuses_an_unknown_shape() {
 fn completions_are_printed_and_an_unknown_shell_is_refused() {
     let workspace = repository();
     assert!(prints(&workspace, &["completions", "bash"]).contains("edt"));
+    let offered = |words: &[&str]| {
+        let mut command = workspace.command(EDT);
+        command.env("EDT_COMPLETE", "fish").arg("--").arg("edt").args(words);
+        let done = command.output().unwrap();
+        assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
+        String::from_utf8(done.stdout).unwrap()
+    };
+    assert_eq!(offered(&["switch", "s"]), "");
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.overwrite("a.txt", "one\n");
+    workspace.edt(&["propose", "a.txt", "--mode", "append", "--content", "x\n"]);
+    assert!(offered(&["switch", "s"]).starts_with("s\t"), "{}", offered(&["switch", "s"]));
+    assert_eq!(offered(&["undo", "--to", ""]), "1\tedit a.txt (+0 -1)\n");
+    assert_eq!(offered(&["approve", ""]).lines().next(), Some("p1"));
+    assert!(offered(&["aban"]).starts_with("abandon"));
+    assert_eq!(workspace.git(&["status", "--porcelain"]), "");
     assert_eq!(text(&workspace, &["completions", "no-such-shell"]).status.code(), Some(2));
 }
 
