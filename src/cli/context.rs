@@ -96,7 +96,7 @@ impl CapturedAnswer {
 }
 
 /// What all calls to one server have in common.
-#[cfg(any(feature = "acp", feature = "mcp"))]
+#[cfg(any(feature = "acp", feature = "mcp", feature = "review"))]
 #[derive(Debug, Clone)]
 pub(super) struct CallDefaults {
     pub(super) start: PathBuf,
@@ -105,7 +105,7 @@ pub(super) struct CallDefaults {
     observers: Vec<Arc<dyn Observer>>,
 }
 
-#[cfg(any(feature = "acp", feature = "mcp"))]
+#[cfg(any(feature = "acp", feature = "mcp", feature = "review"))]
 impl CallDefaults {
     /// The context of a call of `command` in the worktree `start`; `cache` lasts from call to call.
     pub(super) fn context(&self, command: &str, start: PathBuf, cache: Arc<Cache>) -> Context {
@@ -178,7 +178,7 @@ impl Context {
         Context { caller, ..self }
     }
 
-    #[cfg(any(feature = "acp", feature = "mcp"))]
+    #[cfg(any(feature = "acp", feature = "mcp", feature = "review"))]
     pub(super) fn call_defaults(&self) -> CallDefaults {
         CallDefaults {
             start: self.start.clone(),

@@ -141,6 +141,9 @@ enum Shape {
     Log,
     /// The answer of `edt diff` and `edt show`.
     Diff,
+    /// The answer of `edt review`.
+    #[cfg(feature = "review")]
+    Review,
     /// The answer of `edt guide`.
     Guide,
     /// The answer of `edt guards`.
@@ -195,6 +198,8 @@ impl SchemaArgs {
             Shape::Proposals => schemars::schema_for!(proposals::Listed),
             Shape::Log => schemars::schema_for!(log::Answer),
             Shape::Diff => schemars::schema_for!(diff::Answer),
+            #[cfg(feature = "review")]
+            Shape::Review => schemars::schema_for!(edt_review::SessionReview),
             Shape::Guide => schemars::schema_for!(guide::Answer),
             Shape::Guards => schemars::schema_for!(guards::Answer),
             Shape::Policy => schemars::schema_for!(policy::Answer),

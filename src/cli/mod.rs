@@ -55,6 +55,10 @@ mod read;
 mod render;
 mod restore;
 mod revert;
+#[cfg(feature = "review")]
+mod review;
+#[cfg(feature = "review")]
+mod review_server;
 mod run;
 mod search;
 mod setup;
@@ -112,6 +116,8 @@ enum Command {
     Show(show::Args),
     Diff(diff::Args),
     Blame(blame::Args),
+    #[cfg(feature = "review")]
+    Review(review::Args),
     Undo(undo::Args),
     Redo(undo::RedoArgs),
     Revert(revert::Args),
@@ -186,6 +192,8 @@ impl Command {
         match self {
             Command::Gc(args) => args.shortens(),
             Command::Guide(args) => args.writes(),
+            #[cfg(feature = "review")]
+            Command::Review(args) => args.writes(),
             Command::Setup(args) => args.emits(),
             _ => false,
         }
@@ -206,6 +214,8 @@ impl Command {
             Command::Show(args) => args.run(context),
             Command::Diff(args) => args.run(context),
             Command::Blame(args) => args.run(context),
+            #[cfg(feature = "review")]
+            Command::Review(args) => args.run(context),
             Command::Undo(args) => args.run(context),
             Command::Redo(args) => args.run(context),
             Command::Revert(args) => args.run(context),

@@ -106,6 +106,13 @@ fn apply_commits_an_edit_and_refuses_a_missing_text() {
 }
 
 #[test]
+fn review_prints_a_session_and_refuses_an_unknown_one() {
+    let workspace = session();
+    assert_eq!(workspace.edt(&["review"]).json["turns"][0]["steps"][0]["edits"], json!([1]));
+    workspace.refuses(&["NO_SESSION"], 1, &["review", "t"]);
+}
+
+#[test]
 fn check_writes_nothing_and_refuses_a_syntax_error() {
     let workspace = repository();
     let before = workspace.snapshot();

@@ -50,6 +50,10 @@ mod reftable;
 mod repositories;
 mod repository_kinds;
 mod revert;
+#[cfg(feature = "review")]
+mod review;
+#[cfg(feature = "review")]
+mod review_server;
 mod rewritten_history;
 mod search;
 mod session_moves;

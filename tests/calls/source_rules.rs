@@ -8,7 +8,7 @@ use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 
 /// Crates that may depend on an external crate, which no other crate then names.
-const DEPENDENCIES: [(&str, &[&str]); 15] = [
+const DEPENDENCIES: [(&str, &[&str]); 16] = [
     ("gix", &["crates/edt-git", "crates/edt-testkit"]),
     ("gix-validate", &["crates/edt-git", "crates/edt-types"]),
     ("tree-sitter", &["crates/edt-lang", "crates/edt-command"]),
@@ -17,13 +17,14 @@ const DEPENDENCIES: [(&str, &[&str]); 15] = [
     ("seccompiler", &["crates/edt-run"]),
     ("nix", &["crates/edt-io", "crates/edt-recorder", "crates/edt-run"]),
     ("clap", &["", "crates/edt-bench"]),
-    ("tokio", &[""]),
+    ("tokio", &["", "crates/edt-review"]),
+    ("hyper", &["crates/edt-review"]),
     ("rmcp", &[""]),
     ("agent-client-protocol-schema", &[""]),
     ("ureq", &["crates/edt-telemetry", "crates/edt-bench"]),
     ("opentelemetry", &["crates/edt-telemetry"]),
     ("opentelemetry_sdk", &["crates/edt-telemetry"]),
-    ("maud", &["crates/edt-bench"]),
+    ("maud", &["crates/edt-bench", "crates/edt-review"]),
 ];
 
 /// Crates that touch the disk and start processes. Every change that edt-io makes is a step of

@@ -168,6 +168,7 @@ const READERS: &[(&str, &str)] = &[
     ("proposals", "reads"),
     ("stats", "reads"),
     ("blame", "reads"),
+    ("review", "reads; the buttons of its page are the other commands"),
     ("attribution export", "reads"),
     ("memory list", "reads"),
     ("memory show", "reads"),

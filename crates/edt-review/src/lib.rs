@@ -1,0 +1,13 @@
+//! What an agent did in a session, for a reviewer: [`model`] reads it from the repository as plain
+//! values, [`page`] shows it as HTML,
+//! [`serve`](mod@serve) serves that page to one browser.
+
+pub mod action;
+mod authors;
+pub mod hunks;
+pub mod model;
+pub mod page;
+pub mod serve;
+mod words;
+
+pub use model::{Reader, SessionReview, SourceLookup};

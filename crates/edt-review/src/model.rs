@@ -1,0 +1,365 @@
+//! A session as a reviewer sees it: turns, steps with their diffs, what was undone or refused, and
+//! the session as a whole.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::authors::{self, Sources};
+use crate::hunks::ReviewFile;
+use edt_core::proposal::store::{self, ProposalState};
+use edt_core::session::Session;
+use edt_core::session::refs::commit::Commit;
+use edt_core::session::refs::ended::ShownSession;
+use edt_core::session::refs::message;
+use edt_core::session::refs::record::{Records, Undone};
+use edt_core::session::turns::{SessionTurn, session_turns};
+use edt_core::session::user::{left_over, unwind};
+use edt_core::session::views::file_diff;
+use edt_core::session::views::refused::{self, RefusedRun};
+use edt_core::txn::refused_edits::{self, RefusedEdit};
+use edt_git::{ObjectWriter, Oid, Repo};
+use edt_io::clock;
+use edt_types::{Result, SessionReport};
+
+/// How long a page may search for who wrote the lines, in milliseconds.
+const MAX_AUTHORS_MS: u64 = 3_000;
+/// How many bytes of a message are kept.
+const MAX_MESSAGE: usize = 16 * 1024;
+
+/// The answer of `edt review`: a session for a reviewer.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SessionReview {
+    /// Always `edt.review/1`.
+    pub schema: &'static str,
+    /// The session.
+    pub session: SessionReport,
+    /// Its newest commit, as a hex object id.
+    pub tip: String,
+    /// The branch and the commit that it landed as, if it has no commit since.
+    pub landed: Option<ReviewLanding>,
+    /// Whether it is the session of this worktree, so that commands there act on it.
+    pub here: bool,
+    /// The user's prompts, with the steps that were made for them, oldest first.
+    pub turns: Vec<ReviewTurn>,
+    /// What was undone and is kept, oldest first.
+    pub undone: Vec<ReviewStep>,
+    /// What differs from the base at the tip.
+    pub files: Vec<ReviewFile>,
+    /// Whether `source` of every added line of `files` was looked up; folded files have no lines.
+    pub sources_complete: bool,
+    /// The uncommitted changes of tracked files. Empty if this worktree is not in the session.
+    pub uncommitted: Vec<ReviewFile>,
+    /// Files whose uncommitted changes include changes of edits.
+    pub left_over: Vec<ReviewLeftOver>,
+    /// Refused edits that are kept in this worktree, oldest first.
+    pub refused_edits: Vec<RefusedEdit>,
+    /// Runs that were refused and rolled back, oldest first.
+    pub refused_runs: Vec<RefusedRun>,
+    /// Proposals of the session that wait for the user.
+    pub proposals: Vec<OpenProposal>,
+}
+
+/// The landing of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReviewLanding {
+    /// The branch that it landed on.
+    pub onto: String,
+    /// The commit that it landed as, as a hex object id.
+    pub commit: String,
+}
+
+/// A prompt of the user, and what was done for it. Commits of the user between are turns of theirs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReviewTurn {
+    /// Its number in the session; null for steps whose agent's program named no turn.
+    pub turn: Option<u64>,
+    /// The first line of the prompt. Only the user at a terminal and the turn's own agent get it.
+    pub title: Option<String>,
+    /// The agent; null for the user.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The agent's name for the conversation.
+    pub conversation: Option<String>,
+    /// Whether the steps are the user's.
+    pub by_user: bool,
+    /// The time of the prompt, or else of the first step, in seconds since 1970.
+    pub time: i64,
+    /// The steps, oldest first.
+    pub steps: Vec<ReviewStep>,
+}
+
+/// A commit of the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReviewStep {
+    /// Its id, as hex.
+    pub commit: String,
+    /// Its kind, such as `edit`, `run` or `restore`; null for the user's own commit.
+    pub kind: Option<&'static str>,
+    /// The numbers of the edits that it has, the oldest first; several if the user squashed them.
+    pub edits: Vec<u64>,
+    /// Whether it also has something that is the user's.
+    pub amended: bool,
+    /// Whether its content is the user's.
+    pub by_user: bool,
+    /// The first line of its message.
+    pub subject: String,
+    /// The rest of its message, without the trailers of edt: why.
+    pub why: String,
+    /// The agent that asked for it.
+    pub agent: Option<String>,
+    /// The model that the agent's program named.
+    pub model: Option<String>,
+    /// The turn of the session that it belongs to.
+    pub turn: Option<u64>,
+    /// The refusals that it overrode.
+    pub allowed: Vec<String>,
+    /// The author's name.
+    pub author: String,
+    /// The author's time, in seconds since 1970.
+    pub time: i64,
+    /// How many lines it added.
+    pub lines_added: u64,
+    /// How many lines it removed.
+    pub lines_removed: u64,
+    /// The files that it changed.
+    pub files: Vec<ReviewFile>,
+    /// Files that it changed and that no commit has, such as ignored ones.
+    pub private: Vec<String>,
+}
+
+/// Changes of edits among the user's uncommitted changes of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReviewLeftOver {
+    /// The path.
+    pub path: String,
+    /// The numbers of the edits.
+    pub edits: Vec<u64>,
+    /// The lines on disk that the edits wrote, such as `20-24`, and `mode`.
+    pub lines: Vec<String>,
+}
+
+/// A proposal without a decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OpenProposal {
+    /// Its number.
+    pub proposal: u64,
+    /// The first line of its message.
+    pub subject: String,
+    /// The agent that asks.
+    pub agent: Option<String>,
+    /// The proposed command; null for a change.
+    pub command: Option<String>,
+}
+
+impl ReviewStep {
+    /// The step's name: `7`, `3-5`, or the start of its commit id.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.edits.as_slice() {
+            [] => self.commit.chars().take(8).collect(),
+            [one] => one.to_string(),
+            [first, .., last] => format!("{first}-{last}"),
+        }
+    }
+}
+
+impl SessionReview {
+    /// All steps of the branch, oldest first in each turn.
+    pub fn steps(&self) -> impl Iterator<Item = &ReviewStep> {
+        self.turns.iter().flat_map(|turn| &turn.steps)
+    }
+}
+
+/// Whether to look up who wrote each line of the session. It is the costly part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceLookup {
+    Now,
+    Never,
+}
+
+/// Reads sessions, and keeps what cannot change: the differences of two trees, and who wrote the
+/// lines of a commit.
+#[derive(Debug, Default)]
+pub struct Reader {
+    diffs: HashMap<(Oid, Oid), Arc<Vec<ReviewFile>>>,
+    sources: Sources,
+}
+
+impl Reader {
+    /// The session `shown` for a reviewer who may read the prompts for which `may_read` holds.
+    /// Uncommitted changes are those of the worktree of `repo`, if it is in this session.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `IO_ERROR`, `INTERNAL`.
+    pub fn read(
+        &mut self,
+        repo: &Repo,
+        shown: &ShownSession,
+        lookup: SourceLookup,
+        may_read: impl Fn(&SessionTurn) -> bool,
+    ) -> Result<SessionReview> {
+        let ShownSession { session, landing } = shown;
+        let session = if landing.is_none() { session.viewed(repo)? } else { session.clone() };
+        let mut commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
+        commits.reverse();
+        let known: Vec<SessionTurn> = session_turns::known(repo, &session.name);
+        let turns = self.turns(repo, &commits, &known, may_read)?;
+        let mut files =
+            self.between(repo, repo.tree_of(session.base)?, repo.tree_of(session.tip)?)?;
+        let sources_complete = match lookup {
+            SourceLookup::Now => {
+                let deadline = clock::in_ms(MAX_AUTHORS_MS);
+                authors::add(repo, session.tip, &mut files, &mut self.sources, deadline)?
+            }
+            SourceLookup::Never => false,
+        };
+        let current = Session::current(repo, &repo.head()?)?;
+        let is_here = current.as_ref().is_some_and(|own| own.branch == session.branch);
+        let (uncommitted, left_over) =
+            if is_here { uncommitted(repo, &session, &commits)? } else { Default::default() };
+        Ok(SessionReview {
+            schema: "edt.review/1",
+            tip: session.tip.to_string(),
+            landed: landing.as_ref().map(|landing| ReviewLanding {
+                onto: landing.short_branch().to_owned(),
+                commit: landing.commit.to_string(),
+            }),
+            here: is_here,
+            turns,
+            undone: self.undone(repo, &session)?,
+            files,
+            sources_complete,
+            uncommitted,
+            left_over,
+            refused_edits: refused_edits::kept(repo, Some(&session.name)),
+            refused_runs: refused::runs(repo, &session.name)?,
+            proposals: proposals(repo, &session.name)?,
+            session: session.report(false),
+        })
+    }
+
+    fn turns(
+        &mut self,
+        repo: &Repo,
+        commits: &[Commit],
+        known: &[SessionTurn],
+        may_read: impl Fn(&SessionTurn) -> bool,
+    ) -> Result<Vec<ReviewTurn>> {
+        let mut turns: Vec<ReviewTurn> = Vec::new();
+        for commit in commits {
+            let step = self.step(repo, commit)?;
+            let same = |one: &ReviewTurn| match step.turn {
+                Some(_) => one.turn == step.turn,
+                None => (one.turn, &one.agent, one.by_user) == (None, &step.agent, step.by_user),
+            };
+            // Steps without a turn belong together only if they follow each other.
+            let from = if step.turn.is_some() { 0 } else { turns.len().saturating_sub(1) };
+            if let Some(turn) = turns[from..].iter_mut().find(|one| same(one)) {
+                turn.steps.push(step);
+                continue;
+            }
+            let stored = known.iter().find(|turn| Some(turn.number) == step.turn);
+            let trailers = commit.trailers.as_ref();
+            turns.push(ReviewTurn {
+                turn: step.turn,
+                title: stored.filter(|turn| may_read(turn)).and_then(|turn| turn.title.clone()),
+                agent: step.agent.clone(),
+                model: step.model.clone(),
+                conversation: trailers.and_then(|trailers| trailers.conversation.clone()),
+                by_user: step.by_user,
+                time: stored.map_or(step.time, |turn| turn.time),
+                steps: vec![step],
+            });
+        }
+        Ok(turns)
+    }
+
+    fn step(&mut self, repo: &Repo, commit: &Commit) -> Result<ReviewStep> {
+        let files = self.between(repo, commit.parent_tree(repo)?, commit.tree)?;
+        let trailers = commit.trailers.as_ref();
+        let edits = commit.units().into_iter().filter(Commit::is_edit);
+        let private = unwind::private_files(repo, commit).unwrap_or_default();
+        let private = private.iter().filter(|file| file.before != file.after);
+        let private = private.map(|file| file.path().text());
+        let is_listed = |path: &String| files.iter().any(|file| file.path == *path);
+        Ok(ReviewStep {
+            commit: commit.oid.to_string(),
+            kind: trailers.map(|trailers| trailers.kind.name()),
+            edits: edits.filter_map(|edit| Some(edit.trailers?.edit)).collect(),
+            amended: commit.has_more_than_edits(),
+            by_user: commit.is_users(),
+            subject: commit.subject().to_owned(),
+            why: why(commit),
+            agent: trailers.and_then(|trailers| trailers.agent.clone()),
+            model: trailers.and_then(|trailers| trailers.model.clone()),
+            turn: trailers.and_then(|trailers| trailers.turn),
+            allowed: trailers.map(|trailers| trailers.allowed.clone()).unwrap_or_default(),
+            author: commit.author.clone(),
+            time: commit.authored_at,
+            lines_added: files.iter().map(|file| file.lines_added).sum(),
+            lines_removed: files.iter().map(|file| file.lines_removed).sum(),
+            private: private.filter(|path| !is_listed(path)).collect(),
+            files,
+        })
+    }
+
+    fn undone(&mut self, repo: &Repo, session: &Session) -> Result<Vec<ReviewStep>> {
+        let records = Records::of(repo, session)?;
+        let is_undone = |commit: &&Commit| !records.has(commit.oid, Undone::Never);
+        let undone: Vec<&Commit> = records.commits(Undone::Count).filter(is_undone).collect();
+        undone.into_iter().map(|commit| self.step(repo, commit)).collect()
+    }
+
+    fn between(&mut self, repo: &Repo, from: Oid, to: Oid) -> Result<Vec<ReviewFile>> {
+        if let Some(known) = self.diffs.get(&(from, to)) {
+            return Ok(known.to_vec());
+        }
+        let files: Vec<ReviewFile> =
+            file_diff::between(repo, from, to)?.into_iter().map(ReviewFile::of).collect();
+        self.diffs.insert((from, to), Arc::new(files.clone()));
+        Ok(files)
+    }
+}
+
+/// The message without its first line and without the trailers of edt.
+fn why(commit: &Commit) -> String {
+    let text = message::text(&commit.message);
+    let rest = text.split_once('\n').map_or("", |(_, rest)| rest).trim();
+    if rest.len() <= MAX_MESSAGE {
+        return rest.to_owned();
+    }
+    let end = (0..=MAX_MESSAGE).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}\n… `git cat-file commit {}` prints all of it.", &rest[..end], commit.oid)
+}
+
+type Uncommitted = (Vec<ReviewFile>, Vec<ReviewLeftOver>);
+
+fn uncommitted(repo: &Repo, session: &Session, commits: &[Commit]) -> Result<Uncommitted> {
+    let places = left_over::of_session(&ObjectWriter::new(repo), session, commits)?;
+    let places = places.into_iter().map(|file| ReviewLeftOver {
+        path: file.path.text(),
+        edits: file.edits,
+        lines: file.lines,
+    });
+    let files = file_diff::worktree(repo, Some(session), &[])?;
+    Ok((files.into_iter().map(ReviewFile::of).collect(), places.collect()))
+}
+
+fn proposals(repo: &Repo, session: &str) -> Result<Vec<OpenProposal>> {
+    let is_of = |commit: &Commit| {
+        commit.trailers.as_ref().is_some_and(|trailers| trailers.session == session)
+    };
+    let all = store::all(repo)?.into_iter();
+    let open = all.filter(|one| one.state == ProposalState::Open && is_of(&one.commit));
+    let shown = |one: store::Proposal| OpenProposal {
+        proposal: one.id,
+        subject: one.commit.subject().to_owned(),
+        agent: one.commit.trailers.as_ref().and_then(|trailers| trailers.agent.clone()),
+        command: one.command,
+    };
+    Ok(open.map(shown).collect())
+}

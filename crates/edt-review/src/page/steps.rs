@@ -1,0 +1,138 @@
+//! The articles on the right: the session as a whole, one step, what is uncommitted or refused.
+
+use maud::{Markup, html};
+
+use super::diff;
+use super::text::{Room, short, shown};
+use crate::model::{ReviewStep, SessionReview};
+use edt_io::clock;
+use edt_types::text::{escape_lines, shell_word};
+
+/// The id of the article of a step.
+pub(super) fn id(step: &ReviewStep, kind: &str) -> String {
+    match step.edits.as_slice() {
+        [number] if kind == "edit" => format!("{kind}-{number}"),
+        _ => format!("{kind}-{}", short(&step.commit)),
+    }
+}
+
+pub(super) fn whole(review: &SessionReview, room: &mut Room) -> Markup {
+    html! {
+        article #all {
+            h2 { "All changes" }
+            p.meta {
+                "From " code { (short(&review.session.base)) } " to " code { (short(&review.tip)) }
+                ". Before an added line is who wrote it: the number of the edit, or you."
+            }
+            @if !review.sources_complete {
+                p.note { "The session is large: who wrote a line was not looked up for every file. "
+                    code { "edt blame FILE" } " prints it." }
+            }
+            @if review.files.is_empty() { p.note { "Nothing differs from the base." } }
+            @for (at, file) in review.files.iter().enumerate() {
+                (diff::file(file, ("all", at), &format!("edt diff -- {}", word(&file.path)), room))
+            }
+        }
+    }
+}
+
+pub(super) fn step(step: &ReviewStep, kind: &str, room: &mut Room) -> Markup {
+    let id = id(step, kind);
+    let command =
+        |path: &str| format!("edt diff {}^..{} -- {}", step.commit, step.commit, word(path));
+    html! {
+        article id=(id) {
+            h2 {
+                @match step.kind {
+                    Some("edit") | None => (if step.by_user { "Your commit" } else { "Edit" }),
+                    Some("run") => "Run",
+                    Some("restore") => "Restore",
+                    Some("checkpoint") => "Your changes",
+                    Some(other) => (other),
+                }
+                " " (step.name()) ": " (shown(&step.subject))
+            }
+            p.meta {
+                (time(step.time)) " · "
+                @match (&step.agent, &step.model) {
+                    (Some(agent), Some(model)) => { (shown(agent)) " (" (shown(model)) ")" },
+                    (Some(agent), None) => (shown(agent)),
+                    (None, _) => (shown(&step.author)),
+                }
+                @if let Some(turn) = step.turn { " · turn " (turn) }
+                " · " code { (short(&step.commit)) }
+                " · " (diff::counts(step.lines_added, step.lines_removed))
+            }
+            @if kind == "undone" { p.note { "Undone: it is not on the branch." } }
+            @if !step.why.is_empty() { pre.why { (escape_lines(&step.why)) } }
+            @for allowed in &step.allowed {
+                p.warn { "It overrode the refusal " code { (shown(allowed)) } "." }
+            }
+            @if step.amended {
+                p.warn { "You amended this commit: a part of it is yours." }
+            }
+            @if !step.private.is_empty() {
+                p.note { "It also changed files that no commit has: "
+                    (shown(&step.private.join(", "))) "." }
+            }
+            @for (at, file) in step.files.iter().enumerate() {
+                (diff::file(file, (&id, at), &command(&file.path), room))
+            }
+        }
+    }
+}
+
+pub(super) fn uncommitted(review: &SessionReview, room: &mut Room) -> Markup {
+    html! {
+        article #uncommitted {
+            h2 { "Uncommitted" }
+            p.meta { "What differs on disk from the session's tip. It is yours, except for what is "
+                "named here." }
+            @for one in &review.left_over {
+                p.warn {
+                    "In " code { (shown(&one.path)) }
+                    @if !one.lines.is_empty() { ", lines " (one.lines.join(", ")) " are" } @else { " there are changes" }
+                    " of edit " (one.edits.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
+                    ", which no commit has."
+                }
+            }
+            @for (at, file) in review.uncommitted.iter().enumerate() {
+                @let command = format!("edt diff --worktree -- {}", word(&file.path));
+                (diff::file(file, ("uncommitted", at), &command, room))
+            }
+        }
+    }
+}
+
+pub(super) fn refusals(review: &SessionReview) -> Markup {
+    html! {
+        article #refused {
+            h2 { "Refused" }
+            p.meta { "Nothing of this is in the files. The latest refused edits of each file are kept "
+                "until the file changes." }
+            @for one in &review.refused_edits {
+                details.file open {
+                    summary { span.path { (shown(&one.path)) } " refused edit" }
+                    pre.why { (escape_lines(&pretty(&one.request))) }
+                }
+            }
+            @for one in &review.refused_runs {
+                p.note { (time(one.time)) " · " (shown(&one.subject)) " · "
+                    code { "git show " (short(&one.commit)) } }
+            }
+        }
+    }
+}
+
+fn pretty(request: &serde_json::Value) -> String {
+    serde_json::to_string_pretty(request).unwrap_or_default()
+}
+
+fn time(at: i64) -> Markup {
+    let utc = clock::utc_at(at);
+    html! { time datetime=(utc) { (utc) } }
+}
+
+fn word(path: &str) -> String {
+    shell_word(path.as_bytes())
+}

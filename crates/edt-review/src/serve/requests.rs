@@ -1,0 +1,175 @@
+//! The requests of the page.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{HeaderValue, LOCATION, SET_COOKIE};
+use hyper::{Method, Request, StatusCode};
+use tokio::sync::mpsc;
+
+use super::body::{self, Answer, Content, field};
+use super::guard::Refused;
+use super::shared::{Shared, locked};
+use crate::action::{Acted, Action};
+use crate::model::{SessionReview, SourceLookup};
+use crate::page::{self, Live};
+use edt_io::clock;
+
+const HTML: &str = "text/html; charset=utf-8";
+const PLAIN: &str = "text/plain; charset=utf-8";
+
+/// How many events may wait for a page.
+const MAX_EVENTS: usize = 8;
+
+/// The answer to any request.
+pub(super) async fn answer(
+    shared: Arc<Shared>,
+    request: Request<Incoming>,
+) -> Result<Answer, Infallible> {
+    Ok(match checked(&shared, request).await {
+        Ok(answer) => answer,
+        Err(refused) => {
+            body::text(StatusCode::FORBIDDEN, PLAIN, format!("{}\n", refused.message()))
+        }
+    })
+}
+
+async fn checked(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Refused> {
+    locked(&shared.guard).check_site(request.headers())?;
+    let query = body::fields(request.uri().query().unwrap_or_default());
+    if request.method() == Method::GET
+        && request.uri().path() == "/"
+        && let Some(token) = field(&query, "token")
+    {
+        // A page that was loaded before has the cookie already.
+        let known = locked(&shared.guard).check_cookie(request.headers()).is_ok();
+        return if known { Ok(redirect("/")) } else { exchange(shared, token) };
+    }
+    locked(&shared.guard).check_cookie(request.headers())?;
+    *locked(&shared.used) = Some(clock::now());
+    let path = request.uri().path().to_owned();
+    match (request.method(), path.as_str()) {
+        (&Method::GET, "/") => {
+            let at = field(&query, "at").unwrap_or("all").to_owned();
+            let shared = Arc::clone(shared);
+            let page = tokio::task::spawn_blocking(move || page(&shared, &at)).await;
+            Ok(page.unwrap_or_else(|_| broken()))
+        }
+        (&Method::GET, "/review.css") => {
+            Ok(body::text(StatusCode::OK, "text/css; charset=utf-8", page::STYLE.to_owned()))
+        }
+        (&Method::GET, "/review.js") => {
+            let script = page::SCRIPT.to_owned();
+            Ok(body::text(StatusCode::OK, "text/javascript; charset=utf-8", script))
+        }
+        (&Method::GET, "/events") => Ok(events(shared)),
+        (&Method::POST, "/act") => act(shared, request).await,
+        _ => Ok(body::text(StatusCode::NOT_FOUND, PLAIN, "There is no such page.\n".to_owned())),
+    }
+}
+
+/// The cookie for the token of the link. The page is then loaded by the page itself: a browser
+/// sends a strict cookie with no navigation that another program began.
+fn exchange(shared: &Shared, token: &str) -> Result<Answer, Refused> {
+    let cookie = locked(&shared.guard).exchange(token)?;
+    *locked(&shared.used) = Some(clock::now());
+    let mut answer = body::text(StatusCode::OK, HTML, page::forward());
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        answer.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    Ok(answer)
+}
+
+fn page(shared: &Shared, at: &str) -> Answer {
+    // Only the session as a whole says who wrote a line.
+    let is_step =
+        ["edit-", "undone-", "uncommitted", "refused"].iter().any(|id| at.starts_with(id));
+    let lookup = if is_step { SourceLookup::Never } else { SourceLookup::Now };
+    match shared.source.read(lookup) {
+        Ok(review) => {
+            let form = locked(&shared.guard).form().to_owned();
+            let acted = locked(&shared.acted).take();
+            let live = Live { at, form: &form, acted: acted.as_ref() };
+            body::text(StatusCode::OK, HTML, page::live(&review, &live))
+        }
+        Err(refusal) => {
+            let acted = locked(&shared.acted).take();
+            let found: Vec<String> = refusal
+                .as_slice()
+                .iter()
+                .map(|finding| format!("{} {}", finding.message(), finding.hint()))
+                .collect();
+            body::text(StatusCode::OK, HTML, page::over(&found.join("\n"), acted.as_ref()))
+        }
+    }
+}
+
+fn events(shared: &Shared) -> Answer {
+    let (sender, events) = mpsc::channel(MAX_EVENTS);
+    let _ = sender.try_send(Bytes::from_static(b"retry: 2000\n\n"));
+    locked(&shared.pages).push(sender);
+    body::answer(StatusCode::OK, "text/event-stream", Content::Events(events))
+}
+
+async fn act(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Refused> {
+    let headers = request.headers().clone();
+    let Some(fields) = body::form(request.into_body()).await else { return Err(Refused::Form) };
+    let value = field(&fields, "form").unwrap_or_default();
+    locked(&shared.guard).check_form(&headers, value)?;
+    let at = field(&fields, "at").unwrap_or("all").to_owned();
+    let doing = Arc::clone(shared);
+    let acted = tokio::task::spawn_blocking(move || {
+        let review = doing.source.read(SourceLookup::Never).ok();
+        // What the user saw is what the action is about.
+        let seen = review.filter(|review| Some(review.tip.as_str()) == field(&fields, "tip"));
+        Some(match seen {
+            Some(review) => doing.source.act(&action(&fields, &review)?),
+            None => changed(),
+        })
+    });
+    let Ok(acted) = acted.await else { return Ok(broken()) };
+    let Some(acted) = acted else { return Err(Refused::Form) };
+    *locked(&shared.acted) = Some(acted);
+    let is_plain = at.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    Ok(redirect(&if is_plain { format!("/?at={at}") } else { "/".to_owned() }))
+}
+
+fn action(fields: &[(String, String)], review: &SessionReview) -> Option<Action> {
+    let edit = || field(fields, "edit")?.parse().ok();
+    let file = || {
+        let at: usize = field(fields, "file")?.parse().ok()?;
+        Some(review.files.get(at)?.path.clone())
+    };
+    let message = field(fields, "message").filter(|message| !message.trim().is_empty());
+    Some(match field(fields, "action")? {
+        "revert" => Action::Revert(edit()?),
+        "undo-to" => Action::UndoTo(edit()?),
+        "redo" => Action::Redo,
+        "restore" => Action::Restore(file()?),
+        "land" => Action::Land(message.map(str::to_owned)),
+        "abandon" => Action::Abandon,
+        _ => return None,
+    })
+}
+
+fn changed() -> Acted {
+    Acted {
+        command: String::new(),
+        done: false,
+        text: "The session changed since the page was loaded. Nothing was done: look again.".into(),
+    }
+}
+
+fn redirect(to: &str) -> Answer {
+    let mut answer = body::text(StatusCode::SEE_OTHER, PLAIN, String::new());
+    if let Ok(to) = HeaderValue::from_str(to) {
+        answer.headers_mut().insert(LOCATION, to);
+    }
+    answer
+}
+
+fn broken() -> Answer {
+    let text = "edt could not answer; `edt review` starts again.\n".to_owned();
+    body::text(StatusCode::INTERNAL_SERVER_ERROR, PLAIN, text)
+}

@@ -1,0 +1,54 @@
+//! What the requests of one server share.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use hyper::body::Bytes;
+use tokio::sync::mpsc;
+
+use super::guard::Guard;
+use crate::action::{Acted, Action};
+use crate::model::{SessionReview, SourceLookup};
+use edt_types::Result;
+
+/// What the page shows and does.
+pub trait Source: Send + Sync + 'static {
+    /// The session as it is now.
+    ///
+    /// # Errors
+    /// Those of [`Reader::read`](crate::Reader::read), and `NO_SESSION` if it is gone.
+    fn read(&self, lookup: SourceLookup) -> Result<SessionReview>;
+
+    /// A text that differs if the session changed. It is cheap.
+    fn state(&self) -> String;
+
+    /// Does what the user chose.
+    fn act(&self, action: &Action) -> Acted;
+}
+
+/// What all requests share.
+pub(super) struct Shared {
+    pub(super) source: Box<dyn Source>,
+    pub(super) guard: Mutex<Guard>,
+    /// The answer that the next page shows.
+    pub(super) acted: Mutex<Option<Acted>>,
+    /// The pages that are open.
+    pub(super) pages: Mutex<Vec<mpsc::Sender<Bytes>>>,
+    pub(super) connections: AtomicUsize,
+    /// The time of the last request.
+    pub(super) used: Mutex<Option<Instant>>,
+}
+
+/// A value is whole after every statement, so a panic elsewhere does not matter.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sends an event to every page that is open.
+pub(super) fn notify(shared: &Shared, event: &str) {
+    let bytes = Bytes::from(format!("event: {event}\ndata: \n\n"));
+    for page in locked(&shared.pages).iter() {
+        let _ = page.try_send(bytes.clone());
+    }
+}

@@ -1,0 +1,85 @@
+//! `edt review`.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use super::context::Context;
+use super::render::{GOOD, paint};
+use super::review_server;
+use edt_agents::hook::who::Who;
+use edt_core::session::refs::ended::ShownSession;
+use edt_core::session::turns::SessionTurn;
+use edt_io::fs;
+use edt_review::{Reader, SessionReview, SourceLookup, page};
+use edt_types::text::{Shown as _, counted};
+use edt_types::{Code, Finding, Result, Status};
+
+/// Review a session in a browser: what the agent did for each prompt, edit by edit.
+///
+/// edt serves the page on this host until Ctrl-C, or until the page was closed for a minute. Its
+/// buttons are commands of edt. With --json, the answer has the same as values.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  edt review                               # prints a link that works once\n  edt review --html review.html            # a file for a pull request\n  edt review fix-parser --html review.html # a session that has ended, too\n  edt review --json"
+)]
+pub(super) struct Args {
+    /// The session, also one that has ended; if omitted, that of the worktree, or else the one whose
+    /// landing HEAD is at.
+    session: Option<String>,
+    /// Write the page to this file, which needs no server and no network. `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    html: Option<OsString>,
+}
+
+impl Args {
+    /// Whether it writes a file at a path that the caller names.
+    pub(super) fn writes(&self) -> bool {
+        self.html.as_ref().is_some_and(|file| file.as_bytes() != b"-")
+    }
+
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        let (repo, _) = context.repo()?;
+        let shown = match &self.session {
+            Some(name) => {
+                ShownSession::named(&repo, name)?.ok_or_else(|| ShownSession::unknown(name))?
+            }
+            None => ShownSession::required(&repo, &repo.head()?)?,
+        };
+        if self.html.is_none() && !context.json {
+            return review_server::run(context, &shown.session);
+        }
+        // As for `edt log --by-turn`: only the user and the turn's own agent get a prompt.
+        let is_user = context.who() == Who::User;
+        let may_read =
+            |turn: &SessionTurn| is_user || context.agent().is_some_and(|agent| turn.is_of(agent));
+        let review = Reader::default().read(&repo, &shown, SourceLookup::Now, may_read)?;
+        match &self.html {
+            Some(file) => write(context, &review, file),
+            None => Ok(context.answer(&review, |_| String::new())),
+        }
+    }
+}
+
+fn write(context: &Context, review: &SessionReview, file: &OsString) -> Result<Status> {
+    let html = page::file(review);
+    if file.as_bytes() == b"-" {
+        context.print(&html);
+        return Ok(Status::Applied);
+    }
+    let place = context.start.join(Path::new(file));
+    fs::write_atomic_unique(&place, html.as_bytes(), 0o644).map_err(|error| {
+        Finding::new(
+            Code::IoError,
+            format!("The page could not be written to {}: {error}.", place.shown()),
+            "Name a file in a directory that exists and that you may write to.",
+        )
+        .nothing_changed()
+    })?;
+    if context.json {
+        return Ok(context.answer(review, |_| String::new()));
+    }
+    let size = counted(html.len() as u64, "byte");
+    context.print(&format!("{} {} ({size})", paint(GOOD, "written"), file.shown()));
+    Ok(Status::Applied)
+}

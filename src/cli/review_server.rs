@@ -1,0 +1,131 @@
+//! `edt review` as a server: what its page reads and does.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::context::{CallDefaults, Context};
+use super::render::{DIM, NAME, paint};
+use super::terminal_user::refuse_agent;
+use edt_agents::hook::who::Who;
+use edt_core::session::Session;
+use edt_core::session::refs::ended::ShownSession;
+use edt_core::session::worktree::options::Cache;
+use edt_git::Repo;
+use edt_io::inherited::{self, Inherited};
+use edt_io::{Environment, environment, terminal};
+use edt_review::action::{Acted, Action};
+use edt_review::serve::{self, Ended, Source};
+use edt_review::{Reader, SessionReview, SourceLookup};
+use edt_types::text::shell_word;
+use edt_types::{Code, Finding, Result, Status};
+
+/// The session that the page shows.
+struct Served {
+    name: String,
+    branch: String,
+    start: PathBuf,
+    defaults: CallDefaults,
+    /// Whether the prompts are shown.
+    is_user: bool,
+    reader: Mutex<Reader>,
+}
+
+/// Serves the page of `session` until it ends.
+pub(super) fn run(context: &Context, session: &Session) -> Result<Status> {
+    if inherited::is_other() {
+        return Err(not_here().into());
+    }
+    refuse_agent("edt review")?;
+    let start = std::path::absolute(&context.start).map_err(|error| failed(&error))?;
+    let served = Served {
+        name: session.name.clone(),
+        branch: session.branch.clone(),
+        defaults: context.call_defaults(),
+        is_user: context.who() == Who::User,
+        reader: Mutex::default(),
+        start,
+    };
+    let branch = session.short_branch().to_owned();
+    let started = |link: &str| {
+        let how = "Open the link in a browser on this host; it works once. Ctrl-C ends.";
+        context.print(&format!("{} {link}\n  {}", paint(NAME, &branch), paint(DIM, how)));
+    };
+    let ended = serve::serve(Box::new(served), started).map_err(|error| failed(&error))?;
+    if ended == Ended::Closed && terminal::is_interactive() {
+        context.note("The page was closed: `edt review` has ended.\n");
+    }
+    Ok(Status::Applied)
+}
+
+impl Source for Served {
+    fn read(&self, lookup: SourceLookup) -> Result<SessionReview> {
+        let cache = Arc::new(Cache::default());
+        let context = self.defaults.context("review", self.start.clone(), cache);
+        let (repo, _) = context.repo()?;
+        let shown = ShownSession::named(&repo, &self.name)?
+            .ok_or_else(|| ShownSession::unknown(&self.name))?;
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.read(&repo, &shown, lookup, |_| self.is_user)
+    }
+
+    fn state(&self) -> String {
+        let Ok(repo) = Repo::open_in(Environment::Process, &self.start) else {
+            return String::new();
+        };
+        let value = |name: &str| repo.ref_value(name).ok().flatten();
+        let head = repo.head().ok().map(|head| (head.branch, head.commit));
+        let record = format!("refs/edt/{}/record", self.name);
+        format!("{:?} {:?} {head:?}", value(&self.branch), value(&record))
+    }
+
+    /// The command itself, called as from a program without a terminal: what needs the user's
+    /// terminal is refused and says so.
+    fn act(&self, action: &Action) -> Acted {
+        let args = args(action);
+        let words = args.iter().map(|arg| shell_word(arg.as_encoded_bytes()));
+        let command = std::iter::once("edt".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
+        let caller = Inherited {
+            variables: environment::variables().into_iter().collect(),
+            directory: self.start.clone(),
+            program: environment::current_program().unwrap_or_default(),
+            input: Vec::new(),
+        };
+        let (status, printed) = crate::call(&args, caller);
+        let text = [printed.stdout, printed.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        Acted { command, done: status == 0, text }
+    }
+}
+
+/// The arguments of the command.
+fn args(action: &Action) -> Vec<OsString> {
+    let all: Vec<String> = match action {
+        Action::Revert(edit) => vec!["revert".into(), edit.to_string()],
+        Action::UndoTo(edit) => vec!["undo".into(), "--to".into(), edit.to_string()],
+        Action::Redo => vec!["redo".into()],
+        Action::Restore(path) => vec!["restore".into(), "--".into(), path.clone()],
+        Action::Land(None) => vec!["land".into()],
+        Action::Land(Some(message)) => vec!["land".into(), format!("--message={message}")],
+        Action::Abandon => vec!["abandon".into()],
+    };
+    all.into_iter().map(OsString::from).collect()
+}
+
+fn not_here() -> Finding {
+    Finding::new(
+        Code::BadRequest,
+        "The page is served by a process of its own.",
+        "Send --json for the values, or --html - for the page.",
+    )
+    .nothing_changed()
+}
+
+fn failed(error: &std::io::Error) -> Finding {
+    Finding::new(
+        Code::IoError,
+        format!("The page cannot be served: {error}."),
+        "`edt review --html review.html` writes the page to a file.",
+    )
+    .nothing_changed()
+}

@@ -1,0 +1,268 @@
+//! `edt review` as a server: who may ask, what its buttons do, and when it ends.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::test_repo::{EDT, TestRepo};
+
+/// The session `s` with three edits of two files.
+fn session() -> TestRepo {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("b.txt", b"one\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    for (path, text) in [("a.txt", "two\n"), ("b.txt", "two\n"), ("a.txt", "three\n")] {
+        workspace.apply(&json!({"path": path, "mode": "append", "content": text})).landed();
+    }
+    workspace
+}
+
+/// A server and what its browser knows.
+struct Server {
+    child: Child,
+    /// The host with the port.
+    host: String,
+    /// The path of the link.
+    link: String,
+    cookie: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// A server whose link nobody opened.
+    fn unopened(workspace: &TestRepo) -> Server {
+        let mut command = workspace.command(EDT);
+        command.arg("review").stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let (_, link) = line.trim().split_once("http://").unwrap();
+        let (host, link) = link.split_once('/').unwrap();
+        let (host, link) = (host.to_owned(), format!("/{link}"));
+        Server { child, host, link, cookie: String::new() }
+    }
+
+    fn of(workspace: &TestRepo) -> Server {
+        let mut server = Server::unopened(workspace);
+        let answer = server.get(&server.link, &[]);
+        let cookie = answer.split_once("set-cookie: ").unwrap().1.split_once(';').unwrap().0;
+        cookie.clone_into(&mut server.cookie);
+        server
+    }
+
+    fn connect(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.host).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let mut all = vec![("host", self.host.as_str()), ("cookie", self.cookie.as_str())];
+        for (name, value) in headers {
+            all.retain(|(other, _)| other != name);
+            all.push((name, value));
+        }
+        let headers: String =
+            all.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let length = body.len();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    }
+
+    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
+        let mut answer = Vec::new();
+        self.connect(method, path, headers, body).read_to_end(&mut answer).unwrap();
+        String::from_utf8(answer).unwrap()
+    }
+
+    fn get(&self, path: &str, headers: &[(&str, &str)]) -> String {
+        self.ask("GET", path, headers, "")
+    }
+
+    /// The values of the hidden fields `form` and `tip` of a page.
+    fn hidden(&self, page: &str) -> (String, String) {
+        let page = self.get(page, &[]);
+        let value = |name: &str| {
+            let rest = page.split_once(&format!("name=\"{name}\" value=\"")).unwrap().1;
+            rest.split_once('"').unwrap().0.to_owned()
+        };
+        (value("form"), value("tip"))
+    }
+
+    fn origin(&self) -> String {
+        format!("http://{}", self.host)
+    }
+
+    /// The page after the form `fields` of the page at `at` was sent.
+    fn act(&self, at: &str, fields: &str) -> String {
+        let (form, tip) = self.hidden(&format!("/?at={at}"));
+        let body = format!("form={form}&tip={tip}&at={at}&{fields}");
+        let answer = self.ask("POST", "/act", &[("origin", &self.origin())], &body);
+        assert_eq!(status(&answer), 303, "{answer}");
+        self.get(&format!("/?at={at}"), &[])
+    }
+}
+
+fn status(answer: &str) -> u16 {
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+/// What a command left: files, HEAD, history and the names of the refs.
+fn left(workspace: &TestRepo) -> Vec<String> {
+    let refs = workspace.git(&["for-each-ref", "--format=%(refname)"]);
+    vec![
+        workspace.text("a.txt"),
+        workspace.text("b.txt"),
+        workspace.git(&["symbolic-ref", "HEAD"]),
+        workspace.git(&["log", "--format=%s %T"]),
+        workspace.git(&["status", "--porcelain"]),
+        refs,
+    ]
+}
+
+#[test]
+fn the_link_works_once_and_gives_the_cookie_that_every_request_needs() {
+    let workspace = session();
+    let server = Server::of(&workspace);
+    let none: [(&str, &str); 1] = [("cookie", "")];
+    for path in ["/", "/review.js", "/events", &server.link] {
+        assert_eq!(status(&server.get(path, &none)), 403, "{path}");
+    }
+    let page = server.get("/?at=edit-2", &[]);
+    assert_eq!(status(&page), 200);
+    assert!(
+        page.contains("content-security-policy: default-src 'none'; style-src 'self'"),
+        "{page}"
+    );
+    assert!(page.contains("<article id=\"edit-2\">") && !page.contains("<script>"));
+    assert_eq!(status(&server.get("/review.css", &[])), 200);
+    assert_eq!(status(&server.get("/no-such", &[])), 404);
+    assert_eq!(status(&server.get(&server.link, &[])), 303);
+}
+
+#[test]
+fn a_wrong_token_does_not_use_up_the_link() {
+    let server = Server::unopened(&session());
+    assert_eq!(status(&server.get("/?token=0", &[])), 403);
+    assert_eq!(status(&server.get(&server.link, &[])), 200);
+}
+
+#[test]
+fn other_names_and_other_sites_are_refused_and_change_nothing() {
+    let workspace = session();
+    let server = Server::of(&workspace);
+    let before = workspace.snapshot();
+    let (form, tip) = server.hidden("/?at=edit-1");
+    let own = server.origin();
+    for host in ["evil.example", "evil.example:80"] {
+        assert_eq!(status(&server.get("/", &[("host", host)])), 403, "{host}");
+    }
+    let body = format!("form={form}&tip={tip}&at=all&action=undo-to&edit=1");
+    let post =
+        |headers: &[(&str, &str)], body: &str| status(&server.ask("POST", "/act", headers, body));
+    assert_eq!(post(&[("origin", "http://evil.example")], &body), 403);
+    assert_eq!(post(&[("origin", "null")], &body), 403);
+    assert_eq!(post(&[], &body), 403);
+    assert_eq!(post(&[("origin", &own), ("sec-fetch-site", "cross-site")], &body), 403);
+    assert_eq!(post(&[("origin", &own)], &body.replace(&form, "0")), 403);
+    assert_eq!(post(&[("origin", &own), ("cookie", "")], &body), 403);
+    assert_eq!(post(&[("origin", &own)], &body.replace("undo-to", "rm")), 403);
+    crate::test_repo::same(&before, &workspace.snapshot());
+}
+
+#[test]
+fn each_button_leaves_the_repository_as_its_command_does() {
+    let cases: [(&str, &str, &[&str]); 5] = [
+        ("edit-1", "action=undo-to&edit=1", &["undo", "--to", "1"]),
+        ("edit-2", "action=revert&edit=2", &["revert", "2"]),
+        ("all", "action=restore&file=0", &["restore", "a.txt"]),
+        ("all", "action=land&message=Say+two", &["land", "-m", "Say two"]),
+        ("all", "action=abandon", &["abandon"]),
+    ];
+    for (at, fields, args) in cases {
+        let (by_page, by_command) = (session(), session());
+        let server = Server::of(&by_page);
+        let page = server.act(at, fields);
+        assert!(page.contains(&format!("<code>$ edt {}", args[0])), "{page}");
+        assert!(page.contains("<section class=\"answer\""), "{page}");
+        by_command.edt(args).landed();
+        assert_eq!(left(&by_page), left(&by_command), "{fields}");
+    }
+}
+
+#[test]
+fn an_undo_on_the_page_can_be_redone_there() {
+    let workspace = session();
+    let before = workspace.rev("HEAD");
+    let server = Server::of(&workspace);
+    let page = server.act("edit-1", "action=undo-to&edit=1");
+    let undone = page.split_once("/?at=undone-").unwrap().1.split_once('"').unwrap().0.to_owned();
+    server.act(&format!("undone-{undone}"), "action=redo");
+    assert_eq!(workspace.rev("HEAD"), before);
+}
+
+#[test]
+fn the_page_shows_the_refusal_of_a_command_with_its_hint() {
+    let workspace = session();
+    workspace.write("c.txt", "mine\n");
+    workspace.git(&["add", "c.txt"]);
+    workspace.git(&["commit", "-qm", "by hand"]);
+    let server = Server::of(&workspace);
+    let before = workspace.snapshot();
+    let page = server.act("all", "action=land");
+    assert!(page.contains("<section class=\"answer refused\""), "{page}");
+    assert!(page.contains("APPROVAL_REQUIRED") && page.contains("next: "), "{page}");
+    crate::test_repo::same(&before, &workspace.snapshot());
+}
+
+#[test]
+fn a_button_of_a_page_that_is_out_of_date_does_nothing() {
+    let workspace = session();
+    let server = Server::of(&workspace);
+    let (form, tip) = server.hidden("/?at=edit-3");
+    workspace.apply(&json!({"path": "b.txt", "mode": "append", "content": "new\n"})).landed();
+    let tip_now = workspace.rev("HEAD");
+    let body = format!("form={form}&tip={tip}&at=edit-3&action=undo-to&edit=1");
+    let answer = server.ask("POST", "/act", &[("origin", &server.origin())], &body);
+    assert_eq!((status(&answer), workspace.rev("HEAD")), (303, tip_now));
+    assert!(server.get("/", &[]).contains("The session changed since the page was loaded."));
+}
+
+#[test]
+fn an_open_page_gets_an_event_when_the_session_changes_and_when_the_server_ends() {
+    let workspace = session();
+    let mut server = Server::of(&workspace);
+    let mut events = BufReader::new(server.connect("GET", "/events", &[], ""));
+    let mut next = |wanted: &str| {
+        let mut line = String::new();
+        while !line.contains(wanted) {
+            line.clear();
+            assert_ne!(events.read_line(&mut line).unwrap(), 0, "no {wanted}");
+        }
+    };
+    next("retry: ");
+    // The server knows the state after its first look, a second after the page was opened.
+    std::thread::sleep(Duration::from_millis(2500));
+    workspace.apply(&json!({"path": "b.txt", "mode": "append", "content": "new\n"})).landed();
+    next("event: changed");
+    let id = rustix::process::Pid::from_child(&server.child);
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    next("event: ended");
+    assert!(server.child.wait().unwrap().success());
+}
+
+#[test]
+fn an_agent_may_not_serve_the_page() {
+    let workspace = session();
+    let mut command = workspace.command(EDT);
+    let done = command.arg("review").env("CLAUDECODE", "1").output().unwrap();
+    let text = String::from_utf8(done.stderr).unwrap();
+    assert!(!done.status.success() && text.contains("a call of an agent"), "{text}");
+}
