@@ -37,6 +37,7 @@ const GROUPS: &[Group] = &[
         name: "review",
         title: Some("Review and land"),
         first: &[
+            ("review", "see the session on a page, undo or land any part of it"),
             ("log", "list the edits of the session"),
             ("show", "show one edit with its diff"),
             ("blame", "show who wrote each line of a file"),
@@ -61,9 +62,8 @@ const GROUPS: &[Group] = &[
             ("setup", "connect an agent"),
             ("hooks", "install Git hooks that block destructive commits"),
             ("doctor", "test whether everything works"),
-            ("demo", "see it work in a scratch repository"),
         ],
-        more: &["guide", "telemetry", "completions", "man", "forget"],
+        more: &["demo", "guide", "telemetry", "completions", "man", "forget"],
     },
     Group {
         name: "team",
@@ -150,7 +150,7 @@ mod tests {
         let first = GROUPS.iter().flat_map(|group| group.first.iter().map(|(name, _)| *name));
         let names: Vec<&str> =
             first.clone().chain(GROUPS.iter().flat_map(|group| group.more).copied()).collect();
-        let is_optional = |name: &str| matches!(name, "mcp" | "acp");
+        let is_optional = |name: &str| matches!(name, "mcp" | "acp" | "review");
         for name in names {
             assert!(edt.find_subcommand(name).is_some() || is_optional(name), "{name}");
         }
