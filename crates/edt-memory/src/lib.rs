@@ -11,6 +11,8 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | `episodes/` | the episodes of the next version, their scores and their store |
+//! | `class.rs` | the classes of fixes |
 //! | `episode.rs` | the episode, and the merge of two versions |
 //! | `change.rs` | changes of episodes |
 //! | `keywords.rs` | keywords, and the similarity of two sets |
@@ -29,8 +31,10 @@
 //! | `exchange.rs` | export and import |
 
 pub mod change;
+pub mod class;
 mod entropy;
 pub mod episode;
+pub mod episodes;
 pub mod exchange;
 pub mod history;
 pub mod index;

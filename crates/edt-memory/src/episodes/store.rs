@@ -1,0 +1,186 @@
+//! Keeps episodes in Git: one blob with lines of JSON, which a ref names.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Episodes, MAX_BYTES};
+use edt_git::read::ObjectKind;
+use edt_git::{ObjectWriter, Oid, RefSwap, Repo, objects};
+use edt_types::{Code, Finding, Result};
+
+/// The ref that names the blob.
+pub const REF: &str = "refs/edt/memory";
+/// The refs of earlier blobs, by name.
+pub const SNAPSHOTS: &str = "refs/edt/memory-at/";
+/// How often a change is tried if another process changes the memory at the same time.
+const TRIES: usize = 3;
+
+/// The memory of a repository.
+#[derive(Debug)]
+pub struct Memory<'r> {
+    repo: &'r Repo,
+}
+
+/// A named state of the memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Snapshot {
+    pub name: String,
+    /// The blob, as a hex object id.
+    pub blob: String,
+}
+
+impl<'r> Memory<'r> {
+    #[must_use]
+    pub fn new(repo: &'r Repo) -> Memory<'r> {
+        Memory { repo }
+    }
+
+    /// The blob; `None` if nothing was ever learned.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the ref cannot be read.
+    pub fn blob(&self) -> Result<Option<Oid>> {
+        self.repo.ref_value(REF)
+    }
+
+    /// The episodes of the repository.
+    ///
+    /// # Errors
+    /// `UNSUPPORTED_REPOSITORY` if the ref names something else, which is not changed;
+    /// `OBJECT_MISSING`, `IO_ERROR`.
+    pub fn read(&self) -> Result<Episodes> {
+        self.blob()?.map_or_else(|| Ok(Episodes::default()), |blob| self.episodes_in(REF, blob))
+    }
+
+    /// The episodes in `blob`, which `name` names.
+    fn episodes_in(&self, name: &str, blob: Oid) -> Result<Episodes> {
+        let is_memory = self.repo.size_of(blob)? <= MAX_BYTES;
+        let content = || self.repo.object(blob, ObjectKind::Blob);
+        let read = match is_memory.then(content) {
+            Some(Ok(content)) => Episodes::parse(&content),
+            Some(Err(found)) if !self.repo.has_object(blob) => return Err(found),
+            _ => None,
+        };
+        read.ok_or_else(|| no_memory(name).into())
+    }
+
+    /// Changes the memory in one step, which another process sees wholly or not at all. `change`
+    /// is called again if another process was faster. A change without an effect moves nothing.
+    ///
+    /// # Errors
+    /// Those of `change` and of [`read`](Memory::read); `SESSION_MOVED` after three races;
+    /// `SESSION_BUSY`, `IO_ERROR`, `GIT_DIR_READ_ONLY`. The memory stays as it was.
+    pub fn change<T>(&self, mut change: impl FnMut(&mut Episodes) -> Result<T>) -> Result<T> {
+        let mut tries = 1;
+        loop {
+            let from = self.blob()?;
+            let before =
+                from.map_or_else(|| Ok(Episodes::default()), |at| self.episodes_in(REF, at))?;
+            let mut after = before.clone();
+            let answer = change(&mut after)?;
+            if after == before {
+                return Ok(answer);
+            }
+            let blob = self.write(&after)?;
+            match self.point(REF, from, blob) {
+                Err(found) if tries < TRIES && found.any(|one| one.code == Code::SessionMoved) => {
+                    tries += 1;
+                }
+                moved => return moved.map(|()| answer),
+            }
+        }
+    }
+
+    fn write(&self, episodes: &Episodes) -> Result<Oid> {
+        let mut writer = ObjectWriter::new(self.repo);
+        let blob = writer.write_blob(episodes.lines().as_bytes())?;
+        objects::write_missing(self.repo, &writer.loose_objects())?;
+        Ok(blob)
+    }
+
+    /// Moves the ref `name` from `from` to `to`. The caller holds the worktree's lock.
+    fn point(&self, name: &str, from: Option<Oid>, to: Oid) -> Result<()> {
+        // A killed call of this worktree may have left its lock.
+        self.repo.unlock_ref(name)?;
+        match from {
+            Some(from) => self.repo.swap_ref(&RefSwap { name, from, to }),
+            None => self.repo.create_ref(name, to),
+        }
+    }
+
+    /// The named states.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the refs cannot be read.
+    pub fn snapshots(&self) -> Result<Vec<Snapshot>> {
+        let named = |(name, blob): (String, Oid)| {
+            let name = name.strip_prefix(SNAPSHOTS)?.to_owned();
+            Some(Snapshot { name, blob: blob.to_string() })
+        };
+        Ok(self.repo.refs_below(SNAPSHOTS)?.into_iter().filter_map(named).collect())
+    }
+
+    /// Gives the present state a name.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` if the name is invalid or taken, `EPISODE_NOT_FOUND` if the memory is empty;
+    /// as [`read`](Memory::read).
+    pub fn snapshot(&self, name: &str) -> Result<Snapshot> {
+        let (reference, at) = (format!("{SNAPSHOTS}{name}"), self.blob()?);
+        let Some(at) = at else {
+            let summary = "The memory of this repository is empty.";
+            let remedy = "edt learns from refused edits; `edt memory add` adds a note.";
+            return Err(Finding::new(Code::EpisodeNotFound, summary, remedy)
+                .nothing_changed()
+                .into());
+        };
+        self.episodes_in(REF, at)?;
+        let fault = if !self.repo.is_ref_name(&reference) {
+            "is not a valid name for a snapshot"
+        } else if self.repo.ref_value(&reference)?.is_some_and(|taken| taken != at) {
+            "exists already with another state"
+        } else {
+            self.point(&reference, None, at)?;
+            return Ok(Snapshot { name: name.to_owned(), blob: at.to_string() });
+        };
+        let summary = format!("The snapshot {name:?} {fault}.");
+        let remedy = "Use another name, of letters, digits and hyphens.";
+        Err(Finding::new(Code::BadRequest, summary, remedy).nothing_changed().into())
+    }
+
+    /// Restores the state with that name. The state before stays at the snapshot that is returned;
+    /// `None` if there was none, or the same.
+    ///
+    /// # Errors
+    /// `EPISODE_NOT_FOUND` if no snapshot has the name; `UNSUPPORTED_REPOSITORY` if it or the
+    /// memory's ref names something else; as [`change`](Memory::change).
+    pub fn restore(&self, name: &str) -> Result<Option<Snapshot>> {
+        let (reference, from) = (format!("{SNAPSHOTS}{name}"), self.blob()?);
+        let Some(to) = self.repo.ref_value(&reference)? else {
+            let summary = format!("There is no snapshot {name:?}.");
+            let remedy = "`edt memory snapshot` lists the snapshots.";
+            return Err(Finding::new(Code::EpisodeNotFound, summary, remedy)
+                .nothing_changed()
+                .into());
+        };
+        self.episodes_in(&reference, to)?;
+        let Some(before) = from.filter(|from| *from != to) else {
+            return self.point(REF, from, to).map(|()| None);
+        };
+        let kept = self.snapshot(&format!("before-{name}-{}", &before.to_string()[..12]))?;
+        self.point(REF, from, to)?;
+        Ok(Some(kept))
+    }
+}
+
+fn no_memory(name: &str) -> Finding {
+    let summary = format!(
+        "{name} names something else than a memory of this version of edt, so it was not read and \
+         not changed, and nothing is learned."
+    );
+    let remedy = format!(
+        "If it is the memory of an earlier version, keep it under another name and remove the ref: \
+         `git update-ref refs/old-memory {name} && git update-ref -d {name}`."
+    );
+    Finding::new(Code::UnsupportedRepository, summary, remedy).nothing_changed()
+}
