@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::align::{self, Alignment, is_elision};
+use super::alike;
 use super::anchor;
 use super::hunk::{Hunk, HunkLine, Side};
 use super::indent::indent_of;
@@ -251,7 +252,7 @@ fn is_explained(table: &LineTable<'_>, hunk: &Hunk, old: &[&HunkLine], fit: &Fit
             indent_of(sent) == indent_of(found) && sent.trim_ascii() != found.trim_ascii();
         !is_head
             && differs_in_text
-            && suggest::resembles(&sent.to_ascii_lowercase(), &found.to_ascii_lowercase())
+            && alike::resembles(&sent.to_ascii_lowercase(), &found.to_ascii_lowercase())
     })
 }
 

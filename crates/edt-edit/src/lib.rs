@@ -7,6 +7,7 @@
 //! describe what a refused edit probably meant. [`symbol`] changes definitions by their names.
 
 mod align;
+pub mod alike;
 mod anchor;
 pub mod context;
 pub mod diff;

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::align::{self, Alignment};
+use super::alike::resembles;
 use super::diff::LineDiff;
 use super::flow::Flow;
 use super::format;
@@ -265,15 +266,6 @@ fn names_another_block(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment
         let is_unlike = || found.is_none_or(|found| !resembles(text, found));
         table.frequency(text) > 0 || is_head && is_unlike()
     })
-}
-
-/// Whether a line may be an older form of another. Long ones are not compared: it takes too long.
-pub(super) fn resembles(sent: &[u8], found: &[u8]) -> bool {
-    if sent.len().max(found.len()) > 1_000 {
-        return false;
-    }
-    let text = |line: &[u8]| String::from_utf8_lossy(line.trim_ascii()).into_owned();
-    similar::TextDiff::from_chars(text(sent), text(found)).ratio() >= 0.8
 }
 
 /// Whether a context line is not in the file, and the file has nothing in its place: then it may be
