@@ -34,6 +34,8 @@ pub enum OpenMode {
     Append,
     /// Creates the file if it is missing; every write appends.
     AppendOrCreate,
+    /// The same; a new file is readable by its owner only.
+    AppendPrivate,
     /// The file must not exist. It gets these permissions, less the umask.
     CreateNew(u32),
     /// Write only. Creates the file if it is missing, and empties it.
@@ -180,6 +182,7 @@ fn opened(path: &Path, how: OpenMode) -> io::Result<std::fs::File> {
         OpenMode::PrivateTruncated => (write | OFlags::TRUNC, 0o600),
         OpenMode::Append => (OFlags::RDWR | OFlags::APPEND, 0),
         OpenMode::AppendOrCreate => (write | OFlags::APPEND, 0o666),
+        OpenMode::AppendPrivate => (write | OFlags::APPEND, 0o600),
         OpenMode::CreateNew(mode) => (OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode),
         OpenMode::WriteOnly => (OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC, 0o666),
     };

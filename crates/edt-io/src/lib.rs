@@ -18,6 +18,7 @@ pub mod fs;
 pub mod inherited;
 mod led;
 pub mod left_lock;
+pub mod lines;
 pub mod lock;
 pub mod mount;
 pub mod names;

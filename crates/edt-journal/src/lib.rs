@@ -23,6 +23,7 @@ pub mod private;
 pub mod publish;
 pub mod record;
 pub mod recover;
+pub mod refusals;
 pub mod rollback;
 
 pub use change_set::{ChangeSet, RefUpdate};

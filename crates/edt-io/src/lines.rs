@@ -1,0 +1,80 @@
+//! Private files of lines, which only grow. Nothing here waits for the disk.
+
+use std::io::{self, Read as _, Seek as _};
+use std::path::Path;
+
+use super::file::{File, OpenMode};
+
+/// Appends `bytes` to the file `path` with one write. A new file is readable by its owner only.
+/// Returns the size afterwards.
+///
+/// # Errors
+/// Any error of the operating system; a part may be written.
+pub fn append(path: &Path, bytes: &[u8]) -> io::Result<u64> {
+    let file = File::open(path, OpenMode::AppendPrivate)?;
+    file.write_all(bytes)?;
+    file.len()
+}
+
+/// The last whole lines of the regular file `path`, at most `most` bytes; empty if it cannot be
+/// read.
+#[must_use]
+pub fn tail(path: &Path, most: u64) -> Vec<u8> {
+    read_tail(path, most).unwrap_or_default()
+}
+
+fn read_tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut file = std::fs::File::open(path)?;
+    let meta = file.metadata()?;
+    let from = meta.len().saturating_sub(most);
+    if !meta.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // One byte before shows whether the first line is whole.
+    file.seek(io::SeekFrom::Start(from.saturating_sub(1)))?;
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if from > 0 {
+        let end = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1);
+        bytes.drain(..end);
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn a_new_file_is_its_owners_alone_and_grows() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("lines");
+        assert_eq!(append(&file, b"one\n").unwrap(), 4);
+        assert_eq!(append(&file, b"two\n").unwrap(), 8);
+        assert_eq!(std::fs::read(&file).unwrap(), b"one\ntwo\n");
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_tail_has_whole_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("lines");
+        append(&file, b"one\ntwo\nthree\n").unwrap();
+        let tails =
+            [0, 5, 6, 9, 10, 14, 99].map(|most| String::from_utf8(tail(&file, most)).unwrap());
+        assert_eq!(
+            tails,
+            [
+                "",
+                "",
+                "three\n",
+                "three\n",
+                "two\nthree\n",
+                "one\ntwo\nthree\n",
+                "one\ntwo\nthree\n"
+            ]
+        );
+        assert_eq!(tail(&dir.path().join("none"), 9), b"");
+    }
+}

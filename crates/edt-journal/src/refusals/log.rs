@@ -1,0 +1,397 @@
+//! Reads and writes the record of refusals.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::line::{self, Followed, Line, RefusedCall};
+use edt_git::Repo;
+use edt_io::{clock, fs, lines, process};
+
+/// The file of lines, below the common directory.
+const FILE: &str = "edt/refusals.jsonl";
+/// The file that names what is open, below the worktree's state directory.
+const OPEN: &str = "refusals-open";
+/// Above this size the older half of the file is dropped.
+const MAX_FILE: u64 = 4 << 20;
+/// A larger file was not written by edt.
+const MAX_READ: u64 = 2 * MAX_FILE;
+/// How much of the file's end is searched for what is open.
+const TAIL: u64 = 256 << 10;
+/// The most open refusals of a worktree; the oldest are forgotten first.
+const MAX_OPEN: usize = 64;
+/// A larger list was not written by edt.
+const MAX_OPEN_FILE: u64 = 4 << 20;
+
+/// The record of refusals, as one worktree sees it.
+#[derive(Debug, Clone)]
+pub struct RefusalLog {
+    file: PathBuf,
+    open: PathBuf,
+}
+
+/// A refusal, and what followed it as far as that is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// The call.
+    pub refused: RefusedCall,
+    /// What followed.
+    pub followed: Option<Followed>,
+}
+
+/// A refusal that nothing followed yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Open {
+    id: String,
+    session: Option<String>,
+    paths: Vec<String>,
+}
+
+impl RefusalLog {
+    /// The record of `repo`.
+    #[must_use]
+    pub fn of(repo: &Repo) -> RefusalLog {
+        RefusalLog { file: repo.common_dir().join(FILE), open: repo.state_path().join(OPEN) }
+    }
+
+    /// The file of lines.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Records `refused`, with a new id and the time if it has none. Returns what is kept of it.
+    /// Whatever fails is ignored: it must not change an answer.
+    pub fn append(&self, mut refused: RefusedCall) -> RefusedCall {
+        if refused.time == 0 {
+            refused.time = clock::seconds();
+        }
+        if refused.id.is_empty() {
+            let now = clock::system().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            refused.id = format!("{:x}-{:x}", now.as_nanos(), process::process_id());
+        }
+        let (refused, line) = refused.into_line();
+        if !self.write(&line) || refused.paths().is_empty() {
+            return refused;
+        }
+        let mut open = self.read_open();
+        open.push(Open {
+            id: refused.id.clone(),
+            session: refused.session.clone(),
+            paths: refused.paths().into_iter().map(str::to_owned).collect(),
+        });
+        let surplus = open.len().saturating_sub(MAX_OPEN);
+        open.drain(..surplus);
+        self.write_open(&open);
+        refused
+    }
+
+    /// Whether nothing is open in this worktree. It costs one look for a file.
+    #[must_use]
+    pub fn has_none_open(&self) -> bool {
+        fs::size(&self.open).is_none()
+    }
+
+    /// The refusals in this worktree that nothing followed, of `session` or from before it began,
+    /// about one of `paths`; newest first. Only the end of the file is read.
+    #[must_use]
+    pub fn open(&self, session: &str, paths: &[&str]) -> Vec<RefusedCall> {
+        if self.has_none_open() {
+            return Vec::new();
+        }
+        let mut open = self.read_open();
+        open.retain(|one| {
+            one.session.as_deref().is_none_or(|of| of == session)
+                && one.paths.iter().any(|path| paths.contains(&path.as_str()))
+        });
+        if open.is_empty() {
+            return Vec::new();
+        }
+        let bytes = lines::tail(&self.file, TAIL);
+        // The id is the first key.
+        let starts: Vec<String> =
+            open.iter().map(|one| format!("{{\"refused\":{{\"id\":\"{}\"", one.id)).collect();
+        let is_open = |line: &&[u8]| starts.iter().any(|start| line.starts_with(start.as_bytes()));
+        let lines = bytes.split(|byte| *byte == b'\n').rev().filter(is_open);
+        lines
+            .filter_map(|line| match serde_json::from_slice(line) {
+                Ok(Line::Refused(refused)) => Some(*refused),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Records what followed a refusal, which is no longer open then. A later line about the same
+    /// refusal adds to an earlier one. Whatever fails is ignored.
+    pub fn follow(&self, mut followed: Followed) {
+        if followed.time == 0 {
+            followed.time = clock::seconds();
+        }
+        let mut open = self.read_open();
+        let before = open.len();
+        open.retain(|one| one.id != followed.of);
+        self.write(&line::of(&Line::Followed(followed)));
+        if open.len() != before {
+            self.write_open(&open);
+        }
+    }
+
+    /// Every refusal in the file, oldest first, with what followed it. A torn or foreign line is
+    /// skipped.
+    #[must_use]
+    pub fn all(&self) -> Vec<Recorded> {
+        let bytes = fs::read_small(&self.file, MAX_READ).unwrap_or_default();
+        let (mut all, mut places) = (Vec::<Recorded>::new(), BTreeMap::new());
+        for line in bytes.split(|byte| *byte == b'\n') {
+            match serde_json::from_slice(line) {
+                Ok(Line::Refused(refused)) => {
+                    places.insert(refused.id.clone(), all.len());
+                    all.push(Recorded { refused: *refused, followed: None });
+                }
+                Ok(Line::Followed(new)) => {
+                    let Some(at) = places.get(&new.of) else { continue };
+                    let followed = &mut all[*at].followed;
+                    *followed = Some(new.after(followed.take()));
+                }
+                Err(_) => {}
+            }
+        }
+        all
+    }
+
+    /// Appends `line`; whether that succeeded.
+    fn write(&self, line: &str) -> bool {
+        // An earlier line may be torn; an empty one is skipped.
+        let Ok(size) = lines::append(&self.file, format!("{line}\n").as_bytes()) else {
+            return false;
+        };
+        if size > MAX_FILE {
+            self.drop_older_half();
+        }
+        true
+    }
+
+    /// Drops the older half. What another process appends meanwhile is lost.
+    fn drop_older_half(&self) {
+        let newer = lines::tail(&self.file, MAX_FILE / 2);
+        let _ = fs::write_atomic_unique(&self.file, &newer, 0o600);
+    }
+
+    fn read_open(&self) -> Vec<Open> {
+        let bytes = fs::read_small(&self.open, MAX_OPEN_FILE).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    fn write_open(&self, open: &[Open]) {
+        let _ = if open.is_empty() {
+            fs::remove_file(&self.open)
+        } else {
+            let bytes = serde_json::to_vec(open).unwrap_or_default();
+            fs::write_atomic(&self.open, &bytes, 0o600)
+        };
+    }
+}
+
+impl Followed {
+    /// The same, with what only an earlier line says.
+    fn after(self, earlier: Option<Followed>) -> Followed {
+        let Some(earlier) = earlier else { return self };
+        Followed {
+            session: self.session.or(earlier.session),
+            commit: self.commit.or(earlier.commit),
+            class: self.class.or(earlier.class),
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::line::{Cause, How, MAX_LINE, MAX_TEXT, RefusedFinding, Texts, TriedEdit};
+    use super::*;
+    use edt_types::{Code, Finding};
+
+    struct Scratch {
+        _dir: tempfile::TempDir,
+        log: RefusalLog,
+    }
+
+    fn scratch() -> Scratch {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, open) = (dir.path().join("refusals.jsonl"), dir.path().join("refusals-open"));
+        Scratch { _dir: dir, log: RefusalLog { file, open } }
+    }
+
+    fn refused(session: Option<&str>, path: &str, old: &str) -> RefusedCall {
+        let finding = Finding::new(Code::OldTextNotFound, "", "");
+        let edit = TriedEdit {
+            path: Some(path.to_owned()),
+            mode: Some("edit".to_owned()),
+            old: Some(old.to_owned()),
+            ..TriedEdit::default()
+        };
+        RefusedCall {
+            session: session.map(str::to_owned),
+            worktree: "/w".to_owned(),
+            call: "apply".to_owned(),
+            findings: vec![RefusedFinding::of(&finding)],
+            edits: vec![edit],
+            ..RefusedCall::default()
+        }
+    }
+
+    fn landed(of: &str) -> Followed {
+        Followed { of: of.to_owned(), time: 7, ..Followed::default() }
+    }
+
+    #[test]
+    fn what_is_appended_is_open_until_something_follows() {
+        let Scratch { log, .. } = &scratch();
+        assert!(log.has_none_open());
+        let first = log.append(refused(None, "a", "1"));
+        let second = log.append(refused(Some("s"), "a", "2"));
+        log.append(refused(Some("t"), "a", "3"));
+        log.append(refused(Some("s"), "b", "4"));
+        assert_eq!(log.open("s", &["a", "c"]), [second.clone(), first.clone()]);
+        log.follow(landed(&second.id));
+        assert_eq!(log.open("s", &["a"]), std::slice::from_ref(&first));
+        log.follow(landed(&first.id));
+        assert_eq!(log.open("s", &["a"]), []);
+        assert!(!log.has_none_open());
+        let followed: Vec<bool> = log.all().iter().map(|one| one.followed.is_some()).collect();
+        assert_eq!(followed, [true, true, false, false]);
+    }
+
+    #[test]
+    fn a_command_is_recorded_and_never_open() {
+        let Scratch { log, .. } = &scratch();
+        let command = RefusedCall {
+            call: "command".to_owned(),
+            command: Some("rm -rf x".to_owned()),
+            ..RefusedCall::default()
+        };
+        let kept = log.append(command);
+        assert!(log.has_none_open());
+        assert_eq!(log.all(), [Recorded { refused: kept, followed: None }]);
+    }
+
+    #[test]
+    fn a_later_line_adds_the_class() {
+        let Scratch { log, .. } = &scratch();
+        let id = log.append(refused(None, "a", "1")).id;
+        log.follow(Followed { commit: Some("c".into()), ..landed(&id) });
+        log.follow(Followed { class: Some("white_space".into()), ..landed(&id) });
+        let (commit, class) = (Some("c".into()), Some("white_space".into()));
+        assert_eq!(
+            log.all()[0].followed,
+            Some(Followed { commit, class, how: How::Landed, ..landed(&id) })
+        );
+    }
+
+    #[test]
+    fn torn_and_foreign_lines_are_skipped() {
+        let Scratch { log, .. } = &scratch();
+        let kept = log.append(refused(None, "a", "1"));
+        for foreign in [&b"{\"refused\":{\"id\":\"x\n"[..], b"\xff\n", b"{\"else\":1}\n", b"\n"] {
+            lines::append(&log.file, foreign).unwrap();
+        }
+        log.follow(landed("nothing"));
+        assert_eq!(log.all(), [Recorded { refused: kept.clone(), followed: None }]);
+        assert_eq!(log.open("s", &["a"]), [kept]);
+    }
+
+    #[test]
+    fn keys_and_words_of_a_later_version_are_read() {
+        let Scratch { log, .. } = &scratch();
+        let line = r#"{"refused":{"id":"x","new":1,"call":"apply","findings":[{"code":"LATER","cause":"later"}]}}"#;
+        lines::append(&log.file, format!("{line}\n").as_bytes()).unwrap();
+        let all = log.all();
+        assert_eq!(all[0].refused.findings[0].cause, Some(Cause::Unknown));
+    }
+
+    #[test]
+    fn long_texts_are_cut_and_say_so() {
+        let Scratch { log, .. } = &scratch();
+        let kept = log.append(refused(None, "a", &"\u{e9}".repeat(MAX_TEXT)));
+        let edit = &kept.edits[0];
+        assert_eq!((edit.old.as_ref().map(String::len), edit.texts), (Some(MAX_TEXT), Texts::Cut));
+        let mut many = refused(None, "a", &"\n".repeat(MAX_TEXT));
+        many.edits = vec![many.edits[0].clone(); 40];
+        let kept = log.append(many);
+        assert!(kept.edits[0].texts.is_whole() && kept.edits[1].texts == Texts::Cut);
+        assert!(
+            std::fs::read(&log.file).unwrap().split(|b| *b == b'\n').all(|l| l.len() <= MAX_LINE)
+        );
+    }
+
+    #[test]
+    fn a_secret_leaves_no_text() {
+        let Scratch { log, .. } = &scratch();
+        for code in [Code::Secret, Code::ProtectedPath] {
+            let mut call = refused(None, "a", "hunter2");
+            call.command = Some("echo hunter2".to_owned());
+            call.findings.push(RefusedFinding::of(&Finding::new(code, "", "")));
+            let kept = log.append(call);
+            assert_eq!(kept.edits[0].texts, Texts::Withheld);
+        }
+        assert!(!String::from_utf8(std::fs::read(&log.file).unwrap()).unwrap().contains("hunter2"));
+    }
+
+    #[test]
+    fn the_older_half_of_a_long_file_is_dropped() {
+        let Scratch { log, .. } = &scratch();
+        let line = vec![b'x'; 1023];
+        let lines: Vec<u8> =
+            std::iter::repeat_n([&line[..], b"\n"].concat(), 4096).flatten().collect();
+        lines::append(&log.file, &lines).unwrap();
+        let kept = log.append(refused(None, "a", "1"));
+        let size = fs::size(&log.file).unwrap();
+        assert!((MAX_FILE / 4..=MAX_FILE / 2).contains(&size), "{size}");
+        assert_eq!(log.all().last().map(|one| one.refused.clone()), Some(kept));
+    }
+
+    #[test]
+    fn only_the_newest_open_refusals_are_listed() {
+        let Scratch { log, .. } = &scratch();
+        for number in 0..=MAX_OPEN {
+            log.append(refused(None, &number.to_string(), "1"));
+        }
+        assert_eq!(log.read_open().len(), MAX_OPEN);
+        assert_eq!(log.open("s", &["0"]), []);
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_written_changes_nothing() {
+        let Scratch { log, .. } = &scratch();
+        std::fs::create_dir(&log.file).unwrap();
+        assert_eq!(log.append(refused(None, "a", "1")).call, "apply");
+        assert!(log.has_none_open());
+        assert_eq!(log.all(), []);
+    }
+
+    #[test]
+    fn the_cause_is_read_from_the_evidence() {
+        let of = |finding: Finding| RefusedFinding::of(&finding).cause;
+        let finding = || Finding::new(Code::OldTextNotFound, "", "");
+        let near = |white: bool| serde_json::json!({"white_space_only": white});
+        assert_eq!(
+            [
+                of(finding()),
+                of(finding().with("already_applied", true)),
+                of(finding().with("nearest", near(true))),
+                of(finding().with("nearest", near(false))),
+                of(finding().with("nearest", serde_json::Value::Null)),
+                of(finding().with("bracket", "(")),
+            ],
+            [
+                None,
+                Some(Cause::AlreadyApplied),
+                Some(Cause::WhiteSpace),
+                Some(Cause::OtherText),
+                Some(Cause::NothingNear),
+                Some(Cause::Bracket)
+            ]
+        );
+    }
+}
