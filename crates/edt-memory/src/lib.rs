@@ -13,6 +13,7 @@
 //! | --- | --- |
 //! | `episodes/` | the episodes of the next version, their scores and their store |
 //! | `class.rs` | the classes of fixes |
+//! | `fix.rs` | what counts as a fix |
 //! | `episode.rs` | the episode, and the merge of two versions |
 //! | `change.rs` | changes of episodes |
 //! | `keywords.rs` | keywords, and the similarity of two sets |
@@ -36,6 +37,7 @@ mod entropy;
 pub mod episode;
 pub mod episodes;
 pub mod exchange;
+pub mod fix;
 pub mod history;
 pub mod index;
 pub mod keywords;
