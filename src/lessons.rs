@@ -6,6 +6,7 @@ use edt_core::txn::Request;
 use edt_git::{Oid, Repo};
 use edt_guard::policy::Policy;
 use edt_journal::Journal;
+use edt_journal::refusals::RefusedCall;
 use edt_memory::observe::{self, Attempt, Origin};
 use edt_memory::{IndexCache, Memory};
 use edt_types::{Landing, Refusal, Result};
@@ -21,11 +22,18 @@ impl Observer for Lessons {
         &self,
         repo: &Repo,
         policy: Option<&Policy>,
-        request: &Request,
+        request: Option<&Request>,
+        _: &RefusedCall,
         findings: Refusal,
     ) -> Refusal {
         let is_enabled = policy.is_some_and(|policy| policy.memory);
-        if !observe::is_instructive(&findings) || !is_enabled {
+        let Some(request) = request.filter(|_| observe::is_instructive(&findings) && is_enabled)
+        else {
+            return findings;
+        };
+        // What the memory has is in Git: never the content of an ignored file.
+        let ignored = |edit: &edt_edit::Edit| !matches!(repo.ignores(&edit.path), Ok(false));
+        if request.edits.iter().any(ignored) {
             return findings;
         }
         let memory = Memory::new(repo, Some(&self.index));

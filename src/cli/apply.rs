@@ -11,16 +11,18 @@ use super::terminal_user::{is_stdin, require_readable};
 use super::value::one_of;
 use super::{gc, note, render};
 use edt_core::proposal;
+use edt_core::refusals::{self, Attempt};
 use edt_core::txn::edit_fields::EditFields;
 use edt_core::txn::other_words::Surroundings;
 use edt_core::txn::patch_text::PatchText;
 use edt_core::txn::request::CONTEXT;
 use edt_core::txn::wire::Match;
-use edt_core::txn::{self, Request};
+use edt_core::txn::{self, Request, tried};
 use edt_edit::Mode;
 use edt_edit::place::Matching;
 use edt_io::disk::MAX_FILE;
 use edt_io::fs;
+use edt_journal::refusals::TriedEdit;
 use edt_types::text::Shown as _;
 use edt_types::{Code, DryRun, Finding, RepoPath, Result, Status};
 
@@ -171,7 +173,9 @@ impl ProposeArgs {
             .into());
         }
         require_readable(&context.start, self.input.files())?;
-        propose(context, &self.input.request(context)?)
+        let mut tried = Vec::new();
+        let request = self.input.request(context, &mut tried);
+        propose(context, request, || tried)
     }
 }
 
@@ -192,14 +196,21 @@ impl Input {
         require_readable(&context.start, self.files())?;
         match self.proposal {
             Some(ProposalName(id)) => apply_proposal(context, id, dry_run),
-            None => apply(context, self.request(context), dry_run),
+            None => {
+                let mut tried = Vec::new();
+                let request = self.request(context, &mut tried);
+                apply(context, request, || tried, dry_run)
+            }
         }
     }
 
-    fn request(&self, context: &Context) -> Result<Request> {
+    /// The request. `tried` gets what one that cannot be read shows.
+    fn request(&self, context: &Context, tried: &mut Vec<TriedEdit>) -> Result<Request> {
         let mut request = match &self.request {
             Some(file) => {
-                let mut request = request_of(context, &bytes_of(file, MAX_REQUEST)?)?;
+                let bytes = bytes_of(file, MAX_REQUEST)?;
+                let request = request_of(context, &bytes);
+                let mut request = request.inspect_err(|_| *tried = tried::of_json(&bytes))?;
                 request.message = self.message.clone().or(request.message);
                 request.agent = self.agent.clone().or(request.agent);
                 request.allow.extend(self.allow.iter().cloned());
@@ -219,11 +230,13 @@ impl Input {
                 Request::patch(self.message.clone(), self.agent.clone(), self.allow.clone(), patch)?
             }
             None => {
+                let fields = self.edit_fields(context)?;
+                tried.push(tried::of_fields(&fields));
                 let request = Request::of(
                     self.message.clone(),
                     self.agent.clone(),
                     self.allow.clone(),
-                    vec![self.edit_fields(context)?],
+                    vec![fields],
                 )?;
                 match self.matching {
                     Some(matching) => request.matching(matching.matching())?,
@@ -309,19 +322,19 @@ impl Surroundings for Worktree<'_> {
     }
 }
 
-/// Applies a request. A malformed request counts as a failed attempt on the file that it names.
+/// Applies a request. A malformed request counts as a failed attempt; `tried` is what it shows.
 pub(super) fn apply(
     context: &Context,
     request: Result<Request>,
+    tried: impl FnOnce() -> Vec<TriedEdit>,
     dry_run: DryRun,
 ) -> Result<Status> {
-    let request = request.inspect_err(|found| {
-        if dry_run == DryRun::No
-            && found.any(|finding| finding.path.is_some())
-            && let Ok(workspace) = context.workspace()
-        {
-            txn::refused(&workspace, found);
-        }
+    if dry_run == DryRun::Yes {
+        context.asks_only();
+    }
+    let request = request.map_err(|found| match (dry_run, context.workspace()) {
+        (DryRun::No, Ok(workspace)) => txn::refused_unread(&workspace, tried(), None, found),
+        _ => found,
     })?;
     let mut workspace = context.workspace()?;
     note::agent(request.agent.as_deref());
@@ -338,14 +351,28 @@ const EDITS_BETWEEN_PACKS: u64 = 128;
 
 /// Applies the approved proposal `id`.
 pub(super) fn apply_proposal(context: &Context, id: u64, dry_run: DryRun) -> Result<Status> {
+    if dry_run == DryRun::Yes {
+        context.asks_only();
+    }
     let outcome = proposal::apply(&mut context.workspace()?, id, dry_run)?;
     Ok(context.outcome(&outcome, render::applied))
 }
 
-/// Makes a proposal of a request.
-pub(super) fn propose(context: &Context, request: &Request) -> Result<Status> {
+/// Makes a proposal of a request; `tried` is what one that cannot be read shows.
+pub(super) fn propose(
+    context: &Context,
+    request: Result<Request>,
+    tried: impl FnOnce() -> Vec<TriedEdit>,
+) -> Result<Status> {
+    const PROPOSE: &str = "propose";
     let mut workspace = context.workspace()?;
-    let outcome = proposal::propose::propose(&mut workspace, request)?;
+    let request = request.map_err(|found| {
+        let attempt = Attempt { call: PROPOSE, edits: tried(), ..Attempt::default() };
+        refusals::refused(&workspace, attempt, found)
+    })?;
+    let done = proposal::propose::propose(&mut workspace, &request);
+    let outcome =
+        done.map_err(|found| refusals::refused(&workspace, Attempt::of(PROPOSE, &request), found))?;
     Ok(context.outcome(&outcome, render::applied))
 }
 

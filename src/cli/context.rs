@@ -1,6 +1,6 @@
 //! What every command needs, read from the arguments and the environment.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use edt_agents::hook::who::Who;
 use edt_core::Environment;
 use edt_core::observe::Observer;
 use edt_core::proposal::decisions::{self, NewDecisions};
+use edt_core::refusals::{self, Attempt};
 use edt_core::session::turns::CallingAgent;
 use edt_core::session::views::user_switch;
 use edt_core::session::worktree::options::{Cache, Options};
@@ -70,6 +71,8 @@ pub(super) struct Context {
     interrupted: RefCell<Vec<Warning>>,
     /// The warning that names the session that the user switched away from.
     user_switch: RefCell<Option<Warning>>,
+    /// Whether a refusal is recorded.
+    records: Cell<bool>,
 }
 
 /// The destination of answers.
@@ -123,6 +126,7 @@ impl CallDefaults {
             new_decisions: RefCell::default(),
             interrupted: RefCell::default(),
             user_switch: RefCell::default(),
+            records: Cell::new(true),
         }
     }
 }
@@ -162,6 +166,7 @@ impl Context {
             new_decisions: RefCell::default(),
             interrupted: RefCell::default(),
             user_switch: RefCell::default(),
+            records: Cell::new(true),
         }
     }
 
@@ -412,8 +417,28 @@ impl Context {
         note::ended(status, matches!(self.out, Out::Captured(_)));
     }
 
+    /// The call only asks, so that its refusal is not recorded.
+    pub(super) fn asks_only(&self) {
+        self.records.set(false);
+    }
+
+    /// Records a refusal that is not in the record yet.
+    pub(super) fn record(&self, found: &Refusal) {
+        if found.is_recorded() || !self.records.get() {
+            return;
+        }
+        let (Ok(options), Ok(repo)) =
+            (self.options(), Repo::open_in(Environment::Process, &self.start))
+        else {
+            return;
+        };
+        let attempt = Attempt { call: &self.command, ..Attempt::default() };
+        refusals::record(&repo, &options, None, attempt, found);
+    }
+
     /// Prints a refusal: JSON on standard output, text on standard error.
     pub(super) fn refusal(&self, findings: Refusal, status: Status) {
+        self.record(&findings);
         let mut outcome = render::refusal(findings, status);
         self.explain_paths(&mut outcome);
         outcome.recovered = self.recovered();

@@ -115,6 +115,9 @@ impl Server {
             caller::of_tool(client.as_deref(), &call.meta, |name| Environment::Process.text(name));
         let context = self.call_defaults.context(row.name, start, Arc::clone(&self.cache));
         let context = context.called_by(caller);
+        if row.effect == ToolEffect::Reads {
+            context.asks_only();
+        }
         let done = named.and_then(|mut args| {
             let makes = ["proposal", "output"].iter().all(|key| args.get(*key).is_none());
             let client = client.filter(|_| row.takes_agent && makes);

@@ -13,8 +13,9 @@ use super::{
     run, search, show, status, undo,
 };
 use crate::mcp::{Tool, ToolEffect, either, input, listed};
-use edt_core::txn::Request;
 use edt_core::txn::wire::RequestWire;
+use edt_core::txn::{Request, tried};
+use edt_journal::refusals::TriedEdit;
 use edt_run::RunObserver;
 use edt_run::request::RunRequestJson;
 use edt_types::{Code, DryRun, Finding, Result, Status};
@@ -68,7 +69,9 @@ pub(super) const TOOLS: &[Row] = &[
         about: "Check edits with edt: do everything that `apply` does with the same arguments, except writing.",
         input: input::<RequestWire>,
         arguments: &[],
-        run: |context, args, _| apply::apply(context, request(context, &args), DryRun::Yes),
+        run: |context, args, _| {
+            apply::apply(context, request(context, &args), Vec::new, DryRun::Yes)
+        },
         takes_agent: true,
         instead: Some("Call `apply` with `check: true`."),
     },
@@ -141,7 +144,7 @@ pub(super) const TOOLS: &[Row] = &[
         about: "Propose edits that the user must approve, with the arguments of `apply`.",
         input: input::<RequestWire>,
         arguments: &[],
-        run: |context, args, _| apply::propose(context, &request(context, &args)?),
+        run: |context, args, _| apply::propose(context, request(context, &args), || tried(&args)),
         takes_agent: true,
         instead: Some("Call `apply` with `propose: true`."),
     },
@@ -196,8 +199,8 @@ const APPLY: Row = Row {
                 of::<Nothing>(args)?;
                 apply::apply_proposal(context, id.0, dry_run)
             }
-            None if propose => apply::propose(context, &request(context, &args)?),
-            None => apply::apply(context, request(context, &args), dry_run),
+            None if propose => apply::propose(context, request(context, &args), || tried(&args)),
+            None => apply::apply(context, request(context, &args), || tried(&args), dry_run),
         }
     },
     takes_agent: true,
@@ -470,6 +473,11 @@ impl Row {
 
 fn request(context: &Context, args: &Value) -> Result<Request> {
     apply::request_of(context, args.to_string().as_bytes())
+}
+
+/// What a request that cannot be read shows.
+fn tried(args: &Value) -> Vec<TriedEdit> {
+    tried::of_json(args.to_string().as_bytes())
 }
 
 fn excluded(message: &str) -> edt_types::Refusal {

@@ -169,6 +169,19 @@ impl Command {
         }
     }
 
+    /// Whether it only asks: its refusal is not recorded.
+    fn only_asks(&self) -> bool {
+        let acts = matches!(
+            self,
+            Command::Checkpoint(_)
+                | Command::Propose(_)
+                | Command::Approve(_)
+                | Command::Reject(_)
+                | Command::AgentShell(_)
+        );
+        !(acts || self.writes_worktree() || self.is_only_for_users() || self.is_not_for_agents())
+    }
+
     /// Whether it may write files of the worktree that the environment names.
     const fn writes_worktree(&self) -> bool {
         matches!(
@@ -301,6 +314,9 @@ fn call(args: &[OsString]) -> u8 {
         note::call(&name);
     }
     let context = Context::new(&cli.global, name.clone());
+    if cli.command.only_asks() {
+        context.asks_only();
+    }
     let permitted = if cli.command.is_only_for_users() {
         terminal_user::require_user(&as_typed(args))
     } else if cli.command.is_not_for_agents() {

@@ -57,7 +57,7 @@ impl Args {
                     .into());
             }
         };
-        let options = options(self.save, self.dry_run);
+        let options = options(context, self.save, self.dry_run);
         let outcome = txn::restore(&mut context.workspace()?, &path, &target, options)?;
         Ok(context.outcome(&outcome, render::applied))
     }

@@ -38,7 +38,7 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let mut workspace = context.workspace()?;
         let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
-        let options = options(self.save, self.dry_run);
+        let options = options(context, self.save, self.dry_run);
         let outcome = revert(&mut workspace, &session, &self.edits, options)?;
         Ok(context.outcome(&outcome, render::applied))
     }

@@ -200,6 +200,7 @@ pub(super) fn run_for_server(
 /// The answer, also for a refusal, with the user's new decisions on proposals.
 fn completed(context: &Context, done: Result<RunOutcome>) -> RunOutcome {
     let mut answer = done.unwrap_or_else(|findings| {
+        context.record(&findings);
         let mut answer = RunOutcome {
             status: findings.status(),
             recovered: context.recovered(),

@@ -73,7 +73,11 @@ pub(super) struct RedoArgs {
     dry_run: bool,
 }
 
-pub(super) fn options(save: bool, dry_run: bool) -> MoveOptions {
+/// The options of a move. A dry run only asks.
+pub(super) fn options(context: &Context, save: bool, dry_run: bool) -> MoveOptions {
+    if dry_run {
+        context.asks_only();
+    }
     MoveOptions {
         overlaps: if save { Overlaps::Save } else { Overlaps::Refuse },
         dry_run: if dry_run { DryRun::Yes } else { DryRun::No },
@@ -105,7 +109,8 @@ impl Args {
             Some(EditName(spec)) => UndoTarget::To(spec.clone()),
             None => UndoTarget::Edits(count),
         };
-        let options = MoveOptions { whose: whose(self.any), ..options(self.save, self.dry_run) };
+        let options =
+            MoveOptions { whose: whose(self.any), ..options(context, self.save, self.dry_run) };
         moved(context, ("undone", "would undo"), |workspace, session| {
             undo::undo(workspace, session, &back, options)
         })
@@ -114,7 +119,8 @@ impl Args {
 
 impl RedoArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let options = MoveOptions { whose: whose(self.any), ..options(self.save, self.dry_run) };
+        let options =
+            MoveOptions { whose: whose(self.any), ..options(context, self.save, self.dry_run) };
         moved(context, ("redone", "would redo"), |workspace, session| {
             undo::redo(workspace, session, options)
         })

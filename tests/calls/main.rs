@@ -47,6 +47,7 @@ mod private_store;
 mod proposals;
 mod read;
 mod reftable;
+mod refusals;
 mod repositories;
 mod repository_kinds;
 mod revert;

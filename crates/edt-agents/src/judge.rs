@@ -14,6 +14,7 @@ use edt_command::OnFindings;
 use edt_guard::guard::protected;
 
 use edt_core::proposal::propose;
+use edt_core::refusals::{self, Attempt};
 use edt_core::session::files::path_state::PathState;
 use edt_core::session::private::private_list;
 use edt_core::session::recording::known_states::Announced;
@@ -27,7 +28,7 @@ use edt_core::session::turns;
 use edt_core::session::views::user_switch;
 use edt_core::session::worktree::options::Options;
 use edt_core::session::{LockedWorkspace, Session};
-use edt_core::txn::Request;
+use edt_core::txn::{APPLY, Request};
 use edt_edit::{Edit, Op};
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::{Environment, clock};
@@ -103,16 +104,29 @@ fn judged(
     let (mut found, mut accepted, mut lessons) =
         ([requests.unlocated, requests.faults].concat(), Vec::new(), Vec::new());
     let mut infos = Vec::new();
-    for WorktreeRequest { root, paths, request } in requests.worktrees {
+    for WorktreeRequest { root, paths, request, tried } in requests.worktrees {
         let mut workspace = open(&root, call, &mut infos)?;
         found.extend(check_not_tracked_by_enclosing(&root, &paths)?);
         let announced = announced(request.as_ref());
         let result = match request {
-            Some(request) => request.and_then(|request| dry_run(&mut workspace, &request)),
+            Some(request) => request.and_then(|request| {
+                let judged =
+                    propose::apply_or_propose(&mut workspace, &request, DryRun::Yes).map(drop);
+                // Only a request that could be read can teach.
+                judged.map_err(|found| refused(&workspace, &request, found))
+            }),
             None => check_paths(&workspace, &paths),
         };
         match result.and_then(|()| check_recordable(&workspace, &paths)) {
             Err(findings) => {
+                let findings = if findings.is_recorded() {
+                    findings
+                } else {
+                    let agent = Some(call.agent);
+                    let attempt =
+                        Attempt { call: APPLY, agent, edits: tried, ..Attempt::default() };
+                    refusals::refused(&workspace, attempt, findings)
+                };
                 lessons.extend(findings.lessons().to_vec());
                 found.extend(findings.into_vec());
             }
@@ -179,15 +193,11 @@ fn notify_found(call: &JudgeCall<'_>, codes: &[&str]) {
     call.options.observers.iter().for_each(|observer| observer.found(codes));
 }
 
-/// Judges `request`. A refusal gets the lessons of earlier failures.
-fn dry_run(workspace: &mut LockedWorkspace, request: &Request) -> Result<()> {
-    match propose::apply_or_propose(workspace, request, DryRun::Yes) {
-        Ok(_) => Ok(()),
-        Err(found) => {
-            let parsed = request.with_parsed_patch();
-            Err(workspace.observe_refused(parsed.as_deref().unwrap_or(request), found))
-        }
-    }
+/// Records a refusal, which gets the lessons of earlier failures.
+fn refused(workspace: &LockedWorkspace, request: &Request, found: Refusal) -> Refusal {
+    let parsed = request.with_parsed_patch();
+    let request = parsed.as_deref().unwrap_or(request);
+    refusals::refused(workspace, Attempt::of(APPLY, request), found)
 }
 
 /// Reports the recorded edit to the observers.
@@ -203,12 +213,12 @@ fn observe_landing(
         paths: recorded.files.iter().map(|file| (file.path.as_str(), None)).collect(),
         overrode: Vec::new(),
     };
-    workspace.observe_landed(request.and_then(Result::ok).as_ref(), &landing);
+    refusals::landed(workspace, request.and_then(Result::ok).as_ref(), &landing);
 }
 
 fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
     let (mut infos, mut has_objection, mut codes) = (Vec::new(), false, Vec::new());
-    for WorktreeRequest { root, paths, request } in requests.worktrees {
+    for WorktreeRequest { root, paths, request, .. } in requests.worktrees {
         let mut workspace = open(&root, call, &mut infos)?;
         let paths = recordable(&workspace, &paths)?;
         if paths.is_empty() {

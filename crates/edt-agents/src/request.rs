@@ -9,8 +9,10 @@ use super::patch;
 use edt_core::txn::Request;
 use edt_core::txn::edit_fields::EditFields;
 use edt_core::txn::patch_text::PatchText;
+use edt_core::txn::tried;
 use edt_edit::place::Matching;
 use edt_edit::{Edit, Mode};
+use edt_journal::refusals::TriedEdit;
 use edt_types::{Code, Finding, Refusal, Result};
 
 /// What a tool would do in one worktree.
@@ -22,6 +24,8 @@ pub struct WorktreeRequest {
     pub paths: Vec<Vec<u8>>,
     /// The request, or why it is invalid; `None` if the new content is known only afterwards.
     pub request: Option<Result<Request>>,
+    /// The edits as they were sent, for the record of refusals.
+    pub tried: Vec<TriedEdit>,
 }
 
 /// What a tool would do.
@@ -160,6 +164,8 @@ impl RequestParts {
 
     fn into_request(self, root: PathBuf, agent: &str) -> WorktreeRequest {
         let RequestParts { paths, fields, mut patches, faults } = self;
+        let of_patches = patches.iter().map(tried::of_patch);
+        let tried = fields.iter().map(tried::of_fields).chain(of_patches).collect();
         let nothing = fields.is_empty() && patches.is_empty() && faults.is_empty();
         let agent = Some(agent.to_owned());
         let request = match (faults.into_iter().next(), patches.pop()) {
@@ -170,7 +176,7 @@ impl RequestParts {
             }
             (None, patch) => Some(combine(fields, patches.into_iter().chain(patch), agent)),
         };
-        WorktreeRequest { root, paths, request }
+        WorktreeRequest { root, paths, request, tried }
     }
 }
 

@@ -10,6 +10,7 @@ use super::event::{HookMessage, Question, ShellCommand};
 use super::locate;
 use super::{messages, wrap};
 use edt_command::{CommandEvaluation, CommandQuery, Decision, OnFindings};
+use edt_core::refusals::{self, Attempt};
 use edt_core::session::private::not_kept::NamedPaths;
 use edt_core::session::recording::record::{CommitInfo, RecordAction, record_changes};
 use edt_core::session::recording::review::{self, ChangesPreview, ChangesReview};
@@ -31,6 +32,8 @@ use edt_types::{Code, Effect, Finding, Result, stage};
 const MAX_SUBJECT: usize = 64;
 /// After this time a command whose end was not reported counts as ended: agents end theirs earlier.
 const STALE_MINUTES: u64 = 15;
+/// The kind of a command of an agent's own shell, in the record of refusals.
+const COMMAND: &str = "command";
 /// The most paths that a message names.
 const MAX_NAMED: usize = 10;
 
@@ -55,7 +58,7 @@ impl Call<'_> {
         let Some(root) = root(self.dir)? else { return Ok(HookMessage::Silent) };
         let (evaluation, named) = self.evaluate(&root)?;
         if evaluation.decision == Decision::Deny {
-            return Ok(HookMessage::Refusal(self.denied(&evaluation)));
+            return Ok(HookMessage::Refusal(self.denied(&root, &evaluation)));
         }
         let needs_record = !wrap::needs_no_record(&self.command.script, &evaluation);
         if !needs_record && !self.has_pending(&root)? {
@@ -123,7 +126,7 @@ impl Call<'_> {
     pub(super) fn denial(&self) -> Result<Option<String>> {
         let Some(root) = root(self.dir)? else { return Ok(None) };
         let (evaluation, _) = self.evaluate(&root)?;
-        Ok((evaluation.decision == Decision::Deny).then(|| self.denied(&evaluation)))
+        Ok((evaluation.decision == Decision::Deny).then(|| self.denied(&root, &evaluation)))
     }
 
     /// The decision of the policy, as on a program that runs the script, and the paths that it names.
@@ -179,8 +182,19 @@ impl Call<'_> {
         short_id(&format!("{}\0{}", self.agent, self.conversation.unwrap_or_default()))
     }
 
-    fn denied(&self, evaluation: &CommandEvaluation) -> String {
-        command_refusal(&edt_run::denied(&cut(&self.command.script), evaluation), evaluation.hint)
+    /// Records that the command was denied. Returns what the agent should know.
+    fn denied(&self, root: &Path, evaluation: &CommandEvaluation) -> String {
+        let finding = edt_run::denied(&cut(&self.command.script), evaluation);
+        if let Ok(repo) = Repo::open_worktree(Environment::Process, root) {
+            let attempt = Attempt {
+                call: COMMAND,
+                agent: Some(self.agent),
+                command: Some(self.command.script.clone()),
+                ..Attempt::default()
+            };
+            refusals::record(&repo, self.options, None, attempt, &finding.clone().into());
+        }
+        command_refusal(&finding, evaluation.hint)
     }
 
     fn question(&self, evaluation: &CommandEvaluation) -> Question {

@@ -20,8 +20,8 @@ use crate::session::views::status::status;
 use crate::session::worktree::begin::{BeginOptions, HeadSwitch, begin};
 use crate::session::worktree::options::Cache;
 use crate::session::{LockedWorkspace, Session};
-use crate::txn::Request;
 use crate::txn::edit_fields::EditFields;
+use crate::txn::{self, Request, tried};
 use crate::types::{FileDiff, LogEntry, WorktreeStatus};
 use crate::{Land, Mode, Options, Refusal};
 
@@ -77,8 +77,13 @@ impl Workspace {
     /// Every finding that refuses the request. No file, no index entry and no ref is changed then.
     /// `APPROVAL_REQUIRED` has the number of the proposal that waits for the user.
     pub fn apply(&mut self, request: &Request) -> Result<Outcome, Refusal> {
-        request.check()?;
-        self.change(|locked| apply_or_propose(locked, request, DryRun::No))
+        self.change(|locked| {
+            request.check().map_err(|found| {
+                let (edits, agent) = (tried::of_request(request), request.agent.as_deref());
+                txn::refused_unread(locked, edits, agent, found)
+            })?;
+            apply_or_propose(locked, request, DryRun::No)
+        })
     }
 
     /// Judges `request` without writing: [`Workspace::apply`] up to its first write.

@@ -54,6 +54,8 @@ pub mod observe;
 #[doc(hidden)]
 pub mod proposal;
 #[doc(hidden)]
+pub mod refusals;
+#[doc(hidden)]
 pub mod session;
 #[doc(hidden)]
 pub mod txn;

@@ -7,6 +7,7 @@ use std::fmt::Debug;
 
 use edt_git::{Oid, Repo};
 use edt_journal::Journal;
+use edt_journal::refusals::{RefusedCall, TriedEdit};
 use edt_types::{Landing, Refusal};
 
 use crate::txn::request::Request;
@@ -23,16 +24,31 @@ pub trait Observer: Debug + Send + Sync {
     /// The call belongs to the session `name`.
     fn session(&self, _name: &str) {}
 
-    /// `request` was refused with `findings`. The answer has the findings that this returns, in
-    /// which only the lessons may differ. `policy` is the worktree's; `None` if it cannot be read.
+    /// `call` was refused with `findings`, and is recorded. The answer has the findings that this
+    /// returns, in which only the lessons may differ. `policy` is the worktree's; `None` if it
+    /// cannot be read. `request` is `None` if the call could not be read as one.
     fn refused(
         &self,
         _repo: &Repo,
         _policy: Option<&Policy>,
-        _request: &Request,
+        _request: Option<&Request>,
+        _call: &RefusedCall,
         findings: Refusal,
     ) -> Refusal {
         findings
+    }
+
+    /// `edits` landed, of which one is about the place of `refused`, which nothing had followed.
+    /// Returns the class of the difference for the record, if this observer knows it. `edits` is
+    /// empty if the edit did not come as a request.
+    fn followed(
+        &self,
+        _repo: &Repo,
+        _refused: &RefusedCall,
+        _edits: &[TriedEdit],
+        _landing: &Landing<'_>,
+    ) -> Option<String> {
+        None
     }
 
     /// An edit was recorded; `request` is `None` if it did not come as one.

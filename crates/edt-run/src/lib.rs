@@ -32,6 +32,7 @@ pub mod store;
 mod time_limit;
 mod withheld;
 
+use edt_core::refusals::{self, Attempt};
 use edt_core::session::recording::ignored_before::MOVED_FROM;
 use edt_core::session::recording::kept;
 use edt_core::session::recording::record::{CommitInfo, RecordAction, record_changes};
@@ -83,6 +84,37 @@ pub fn run(
     request: &ProgramRequest,
     observer: &mut dyn RunObserver,
 ) -> Result<RunOutcome> {
+    let done = judged_run(workspace, request, observer);
+    recorded(workspace, request.agent.as_deref(), || request.line(), done)
+}
+
+/// `done`, after a refusal is in the record: of the program, or of what it changed.
+fn recorded(
+    workspace: &LockedWorkspace,
+    agent: Option<&str>,
+    line: impl FnOnce() -> String,
+    done: Result<RunOutcome>,
+) -> Result<RunOutcome> {
+    let found = match &done {
+        Err(found) => found.clone(),
+        Ok(answer) => {
+            let is_refused = |finding: &&Finding| finding.code.status() == Status::Refused;
+            let found = answer.errors.iter().filter(is_refused).cloned().collect();
+            let Err(found) = Refusal::check(found) else { return done };
+            found
+        }
+    };
+    let command = Some(line());
+    let attempt = Attempt { call: "run", agent, command, ..Attempt::default() };
+    let found = refusals::refused(workspace, attempt, found);
+    done.map_err(|_| found)
+}
+
+fn judged_run(
+    workspace: &mut LockedWorkspace,
+    request: &ProgramRequest,
+    observer: &mut dyn RunObserver,
+) -> Result<RunOutcome> {
     request.check()?;
     let policy = workspace.current_policy()?;
     if let Some(outer) = inside::outer_level(&policy, request) {
@@ -115,9 +147,11 @@ pub fn run_of_shell(
         stdin: request::ProgramInput::Closed,
         agent: Some(agent.to_owned()),
     };
-    let policy = workspace.current_policy()?;
-    let permitted = permit::of_shell(workspace, &policy, &request, script)?;
-    run_permitted(workspace, &policy, permitted, observer)
+    let done = workspace.current_policy().and_then(|policy| {
+        let permitted = permit::of_shell(workspace, &policy, &request, script)?;
+        run_permitted(workspace, &policy, permitted, observer)
+    });
+    recorded(workspace, Some(agent), || script.to_owned(), done)
 }
 
 fn run_permitted(

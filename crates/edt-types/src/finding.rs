@@ -212,6 +212,7 @@ impl Finding {
 pub struct Refusal {
     found: Vec<Finding>,
     lessons: Vec<String>,
+    is_recorded: bool,
 }
 
 impl Refusal {
@@ -226,7 +227,7 @@ impl Refusal {
         }
         found.sort_by_key(|finding| finding.code);
         found.dedup();
-        Err(Refusal { found, lessons: Vec::new() })
+        Err(Refusal { found, lessons: Vec::new(), is_recorded: false })
     }
 
     /// The status of the most important finding.
@@ -266,6 +267,18 @@ impl Refusal {
         Refusal { lessons, ..self }
     }
 
+    /// States that the record of refusals has it.
+    #[must_use]
+    pub fn recorded(self) -> Refusal {
+        Refusal { is_recorded: true, ..self }
+    }
+
+    /// Whether the record of refusals has it.
+    #[must_use]
+    pub const fn is_recorded(&self) -> bool {
+        self.is_recorded
+    }
+
     /// What was learned from earlier failures like these.
     #[must_use]
     pub fn lessons(&self) -> &[String] {
@@ -275,7 +288,7 @@ impl Refusal {
 
 impl From<Finding> for Refusal {
     fn from(finding: Finding) -> Refusal {
-        Refusal { found: vec![finding], lessons: Vec::new() }
+        Refusal { found: vec![finding], lessons: Vec::new(), is_recorded: false }
     }
 }
 

@@ -35,6 +35,7 @@ mod separate;
 mod streak;
 mod symbol_messages;
 mod together;
+pub mod tried;
 mod unique_json;
 pub mod wire;
 mod words_table;
@@ -42,11 +43,16 @@ mod words_table;
 use edt_types::trace::names::{COMMIT, GUARD, OBSERVE, PLAN, PUBLISH, RESOLVE, STREAK};
 use edt_types::{DryRun, Landing, Outcome, RecordedIn, Refusal, Result, Status, Verdict, stage};
 
+use crate::refusals::{self, Attempt};
 use crate::session::LockedWorkspace;
+use edt_journal::refusals::TriedEdit;
 
 pub use pending::PendingChange;
 pub use request::Request;
 pub use restore::{RestoreTarget, restore};
+
+/// The kind of the calls that apply edits, in the record of refusals.
+pub const APPLY: &str = "apply";
 
 /// Applies `request` in `workspace`.
 ///
@@ -75,21 +81,15 @@ pub fn transact(
     tracing::info_span!(OBSERVE).in_scope(|| observed(workspace, request, answer))
 }
 
-/// `answer`, after the observers have seen it.
+/// `answer`, after it was recorded and the observers have seen it.
 fn observed(
     workspace: &mut LockedWorkspace,
     request: &Request,
     answer: Result<Outcome>,
 ) -> Result<Outcome> {
-    if workspace.options().observers.is_empty() {
-        return answer;
-    }
-    // What observers remember may be recorded in Git: never the content of an ignored file.
-    let ignored = |edit: &edt_edit::Edit| !matches!(workspace.repo.ignores(&edit.path), Ok(false));
     let outcome = match answer {
         Ok(outcome) => outcome,
-        Err(found) if request.edits.iter().any(ignored) => return Err(found),
-        Err(found) => return Err(workspace.observe_refused(request, found)),
+        Err(found) => return Err(refusals::refused(workspace, Attempt::of(APPLY, request), found)),
     };
     if outcome.files.iter().any(|file| file.recorded != RecordedIn::Branch) {
         return Ok(outcome);
@@ -105,7 +105,7 @@ fn observed(
             paths: paths.map(|file| (file.path.as_str(), file.from.as_deref())).collect(),
             overrode: overrode.map(|report| (report.guard, report.path.as_str())).collect(),
         };
-        workspace.observe_landed(Some(request), &landing);
+        refusals::landed(workspace, Some(request), &landing);
     }
     Ok(outcome)
 }
@@ -128,6 +128,20 @@ pub fn prepare_proposal(
 /// Counts a request that was refused with `found` before it was tried.
 pub fn refused(workspace: &LockedWorkspace, found: &Refusal) {
     streak::refused(workspace, found);
+}
+
+/// Counts and records a request that was refused with `found` before it was tried. Returns the
+/// findings with their lessons.
+#[must_use]
+pub fn refused_unread(
+    workspace: &LockedWorkspace,
+    edits: Vec<TriedEdit>,
+    agent: Option<&str>,
+    found: Refusal,
+) -> Refusal {
+    streak::refused(workspace, &found);
+    let attempt = Attempt { call: APPLY, agent, edits, ..Attempt::default() };
+    refusals::refused(workspace, attempt, found)
 }
 
 fn pipeline(
@@ -166,6 +180,7 @@ mod tests {
     use edt_git::Repo;
     use edt_guard::policy::Policy;
     use edt_journal::Journal;
+    use edt_journal::refusals::RefusedCall;
     use std::sync::{Arc, Mutex};
 
     /// What an observer saw, in order.
@@ -187,12 +202,14 @@ mod tests {
             &self,
             _: &Repo,
             _: Option<&Policy>,
-            request: &Request,
+            request: Option<&Request>,
+            call: &RefusedCall,
             findings: Refusal,
         ) -> Refusal {
+            assert_eq!(call.findings[0].code, findings.codes()[0]);
             self.add(format!(
                 "refused {}: {}",
-                request.message.as_deref().unwrap(),
+                request.unwrap().message.as_deref().unwrap(),
                 findings.codes().join(",")
             ));
             findings.with_lessons(vec!["Read first.".to_owned()])

@@ -34,6 +34,11 @@ impl PatchText {
         Ok(PatchText { text, path, expect: expect(expected_hash)?, matching })
     }
 
+    /// The path of a patch that names none, and the text.
+    pub(super) fn parts(&self) -> (Option<&RepoPath>, &[u8]) {
+        (self.path.as_ref(), &self.text)
+    }
+
     /// The number of its lines.
     pub(super) fn lines(&self) -> usize {
         lines_in(&self.text)

@@ -100,7 +100,7 @@ pub struct TriedEdit {
     /// The path as it was sent; `None` if the call names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The mode as it was sent.
+    /// The mode, in edt's words where they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// How it was written.
@@ -236,6 +236,30 @@ impl Cause {
 }
 
 impl TriedEdit {
+    /// The same with this text to replace.
+    #[must_use]
+    pub fn with_old(mut self, text: &[u8]) -> TriedEdit {
+        self.old = Some(self.kept(text));
+        self
+    }
+
+    /// The same with this new text.
+    #[must_use]
+    pub fn with_new(mut self, text: &[u8]) -> TriedEdit {
+        self.new = Some(self.kept(text));
+        self
+    }
+
+    /// As much of `text` as is kept.
+    fn kept(&mut self, text: &[u8]) -> String {
+        let part = &text[..text.len().min(MAX_TEXT)];
+        let kept = String::from_utf8_lossy(part);
+        if kept.len() != text.len() || matches!(kept, std::borrow::Cow::Owned(_)) {
+            self.texts = Texts::Cut;
+        }
+        kept.into_owned()
+    }
+
     /// Forgets the texts.
     pub fn withhold(&mut self) {
         (self.old, self.new, self.texts) = (None, None, Texts::Withheld);

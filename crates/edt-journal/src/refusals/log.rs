@@ -96,13 +96,13 @@ impl RefusalLog {
     /// The refusals in this worktree that nothing followed, of `session` or from before it began,
     /// about one of `paths`; newest first. Only the end of the file is read.
     #[must_use]
-    pub fn open(&self, session: &str, paths: &[&str]) -> Vec<RefusedCall> {
+    pub fn open(&self, session: Option<&str>, paths: &[&str]) -> Vec<RefusedCall> {
         if self.has_none_open() {
             return Vec::new();
         }
         let mut open = self.read_open();
         open.retain(|one| {
-            one.session.as_deref().is_none_or(|of| of == session)
+            one.session.as_deref().is_none_or(|of| Some(of) == session)
                 && one.paths.iter().any(|path| paths.contains(&path.as_str()))
         });
         if open.is_empty() {
@@ -253,11 +253,11 @@ mod tests {
         let second = log.append(refused(Some("s"), "a", "2"));
         log.append(refused(Some("t"), "a", "3"));
         log.append(refused(Some("s"), "b", "4"));
-        assert_eq!(log.open("s", &["a", "c"]), [second.clone(), first.clone()]);
+        assert_eq!(log.open(Some("s"), &["a", "c"]), [second.clone(), first.clone()]);
         log.follow(landed(&second.id));
-        assert_eq!(log.open("s", &["a"]), std::slice::from_ref(&first));
+        assert_eq!(log.open(Some("s"), &["a"]), std::slice::from_ref(&first));
         log.follow(landed(&first.id));
-        assert_eq!(log.open("s", &["a"]), []);
+        assert_eq!(log.open(Some("s"), &["a"]), []);
         assert!(!log.has_none_open());
         let followed: Vec<bool> = log.all().iter().map(|one| one.followed.is_some()).collect();
         assert_eq!(followed, [true, true, false, false]);
@@ -298,7 +298,7 @@ mod tests {
         }
         log.follow(landed("nothing"));
         assert_eq!(log.all(), [Recorded { refused: kept.clone(), followed: None }]);
-        assert_eq!(log.open("s", &["a"]), [kept]);
+        assert_eq!(log.open(Some("s"), &["a"]), [kept]);
     }
 
     #[test]
@@ -358,7 +358,7 @@ mod tests {
             log.append(refused(None, &number.to_string(), "1"));
         }
         assert_eq!(log.read_open().len(), MAX_OPEN);
-        assert_eq!(log.open("s", &["0"]), []);
+        assert_eq!(log.open(Some("s"), &["0"]), []);
     }
 
     #[test]

@@ -55,6 +55,26 @@ struct SessionTurns {
 /// known for certain is left out.
 #[must_use]
 pub(crate) fn asked(repo: &Repo, session: &Session, caller: &CallingAgent) -> Asked {
+    asked_for(repo, session, caller, Number::Given)
+}
+
+/// Who makes a call of `session` that edits nothing. A turn that is not known has the number that
+/// its first edit would get.
+#[must_use]
+pub(crate) fn called(repo: &Repo, session: &Session, caller: &CallingAgent) -> Asked {
+    asked_for(repo, session, caller, Number::Expected)
+}
+
+/// What a turn without a number gets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Number {
+    /// The next one, which is stored.
+    Given,
+    /// The same, and nothing is stored.
+    Expected,
+}
+
+fn asked_for(repo: &Repo, session: &Session, caller: &CallingAgent, gets: Number) -> Asked {
     let agent = caller.name();
     let Some(program) = agent.as_deref().map(program_of).map(str::to_owned) else {
         return Asked::default();
@@ -82,7 +102,7 @@ pub(crate) fn asked(repo: &Repo, session: &Session, caller: &CallingAgent) -> As
         time: open.as_ref().map_or(now, |open| open.time),
         title: open.and_then(|open| open.title),
     };
-    if let Some(turn) = numbered(repo, session, new) {
+    if let Some(turn) = numbered(repo, session, new, gets) {
         (asked.turn, asked.prompt) = (Some(turn.number), turn.title);
     }
     asked
@@ -100,7 +120,7 @@ pub(crate) fn forget(repo: &Repo, name: &str) {
 }
 
 /// The turn with its number; `None` if a new number cannot be stored.
-fn numbered(repo: &Repo, session: &Session, new: SessionTurn) -> Option<SessionTurn> {
+fn numbered(repo: &Repo, session: &Session, new: SessionTurn, gets: Number) -> Option<SessionTurn> {
     let stored = read(repo, &session.name);
     let mut all =
         stored.unwrap_or_else(|| SessionTurns { last: highest(repo, session), turns: Vec::new() });
@@ -112,6 +132,9 @@ fn numbered(repo: &Repo, session: &Session, new: SessionTurn) -> Option<SessionT
     }
     all.last = all.last.checked_add(1)?;
     let new = SessionTurn { number: all.last, ..new };
+    if gets == Number::Expected {
+        return Some(new);
+    }
     all.turns.push(new.clone());
     let surplus = all.turns.len().saturating_sub(MAX_TURNS);
     all.turns.drain(..surplus);

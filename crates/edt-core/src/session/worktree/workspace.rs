@@ -198,20 +198,8 @@ impl LockedWorkspace {
         engine::apply(&place.repo, &mut place.journal, change)
     }
 
-    /// Notifies the observers that `request` was refused. Returns the findings with their lessons.
-    #[must_use]
-    pub fn observe_refused(&self, request: &Request, findings: Refusal) -> Refusal {
-        if self.options.observers.is_empty() {
-            return findings;
-        }
-        let policy = self.current_policy().ok();
-        self.options.observers.iter().fold(findings, |found, observer| {
-            observer.refused(&self.repo, policy.as_ref(), request, found)
-        })
-    }
-
     /// Notifies the observers that an edit was recorded.
-    pub fn observe_landed(&mut self, request: Option<&Request>, landing: &Landing<'_>) {
+    pub(crate) fn observe_landed(&mut self, request: Option<&Request>, landing: &Landing<'_>) {
         for observer in &self.options.observers {
             observer.landed(&self.repo, &mut self.journal, request, landing);
         }

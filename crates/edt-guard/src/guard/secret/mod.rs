@@ -89,14 +89,26 @@ pub fn detect(subject: &Subject<'_>) -> (Vec<Credential>, Option<usize>) {
     for (row, line) in subject.fresh_lines() {
         let Some(rest) = left.checked_sub(line.len()) else { return (found, Some(row)) };
         left = rest;
-        let kind = token::private_key(rows, row)
-            .or_else(|| token::issued(line))
-            .or_else(|| token::amazon_secret(rows, row))
-            .or_else(|| token::in_address(line))
-            .or_else(|| assigned::in_line(line, is_settings));
+        let kind = in_row(rows, row, is_settings);
         found.extend(kind.map(|(kind, length)| Credential { row, kind, length }));
     }
     (found, None)
+}
+
+/// Whether `text` has what looks like a credential, in whatever file it is.
+#[must_use]
+pub fn is_in(text: &[u8]) -> bool {
+    let rows: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+    (0..rows.len()).any(|row| in_row(&rows, row, true).is_some())
+}
+
+fn in_row(rows: &[&[u8]], row: usize, is_settings: bool) -> token::Found {
+    let line = rows[row];
+    token::private_key(rows, row)
+        .or_else(|| token::issued(line))
+        .or_else(|| token::amazon_secret(rows, row))
+        .or_else(|| token::in_address(line))
+        .or_else(|| assigned::in_line(line, is_settings))
 }
 
 fn explain(subject: &Subject<'_>, found: &[Credential]) -> Option<Finding> {
