@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum Class {
     /// The same file by another path: the refused one was absolute, had `..` or another directory.
     WrongPath,
-    /// A patch was refused and an edit landed, the other way round, or a patch landed after one
-    /// that could not be read.
+    /// A patch was refused and an edit landed, or the other way round.
     Format,
     /// The refused edit had no `old_text`, and the one that landed in mode `edit` has some.
     MissingOldText,

@@ -86,8 +86,11 @@ pub fn class_of(code: &str, refused: &TriedEdit, landed: &TriedEdit) -> Result<C
     if !same_path {
         return Ok(Class::WrongPath);
     }
-    if is_raw || refused.format != landed.format {
+    if refused.format != landed.format {
         return Ok(Class::Format);
+    }
+    if is_raw {
+        return Ok(Class::Other);
     }
     if landed.mode.as_deref() == Some("edit") && refused.old.is_none() && landed.old.is_some() {
         return Ok(Class::MissingOldText);
@@ -123,9 +126,15 @@ impl<'t> Pair<'t> {
         self.is_equal() || form(self.refused) == form(self.landed)
     }
 
+    /// Whether the landed text has the refused one and more.
     fn grew(&self) -> bool {
         let (refused, landed) = (squeezed(self.refused), squeezed(self.landed));
         landed.len() > refused.len() && landed.contains(&refused)
+    }
+
+    /// As [`grew`](Pair::grew), with every space as it was.
+    fn grew_exactly(&self) -> bool {
+        self.landed.len() > self.refused.len() && self.landed.contains(self.refused.trim_end())
     }
 
     /// Whether the landed text has all lines of the refused one, and others in place of lines that
@@ -138,8 +147,12 @@ impl<'t> Pair<'t> {
             && sent.into_iter().all(|line| landed.any(|other| other == line))
     }
 
+    const fn turned(&self) -> Pair<'t> {
+        Pair { refused: self.landed, landed: self.refused }
+    }
+
     fn shrank(&self) -> bool {
-        Pair { refused: self.landed, landed: self.refused }.grew()
+        self.turned().grew()
     }
 }
 
@@ -158,7 +171,9 @@ fn same_intent(
         (true, true) => true,
         (false, false) if is_long(new.refused) => {
             let is_part = new.grew() || is_long(new.landed) && new.shrank() || new.fills();
-            is_part || same_texts(new) || similarity(new.refused, new.landed) >= SAME_INTENT
+            // Two functions may be alike: only at the very same text is a similar one the same.
+            let is_like = || similarity(new.refused, new.landed) >= SAME_INTENT;
+            is_part || same_texts(new) || is_at_same_text(refused, landed, old) && is_like()
         }
         // A short text must be the same, and its place must be known.
         (false, false) => same_texts(new) && is_long(old.refused) && is_long(old.landed),
@@ -167,14 +182,25 @@ fn same_intent(
     if is_same { Ok(()) } else { Err(NoFix::OtherIntent) }
 }
 
+/// Whether both edits name the same text, lines or definition, or set the whole file.
+fn is_at_same_text(refused: &TriedEdit, landed: &TriedEdit, old: &Pair<'_>) -> bool {
+    let names_place =
+        !old.refused.is_empty() || refused.lines.is_some() || refused.symbol.is_some();
+    let is_same = refused.lines == landed.lines && refused.symbol == landed.symbol;
+    is_same && same_texts(old) && (names_place || is_whole(refused) && is_whole(landed))
+}
+
+/// Whether an edit sets all of a file.
+fn is_whole(edit: &TriedEdit) -> bool {
+    edit.mode.as_deref().is_some_and(|mode| WHOLE.contains(&mode))
+}
+
 fn same_place(
     refused: &TriedEdit,
     landed: &TriedEdit,
     old: &Pair<'_>,
     new: &Pair<'_>,
 ) -> Result<(), NoFix> {
-    let is_whole =
-        |edit: &TriedEdit| edit.mode.as_deref().is_some_and(|mode| WHOLE.contains(&mode));
     let same_text = is_long(new.refused) && same_texts(new);
     let is_same = match (refused.lines, landed.lines) {
         _ if is_whole(landed) && is_whole(refused) => true,
@@ -208,9 +234,9 @@ fn class_of_texts(old: &Pair<'_>, new: &Pair<'_>) -> Class {
         Class::Quotes
     } else if old.fills() || new.fills() {
         Class::Elision
-    } else if old.grew() && (same_new || new.grew()) {
+    } else if old.grew_exactly() && (same_new || new.grew()) {
         Class::MissingContext
-    } else if old.shrank() && (same_new || new.shrank()) {
+    } else if old.turned().grew_exactly() && (same_new || new.shrank()) {
         Class::ShorterText
     } else if old.is_equal_by(squeezed) && new.is_equal_by(without_brackets) {
         Class::Bracket

@@ -13,6 +13,9 @@
 //! | --- | --- |
 //! | `episodes/` | the episodes of the next version, their scores and their store |
 //! | `class.rs` | the classes of fixes |
+//! | `advice.rs` | the lesson of an answer |
+//! | `learn.rs` | learning from calls |
+//! | `shown.rs` | what may still change by what follows |
 //! | `fix.rs` | what counts as a fix |
 //! | `episode.rs` | the episode, and the merge of two versions |
 //! | `change.rs` | changes of episodes |
@@ -31,6 +34,7 @@
 //! | `history.rs` | snapshots |
 //! | `exchange.rs` | export and import |
 
+pub mod advice;
 pub mod change;
 pub mod class;
 mod entropy;
@@ -41,6 +45,7 @@ pub mod fix;
 pub mod history;
 pub mod index;
 pub mod keywords;
+pub mod learn;
 pub mod lesson;
 mod marks;
 pub mod names;
@@ -48,6 +53,7 @@ pub mod observe;
 pub mod retrieve;
 pub mod score;
 pub mod scrub;
+mod shown;
 pub mod store;
 pub mod unrecorded;
 mod values;

@@ -143,6 +143,12 @@ impl Episodes {
         self.change(id, |one| one.used(outcome, now))
     }
 
+    /// Takes back one time that the episode `id` was seen; it goes with the last one.
+    pub fn unlearn(&mut self, id: &str) {
+        self.change(id, |one| Episode { seen: one.seen.saturating_sub(1), ..one });
+        self.known.retain(|known, one| known != id || one.seen > 0);
+    }
+
     pub fn remove(&mut self, id: &str) -> Option<Episode> {
         self.known.remove(id)
     }

@@ -52,16 +52,34 @@ impl<'r> Memory<'r> {
         self.blob()?.map_or_else(|| Ok(Episodes::default()), |blob| self.episodes_in(REF, blob))
     }
 
+    /// The episodes about refusals with `code`: all that a refusal needs. Other lines are not parsed.
+    ///
+    /// # Errors
+    /// As [`read`](Memory::read).
+    pub fn with_code(&self, code: &str) -> Result<Episodes> {
+        let Some(blob) = self.blob()? else { return Ok(Episodes::default()) };
+        let (content, key) = (self.content(REF, blob)?, format!("\"code\":\"{code}\""));
+        let lines = content.split_inclusive(|&byte| byte == b'\n');
+        let wanted: Vec<u8> = lines
+            .filter(|line| memchr::memmem::find(line, key.as_bytes()).is_some())
+            .flatten()
+            .copied()
+            .collect();
+        Episodes::parse(&wanted).ok_or_else(|| no_memory(REF).into())
+    }
+
     /// The episodes in `blob`, which `name` names.
     fn episodes_in(&self, name: &str, blob: Oid) -> Result<Episodes> {
-        let is_memory = self.repo.size_of(blob)? <= MAX_BYTES;
-        let content = || self.repo.object(blob, ObjectKind::Blob);
-        let read = match is_memory.then(content) {
-            Some(Ok(content)) => Episodes::parse(&content),
-            Some(Err(found)) if !self.repo.has_object(blob) => return Err(found),
-            _ => None,
-        };
-        read.ok_or_else(|| no_memory(name).into())
+        Episodes::parse(&self.content(name, blob)?).ok_or_else(|| no_memory(name).into())
+    }
+
+    fn content(&self, name: &str, blob: Oid) -> Result<Vec<u8>> {
+        if self.repo.size_of(blob)? > MAX_BYTES {
+            return Err(no_memory(name).into());
+        }
+        self.repo.object(blob, ObjectKind::Blob).map_err(|found| {
+            if self.repo.has_object(blob) { no_memory(name).into() } else { found }
+        })
     }
 
     /// Changes the memory in one step, which another process sees wholly or not at all. `change`

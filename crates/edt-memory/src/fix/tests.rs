@@ -101,6 +101,8 @@ fn more_or_less_text_around_the_same_change() {
         edit("int before;\n\treturn total_of(a, b);\n", "int before;\n\treturn total_of(b, a);\n");
     is(Class::MissingContext, &edit(OLD, NEW), &longer);
     is(Class::ShorterText, &longer, &edit(OLD, NEW));
+    // Its white space was changed, too.
+    is(Class::Other, &edit("    return total_of(a, b);\n", NEW), &longer);
 }
 
 #[test]
@@ -142,7 +144,7 @@ fn another_mode_format_or_path() {
         Some("*** garbage\n-\treturn total_of(a, b);\n+\treturn total_of(b, a);\n"),
     ));
     is(Class::Format, &unread, &edit(OLD, NEW));
-    is(Class::Format, &unread, &patch(edit(OLD, NEW)));
+    is(Class::Other, &unread, &patch(edit(OLD, NEW)));
     is_none(NoFix::OtherIntent, &unread, &edit(OLD, "\tsomething_else(1);\n"));
     let absolute = TriedEdit { path: Some("/home/me/p/src/a.c".into()), ..edit(OLD, NEW) };
     assert_eq!(class_of("PATH_OUTSIDE_REPO", &absolute, &edit(OLD, NEW)), Ok(Class::WrongPath));
@@ -179,17 +181,25 @@ fn another_change_of_the_file_is_no_fix() {
             &format!("struct other_thing {{ int x; }};\n{NEW}"),
         ),
     );
-    is_none(
-        NoFix::OtherPlace,
-        &lines(3, 4, "one_line(1);\nanother(2);\n"),
-        &lines(9, 9, "one_line(1);\nanother(3);\n"),
-    );
+    is_none(NoFix::OtherIntent, &lines(3, 4, "one_line(1);\n"), &lines(9, 9, "one_line(2);\n"));
     // The whole file with other content.
     is_none(
         NoFix::OtherIntent,
         &edit(OLD, NEW),
         &tried("overwrite", None, Some("all is new here\n")),
     );
+}
+
+#[test]
+fn the_same_change_of_another_function_is_no_fix() {
+    let at = |name: &str| {
+        let head = format!("def {name}(self, first, second):\n    values = []\n");
+        edit(&head, &format!("{head}    values.append(first)\n"))
+    };
+    is_none(NoFix::OtherIntent, &at("read_all_rows"), &at("read_all_cols"));
+    // Nor is the change back.
+    let (one, two) = ("# step count of the session\n", "# turn count of the session\n");
+    is_none(NoFix::OtherIntent, &edit(one, two), &edit(two, one));
 }
 
 #[test]

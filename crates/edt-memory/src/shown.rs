@@ -1,0 +1,100 @@
+//! Which lessons were shown in a worktree, and which edits taught one: what may still change by what
+//! follows.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::episodes::{Episodes, Outcome};
+use edt_git::{Oid, Repo};
+use edt_io::fs;
+
+/// The file, below the worktree's state directory.
+const FILE: &str = "lessons-shown";
+/// The most lessons that are remembered; the oldest are forgotten first.
+const MAX_SHOWN: usize = 64;
+/// A larger file was not written by edt.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// An episode that was shown or learned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Shown {
+    /// The refusal, by its id in the record.
+    pub(crate) call: String,
+    pub(crate) session: Option<String>,
+    pub(crate) path: Option<String>,
+    pub(crate) code: String,
+    pub(crate) episode: String,
+    pub(crate) state: State,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum State {
+    /// Nothing followed yet.
+    Open,
+    /// The next call was refused, too. The memory does not have this yet.
+    Failed(i64),
+    /// This commit landed, and the memory has it. It may still be undone.
+    Succeeded(String),
+    /// The episode was not shown, but learned from this commit.
+    Learned(String),
+}
+
+impl State {
+    /// The commit that may be undone.
+    pub(crate) fn commit(&self) -> Option<&str> {
+        match self {
+            State::Succeeded(commit) | State::Learned(commit) => Some(commit),
+            State::Open | State::Failed(_) => None,
+        }
+    }
+}
+
+/// The lessons that were shown in a worktree.
+#[derive(Debug)]
+pub(crate) struct ShownLessons {
+    file: PathBuf,
+    before: Vec<Shown>,
+    pub(crate) all: Vec<Shown>,
+}
+
+impl ShownLessons {
+    /// Reads the file; empty if that fails.
+    pub(crate) fn of(repo: &Repo) -> ShownLessons {
+        let file = repo.state_path().join(FILE);
+        let bytes = fs::read_small(&file, MAX_FILE_BYTES).unwrap_or_default();
+        let all: Vec<Shown> = serde_json::from_slice(&bytes).unwrap_or_default();
+        ShownLessons { file, before: all.clone(), all }
+    }
+
+    /// Writes the file, if anything changed. Whatever fails is ignored.
+    pub(crate) fn save(mut self) {
+        let surplus = self.all.len().saturating_sub(MAX_SHOWN);
+        self.all.drain(..surplus);
+        if self.all == self.before {
+            return;
+        }
+        let bytes = serde_json::to_vec(&self.all).unwrap_or_default();
+        let _ = fs::write_atomic(&self.file, &bytes, 0o600);
+    }
+
+    /// The outcomes that the memory does not have yet: removes them here, counts them there.
+    pub(crate) fn count_failures(&mut self) -> impl Fn(&mut Episodes) + use<> {
+        let failed = |one: &mut Shown| matches!(one.state, State::Failed(_));
+        let failed: Vec<Shown> = self.all.extract_if(.., failed).collect();
+        move |episodes| {
+            for one in &failed {
+                let State::Failed(at) = one.state else { continue };
+                episodes.used(&one.episode, Outcome::Failed, at);
+            }
+        }
+    }
+}
+
+/// Whether `commit` is in the history of `from`, and not in that of `to`.
+pub(crate) fn is_between(repo: &Repo, commit: &str, from: Oid, to: Oid) -> bool {
+    let Ok(commit) = Oid::from_hex(commit.as_bytes()) else { return false };
+    let before = |tip| repo.is_ancestor(commit, tip).unwrap_or(false);
+    before(from) && !before(to)
+}
