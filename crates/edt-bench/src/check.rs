@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::judge::{JudgeInput, judge};
+use super::judge::{JudgeInput, JudgeModel, judge};
 use super::suite::Suite;
 use super::task::Task;
 use super::unit::suite_dir;
@@ -21,6 +21,8 @@ pub struct CheckJob {
     pub work: PathBuf,
     /// The directory that the benchmark was started in.
     pub start: PathBuf,
+    /// The model that judges.
+    pub judge_model: JudgeModel,
 }
 
 /// The result of one task's check.
@@ -43,12 +45,15 @@ pub struct TaskCheck {
 pub fn run(job: &CheckJob) -> Result<Vec<TaskCheck>> {
     let suite = Suite::open(&job.suite, &job.start)?;
     let dir = suite_dir(&suite, &job.work)?;
-    suite.tasks.iter().map(|task| check_task(&suite, task, &dir, &job.work)).collect()
+    suite.tasks.iter().map(|task| check_task(&suite, task, &dir, job)).collect()
 }
 
-fn check_task(suite: &Suite, task: &Task, suite_dir: &Path, work: &Path) -> Result<TaskCheck> {
-    let (task_dir, copy_dir) = (&suite_dir.join(&task.id), &work.join("judged"));
-    let verdict = |files| judge(&JudgeInput { task, files, attempt: 1, task_dir, copy_dir });
+fn check_task(suite: &Suite, task: &Task, suite_dir: &Path, job: &CheckJob) -> Result<TaskCheck> {
+    let (task_dir, copy_dir) = (&suite_dir.join(&task.id), &job.work.join("judged"));
+    let (attempt, model) = (1, &job.judge_model);
+    let verdict = |files| {
+        judge(&JudgeInput { task, files, attempt, task_dir, copy_dir, model, explain: true })
+    };
     let before = verdict(&task.before)?;
     let (good, reason) = match task.expected_files() {
         _ if before.pass => (false, "repo/ passes already: there is nothing to do".to_owned()),

@@ -7,18 +7,16 @@ use serde_json::Value;
 
 use super::judge::{JudgeInput, judge};
 use super::scratch_repo::{ScratchRepo, without_guards};
-use super::task::Task;
 use edt_core::proposal::propose;
 use edt_core::txn::Request;
 use edt_io::directory::FileTree;
 use edt_types::{DryRun, Result};
 
-/// Whether `request`, applied to `files` without guards, makes `task` pass.
+/// Whether `request`, applied to `files` without guards, makes the task of `input` pass.
 pub(super) fn would_pass(
-    task: &Task,
+    input: &JudgeInput<'_>,
     (files, request): &(FileTree, Value),
-    attempt: u32,
-    (task_dir, place): (&Path, &Path),
+    place: &Path,
 ) -> Result<bool> {
     let Ok(copy) = ScratchRepo::create(&place.join("tried"), files, Some(&without_guards())) else {
         return Ok(false);
@@ -30,12 +28,6 @@ pub(super) fn would_pass(
     if landed.is_err() {
         return Ok(false);
     }
-    let verdict = judge(&JudgeInput {
-        task,
-        files: &after?,
-        attempt,
-        task_dir,
-        copy_dir: &place.join("judged"),
-    })?;
+    let verdict = judge(&JudgeInput { files: &after?, explain: false, ..*input })?;
     Ok(verdict.pass)
 }

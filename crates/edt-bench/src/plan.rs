@@ -23,6 +23,8 @@ pub struct RunPlan {
     pub suites: Vec<SuitePlan>,
     /// The SHA-256 of the episodes that strategies begin with; `None`: there are none.
     pub memory: Option<String>,
+    /// The value of `--judge-model`.
+    pub judge_model: Option<String>,
     pub shard: Shard,
 }
 
@@ -238,6 +240,7 @@ mod tests {
             seconds: 60.0,
             since: None,
             memory: None,
+            judge_model: None,
             suites: vec![suite_plan],
             shard,
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::judge::class::ErrorClass;
 use super::plan::Unit;
 
 /// The results of a unit.
@@ -46,6 +47,10 @@ pub struct AttemptResult {
     pub score: f64,
     /// The judge's feedback, shortened.
     pub feedback: String,
+    /// The kind of mistake; `None` if it passed.
+    pub error_class: Option<ErrorClass>,
+    /// The judge's hint, shortened.
+    pub hint: Option<String>,
     pub ended: AttemptEnd,
     /// If the agent did not end well: how it ended and the end of its standard error.
     pub complaint: Option<String>,
@@ -82,6 +87,8 @@ pub struct AttemptResult {
     /// Lessons given in refusals.
     pub lessons: u32,
     pub usage: TokenUsage,
+    /// What a model as the judge used.
+    pub judge_usage: TokenUsage,
 }
 
 /// The cost of an attempt, as far as the agent reports it.
@@ -186,5 +193,12 @@ impl TaskResult {
             .iter()
             .position(|attempt| attempt.pass)
             .and_then(|at| u32::try_from(at + 1).ok())
+    }
+
+    /// The score of the last of the first `most` attempts; `None` if there was no attempt.
+    #[must_use]
+    pub fn score_within(&self, most: u32) -> Option<f64> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        self.attempts.iter().take(most).last().map(|attempt| attempt.score)
     }
 }

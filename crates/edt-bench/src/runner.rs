@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::check::{self, TaskCheck};
 use super::executor::chat::{secret, settings};
+use super::judge::JudgeModel;
 use super::plan::{RunPlan, Unit};
 use super::results::UnitResult;
 use super::scratch_repo::{DATE, NO_MEMORY, without_guards};
@@ -107,7 +108,8 @@ fn run_unit(plan: &RunPlan, unit: &Unit, options: &RunOptions) -> Result<UnitRes
     let guards = unit.guards.clone();
     let agent = &plan.suite(&unit.suite)?.agent;
     let key = secret::api_key(agent)?;
-    let withhold_keys = settings::protocol(agent).is_some();
+    let judge_model = judge_model(plan.judge_model.as_deref(), plan.seed)?;
+    let withhold_keys = settings::protocol(agent).is_some() || is_model(&judge_model);
     let result = run_worker(&guards, &options.start, withhold_keys, |work| {
         let RunOptions { start, record, memories, memory, .. } = options.clone();
         let (plan, unit) = (plan.clone(), unit.clone());
@@ -120,6 +122,7 @@ fn run_unit(plan: &RunPlan, unit: &Unit, options: &RunOptions) -> Result<UnitRes
             memories,
             memory,
             key,
+            judge_model,
         }))
     })?;
     match result {
@@ -128,15 +131,30 @@ fn run_unit(plan: &RunPlan, unit: &Unit, options: &RunOptions) -> Result<UnitRes
     }
 }
 
+/// The model of `--judge-model` with its key.
+///
+/// # Errors
+/// `BAD_REQUEST` if its key is missing.
+pub fn judge_model(line: Option<&str>, seed: u64) -> Result<JudgeModel> {
+    let key = line.map_or(Ok(None), secret::judge_key)?;
+    Ok(JudgeModel { line: line.map(str::to_owned), key, seed })
+}
+
+fn is_model(judge: &JudgeModel) -> bool {
+    judge.line.as_deref().and_then(settings::protocol).is_some()
+}
+
 /// Checks the suite in a worker process.
 ///
 /// # Errors
 /// As [`check::run`].
-pub fn check(suite: &str, start: &Path) -> Result<Vec<TaskCheck>> {
+pub fn check(suite: &str, start: &Path, judge_model: JudgeModel) -> Result<Vec<TaskCheck>> {
+    let withhold_keys = is_model(&judge_model);
     let job = |work| {
-        WorkerJob::Check(check::CheckJob { suite: suite.to_owned(), work, start: start.to_owned() })
+        let (suite, start) = (suite.to_owned(), start.to_owned());
+        WorkerJob::Check(check::CheckJob { suite, work, start, judge_model })
     };
-    match run_worker("on", start, false, job)? {
+    match run_worker("on", start, withhold_keys, job)? {
         WorkerResult::Check(checked) => Ok(checked),
         WorkerResult::Unit(_) => Err(worker_failed("it answered another job").into()),
     }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::judge::class::ErrorClass;
+use super::judge::llm::refused_in_task;
 use edt_io::directory::{FileContent, FileTree};
 use edt_types::{Code, Finding, Level, RepoPath, Result};
 
@@ -13,6 +15,8 @@ pub struct Task {
     /// Unique in its suite.
     pub id: String,
     pub instruction: String,
+    /// What the task asks for, in a sentence: lessons are found by its words.
+    pub query: String,
     /// `YYYY-MM-DD`; the split by time compares it.
     pub date: String,
     /// The class of mistakes that it provokes.
@@ -38,14 +42,28 @@ pub enum JudgeSpec {
         #[serde(default)]
         files: Vec<String>,
     },
-    /// A file has the same words as in `expected/`, and its numbers within a tolerance.
+    /// A file, or what a program prints, has the expected words, and its numbers within a
+    /// tolerance.
     Numeric {
+        /// The file, unless `argv` names a program.
+        #[serde(default)]
         file: String,
+        /// The program and its arguments, run in a copy of the worktree.
+        #[serde(default)]
+        argv: Vec<String>,
+        /// The time limit of the program in seconds.
+        #[serde(default = "default_timeout")]
+        timeout: f64,
+        /// The expected words; if left out, those of `file` in `expected/`.
+        answer: Option<String>,
         /// The absolute tolerance.
         tolerance: f64,
         /// The tolerance as a share of the expected number.
         #[serde(default)]
         relative: f64,
+        /// Wrong numbers whose class is known.
+        #[serde(default)]
+        wrong: Vec<WrongAnswer>,
     },
     /// A program exits with status 0, run as `edt run` does in a copy of the worktree.
     Command {
@@ -65,6 +83,29 @@ pub enum JudgeSpec {
         #[serde(default = "default_timeout")]
         timeout: f64,
     },
+    /// A model compares the files with what is expected.
+    Llm {
+        /// `recorded:FILE`, or a model whose server is on this machine; `--judge-model` replaces it.
+        model: Option<String>,
+        /// What is right, in words.
+        criteria: Option<String>,
+        /// The files that the model sees; those that differ from the files before if empty.
+        #[serde(default)]
+        files: Vec<String>,
+        /// The time limit of each question in seconds.
+        #[serde(default = "default_timeout")]
+        timeout: f64,
+    },
+}
+
+/// A wrong number that a typical mistake leads to.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrongAnswer {
+    pub answer: f64,
+    pub class: ErrorClass,
+    /// What to do instead, without the answer.
+    pub hint: Option<String>,
 }
 
 const fn default_timeout() -> f64 {
@@ -84,6 +125,7 @@ impl JudgeSpec {
             JudgeSpec::Numeric { .. } => "numeric",
             JudgeSpec::Command { .. } => "command",
             JudgeSpec::Program { .. } => "program",
+            JudgeSpec::Llm { .. } => "llm",
         }
     }
 }
@@ -106,6 +148,7 @@ pub struct TaskToml {
     schema: Option<String>,
     id: Option<String>,
     instruction: Option<String>,
+    query: Option<String>,
     date: String,
     class: Option<String>,
     judge: JudgeSpec,
@@ -209,6 +252,8 @@ impl Task {
         let Some(instruction) = wire.instruction.or(beside.instruction) else {
             return refuse("instruction", "it is missing, and there is no instruction.md");
         };
+        let first_line = instruction.lines().next().unwrap_or_default().to_owned();
+        let query = wire.query.unwrap_or(first_line);
         if !is_date(&wire.date) {
             return refuse("date", &format!("{:?} is not a day such as 2026-01-31", wire.date));
         }
@@ -234,9 +279,16 @@ impl Task {
                     );
                 }
             }
-            JudgeSpec::Numeric { file, tolerance, relative } => {
-                if missing(file) {
-                    return refuse("judge.file", &format!("{file} is not in expected/"));
+            JudgeSpec::Numeric { file, argv, timeout, answer, tolerance, relative, .. } => {
+                if file.is_empty() == argv.is_empty() {
+                    return refuse("judge.file", "name either `file` or `argv`");
+                }
+                if answer.is_none() && missing(file) {
+                    let why = format!("{file:?} is not in expected/, and there is no `answer`");
+                    return refuse("judge.file", &why);
+                }
+                if !is_timeout(*timeout) {
+                    return refuse("judge.timeout", TIMEOUT);
                 }
                 if !(*tolerance >= 0.0
                     && *relative >= 0.0
@@ -246,15 +298,23 @@ impl Task {
                     return refuse("judge.tolerance", "it is not a finite number of at least 0");
                 }
             }
+            JudgeSpec::Llm { model, criteria, timeout, .. } => {
+                if criteria.is_none() && expected.is_none() {
+                    return refuse("judge.criteria", "there is neither `criteria` nor expected/");
+                }
+                if let Some(why) = model.as_deref().and_then(refused_in_task) {
+                    return refuse("judge.model", why);
+                }
+                if !is_timeout(*timeout) {
+                    return refuse("judge.timeout", TIMEOUT);
+                }
+            }
             JudgeSpec::Command { argv, timeout, .. } | JudgeSpec::Program { argv, timeout } => {
                 if argv.is_empty() {
                     return refuse("judge.argv", "it is empty; the first item is the program");
                 }
-                if !(*timeout > 0.0 && *timeout <= 3600.0) {
-                    return refuse(
-                        "judge.timeout",
-                        "it is not a number of seconds above 0, up to 3600",
-                    );
+                if !is_timeout(*timeout) {
+                    return refuse("judge.timeout", TIMEOUT);
                 }
             }
         }
@@ -277,6 +337,7 @@ impl Task {
         Ok(Task {
             id: id.to_owned(),
             instruction,
+            query,
             date: wire.date,
             class: wire.class,
             judge: wire.judge,
@@ -321,6 +382,12 @@ struct TaskFiles {
     replay: Option<String>,
     before: FileTree,
     expected: FileTree,
+}
+
+const TIMEOUT: &str = "it is not a number of seconds above 0, up to 3600";
+
+fn is_timeout(seconds: f64) -> bool {
+    seconds > 0.0 && seconds <= 3600.0
 }
 
 /// The files of a directory and those of a table; a path in both is an error.

@@ -9,7 +9,8 @@ use super::agent_tools::{AgentTools, LessonProvider, language_of};
 use super::episode_store::EpisodeStore;
 use super::executor::chat::secret::Secret;
 use super::executor::{self, Executor, ExecutorConfig};
-use super::judge::{JudgeInput, JudgeVerdict, judge};
+use super::judge::class::ErrorClass;
+use super::judge::{JudgeInput, JudgeModel, JudgeVerdict, judge};
 use super::lessons::{LessonStore, TaskContext, TaskOrigin, TeachingSplit};
 use super::plan::{RunPlan, SuitePlan, Unit};
 use super::protocol::{AttemptBrief, PROTOCOL};
@@ -41,6 +42,8 @@ pub struct UnitJob {
     pub memory: Option<String>,
     /// The API key of the model's server. It is passed here and in no environment variable.
     pub key: Option<Secret>,
+    /// The model that judges.
+    pub judge_model: JudgeModel,
 }
 
 /// Runs every task of the unit.
@@ -261,6 +264,8 @@ impl<'o> UnitRunner<'o> {
                 attempt: number,
                 task_dir: &task_dir,
                 copy_dir: &place.join("judged"),
+                model: &self.job.judge_model,
+                explain: true,
             };
             let verdict = judge(&input)?;
             let expected = task.expected_files();
@@ -277,15 +282,20 @@ impl<'o> UnitRunner<'o> {
                 .map(|intended| region::outside(&task.before, &files, &intended, deadline));
             for suspect in &leftovers.suspects {
                 attempt.tried_without += 1;
-                attempt.harmful +=
-                    u32::from(guard_harm::would_pass(task, suspect, number, (&task_dir, place))?);
+                attempt.harmful += u32::from(guard_harm::would_pass(&input, suspect, place)?);
             }
             attempt.score = verdict.score;
             attempt.feedback = shortened(&verdict.feedback);
+            // What a refused edit should have done cannot be wrong in another way.
+            attempt.error_class = (!verdict.pass).then(|| {
+                if attempt.stuck { ErrorClass::Refused } else { verdict.class.unwrap_or(ErrorClass::Other) }
+            });
+            attempt.hint = verdict.hint.as_deref().map(shortened);
             attempt.ended = agent.ended;
             attempt.malformed = agent.malformed;
             attempt.complaint = agent.complaint;
             attempt.usage = agent.usage;
+            attempt.judge_usage = verdict.usage;
             feedback =
                 (self.strategy.feedback == Feedback::Reason).then(|| reason(&verdict, &attempt));
             let pass = attempt.pass;
@@ -309,13 +319,14 @@ impl<'o> UnitRunner<'o> {
     }
 }
 
-/// The judge's feedback on the attempt, and the codes of its refusals.
+/// The judge's feedback and hint on the attempt, and the codes of its refusals.
 fn reason(verdict: &JudgeVerdict, attempt: &AttemptResult) -> String {
     let codes: Vec<String> =
         attempt.refusals.iter().map(|(code, count)| format!("{code} {count}×")).collect();
     let refused =
         if codes.is_empty() { String::new() } else { format!("\nRefused: {}.", codes.join(", ")) };
-    format!("{}{refused}", shortened(&verdict.feedback))
+    let hint = attempt.hint.as_ref().map_or_else(String::new, |hint| format!("\n{hint}"));
+    format!("{}{hint}{refused}", shortened(&verdict.feedback))
 }
 
 fn shortened(text: &str) -> String {

@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::context::Context;
+use super::model::JudgeArgs;
 use super::render::{BAD, DIM, GOOD, NAME, paint, safe};
 use crate::check::TaskCheck;
 use crate::executor::EXECUTORS;
-use crate::judge::JUDGES;
+use crate::judge::{self, JUDGES};
 use crate::runner;
 use crate::shipped;
 use crate::strategy::STRATEGIES;
@@ -171,6 +172,8 @@ pub(super) struct CheckArgs {
     /// Directories or names of shipped suites.
     #[arg(required = true, value_name = "SUITE")]
     suites: Vec<String>,
+    #[command(flatten)]
+    judge: JudgeArgs,
 }
 
 /// The answer of `edt-bench check`.
@@ -187,9 +190,14 @@ pub(super) struct CheckAnswer {
 impl CheckArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let start = fs::real_path(&context.start);
+        let line = self.judge.complete(&start)?;
+        let model = runner::judge_model(line.as_deref(), 1)?;
         let mut tasks = Vec::new();
         for suite in &self.suites {
-            tasks.extend(runner::check(suite, &start)?);
+            if line.is_none() {
+                judge::check_models(&Suite::open(suite, &start)?)?;
+            }
+            tasks.extend(runner::check(suite, &start, model.clone())?);
         }
         let good = tasks.iter().all(|task| task.good);
         let answer = CheckAnswer { schema: "edt.bench-check/1", good, tasks };

@@ -1,8 +1,11 @@
 //! The flags for models as agents.
 
+use std::path::Path;
+
 use crate::executor::chat::settings::ModelSettings;
 use crate::executor::chat::{secret, settings};
-use edt_types::Result;
+use crate::judge::llm::RECORDED;
+use edt_types::{Code, Finding, Result};
 
 /// Settings of the model; --agent accepts all of them, too: 'openai:MODEL temperature=0'.
 #[derive(Debug, clap::Args)]
@@ -29,6 +32,34 @@ pub(super) struct ModelArgs {
     /// cost.
     #[arg(long, value_name = "IN/OUT")]
     price: Option<String>,
+}
+
+/// The model that judges.
+#[derive(Debug, clap::Args)]
+pub(super) struct JudgeArgs {
+    /// The model for tasks with the judge `llm`: 'openai:MODEL base_url=…', `anthropic:MODEL`, or
+    /// recorded:FILE.
+    #[arg(long, value_name = "MODEL")]
+    judge_model: Option<String>,
+}
+
+impl JudgeArgs {
+    /// The model with all its settings. A missing key or transport is refused.
+    pub(super) fn complete(&self, start: &Path) -> Result<Option<String>> {
+        let Some(line) = &self.judge_model else { return Ok(None) };
+        if let Some(file) = line.strip_prefix(RECORDED) {
+            return Ok(Some(format!("{RECORDED}{}", start.join(file).display())));
+        }
+        if settings::protocol(line).is_none() {
+            let summary = format!("{line:?} is not a model.");
+            let remedy = "Name one: --judge-model openai:MODEL, anthropic:MODEL or recorded:FILE.";
+            return Err(Finding::new(Code::BadRequest, summary, remedy).nothing_changed().into());
+        }
+        let line = settings::complete(line, &[])?;
+        ModelSettings::parse(&line)?.check_transport()?;
+        secret::judge_key(&line)?;
+        Ok(Some(line))
+    }
 }
 
 impl ModelArgs {

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::context::{Context, note};
-use super::model::ModelArgs;
+use super::model::{JudgeArgs, ModelArgs};
 use super::report::TimesArgs;
 use super::table;
+use crate::judge;
 use crate::plan::{RunPlan, Shard, SuitePlan};
 use crate::report::Report;
 use crate::results::UnitResult;
@@ -88,6 +89,8 @@ pub(super) struct Args {
     /// Record the agent's messages to DIR/SUITE/TASK/STRATEGY-GUARDS-SESSION.jsonl.
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
+    #[command(flatten)]
+    judge: JudgeArgs,
     #[command(flatten)]
     model: ModelArgs,
     #[command(flatten)]
@@ -177,12 +180,16 @@ impl Args {
                            cannot keep them from teaching these tasks.";
             return Err(refusal(summary, "Leave out --memory or --since.").into());
         }
+        let judge_model = self.judge.complete(start)?;
         let mut suites: Vec<SuitePlan> = Vec::new();
         for name in &self.suites {
             let suite = Suite::open(name, start)?;
             if suites.iter().any(|other| other.name == suite.name) {
                 let summary = format!("There are two suites with the name {}.", suite.name);
                 return Err(refusal(summary, "Name each suite once, or rename one.").into());
+            }
+            if judge_model.is_none() {
+                judge::check_models(&suite)?;
             }
             suites.push(self.suite_plan(&suite, since.as_deref(), before.as_deref())?);
         }
@@ -193,6 +200,7 @@ impl Args {
             seconds: self.limit,
             since,
             memory: memory.map(|lines| edt_git::sha256(lines.as_bytes())).transpose()?,
+            judge_model,
             suites,
             shard: self.shard.unwrap_or(Shard::WHOLE),
         })

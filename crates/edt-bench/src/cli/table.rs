@@ -2,7 +2,9 @@
 
 use super::render::{BAD, DIM, GOOD, NAME, NOTE, paint, safe};
 use crate::report::metric::METRICS;
-use crate::report::{Estimate, PairedDifference, Report, ReportGroup, TraceComparison};
+use crate::report::{
+    Estimate, PairedDifference, Report, ReportGroup, SessionFigures, TraceComparison,
+};
 use edt_types::text::counted;
 
 pub(super) fn report(report: &Report) -> String {
@@ -102,49 +104,55 @@ fn aligned(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Passed within so many attempts, attempts by session, and refusals.
+/// Figures by attempt and by session, classes of errors, and refusals.
 fn curves(groups: &[&ReportGroup]) -> String {
     let percent = |one: &Estimate| {
         one.value.map_or_else(|| "-".to_owned(), |value| format!("{:.0} %", value * 100.0))
     };
+    let number =
+        |one: &Estimate| one.value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
+    let table = |title: &str, cells: &dyn Fn(&ReportGroup) -> Vec<String>| {
+        let columns = groups.iter().map(|group| cells(group).len()).max().unwrap_or(0);
+        if columns < 2 {
+            return String::new();
+        }
+        let head = (1..=columns).map(|column| column.to_string());
+        let mut rows = vec![std::iter::once(title.to_owned()).chain(head).collect::<Vec<_>>()];
+        rows.extend(groups.iter().map(|group| {
+            std::iter::once(name(&group.strategy, &group.guards)).chain(cells(group)).collect()
+        }));
+        aligned(&rows)
+    };
+    let by_session = |title: &str, cell: &dyn Fn(&SessionFigures) -> String| {
+        table(title, &|group| group.by_session.iter().map(cell).collect())
+    };
     let mut out = String::new();
-    let most = groups.iter().map(|group| group.by_attempt.len()).max().unwrap_or(0);
-    if most > 1 {
-        let head = (1..=most).map(|attempts| attempts.to_string());
-        let mut rows = vec![
-            std::iter::once("passed within attempts".to_owned()).chain(head).collect::<Vec<_>>(),
-        ];
-        rows.extend(groups.iter().map(|group| {
-            std::iter::once(name(&group.strategy, &group.guards))
-                .chain(group.by_attempt.iter().map(percent))
-                .collect()
-        }));
-        out += &aligned(&rows);
-    }
-    let sessions = groups.iter().map(|group| group.by_session.len()).max().unwrap_or(0);
-    if sessions > 1 {
-        let head = (1..=sessions).map(|session| session.to_string());
-        let mut rows =
-            vec![std::iter::once("attempts by session".to_owned()).chain(head).collect::<Vec<_>>()];
-        rows.extend(groups.iter().map(|group| {
-            let cells = group.by_session.iter().map(|session| shown(&session.attempts));
-            std::iter::once(name(&group.strategy, &group.guards)).chain(cells).collect()
-        }));
-        out += &aligned(&rows);
-    }
-    let refusals = groups.iter().filter(|group| !group.refusals.is_empty());
-    for group in refusals {
-        let mut codes: Vec<(&String, &u64)> = group.refusals.iter().collect();
-        codes.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-        let codes: Vec<String> =
-            codes.iter().take(8).map(|(code, count)| format!("{code} {count}")).collect();
-        out += &format!(
-            "  {} {}\n",
-            paint(DIM, &format!("refused, {}:", name(&group.strategy, &group.guards))),
-            codes.join(", ")
-        );
+    out += &table("passed within attempts", &|group| group.by_attempt.iter().map(percent).collect());
+    out += &table("score after attempts", &|group| {
+        group.score_by_attempt.iter().map(number).collect()
+    });
+    out += &by_session("passed by session", &|session| percent(&session.pass));
+    out += &by_session("attempts by session", &|session| shown(&session.attempts));
+    out += &by_session("final score by session", &|session| number(&session.avg_final_score));
+    for group in groups {
+        let errors = group.errors.iter().map(|(class, count)| (*class, *count)).collect();
+        out += &counted_line("errors", group, errors);
+        let refusals = group.refusals.iter().map(|(code, count)| (code.as_str(), *count)).collect();
+        out += &counted_line("refused", group, refusals);
     }
     out
+}
+
+/// The eight most frequent, in a line; empty if there are none.
+fn counted_line(title: &str, group: &ReportGroup, mut counts: Vec<(&str, u64)>) -> String {
+    if counts.is_empty() {
+        return String::new();
+    }
+    counts.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let counts: Vec<String> =
+        counts.iter().take(8).map(|(name, count)| format!("{name} {count}")).collect();
+    let head = format!("{title}, {}:", name(&group.strategy, &group.guards));
+    format!("  {} {}\n", paint(DIM, &head), counts.join(", "))
 }
 
 /// The differences of the main metrics; the JSON has all of them.
@@ -162,8 +170,9 @@ fn differences(pairs: &[&PairedDifference]) -> String {
         let figure = format!("{difference:+.2} [{low:+.2}, {high:+.2}]");
         let figure = if *low > 0.0 || *high < 0.0 { paint(GOOD, &figure) } else { figure };
         let split = format!("{n} pairs ({more} more, {less} less)");
+        let p = p.map_or_else(|| "too few pairs".to_owned(), |p| format!("{test} p = {p:.2e}"));
         lines += &format!(
-            "  {from} → {to}: {} {figure}, {split}, {test} p = {p:.2e}\n",
+            "  {from} → {to}: {} {figure}, {split}, {p}\n",
             metric.replace('_', " ")
         );
     }

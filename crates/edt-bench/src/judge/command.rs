@@ -1,6 +1,7 @@
 //! The judge `command`: a program exits with status 0 in a copy of the worktree, run as `edt run`
 //! does.
 
+use super::class::ErrorClass;
 use super::{Judge, JudgeInput, JudgeVerdict, copy_failed, judge_error, tail};
 use crate::agent_tools::{NoWatcher, request};
 use crate::scratch_repo::ScratchRepo;
@@ -21,7 +22,7 @@ impl Judge for Command {
 
     fn judge(&self, input: &JudgeInput<'_>) -> Result<JudgeVerdict> {
         let JudgeSpec::Command { argv, timeout, sandbox } = &input.task.judge else {
-            return Ok(JudgeVerdict::failed(String::new()));
+            return Ok(JudgeVerdict::failed(ErrorClass::Other, String::new()));
         };
         // The agent's policy must not apply to the judge.
         let (mut files, policy) = (input.files.clone(), "edt.toml");
@@ -31,7 +32,7 @@ impl Judge for Command {
         );
         let copy = match ScratchRepo::create(input.copy_dir, &files, None) {
             Ok(copy) => copy,
-            Err(found) => return Ok(JudgeVerdict::failed(copy_failed(&found))),
+            Err(found) => return Ok(JudgeVerdict::failed(ErrorClass::Other, copy_failed(&found))),
         };
         let mut request = request(argv, copy.root(), Some(*timeout))?;
         request.sandbox = Some(*sandbox);
@@ -44,7 +45,7 @@ impl Judge for Command {
             // task's.
             Err(found) if found.any(|finding| finding.code == Code::ProgramNotFound) => {
                 copy.remove();
-                return Ok(JudgeVerdict::failed(found.to_string()));
+                return Ok(JudgeVerdict::failed(ErrorClass::Code, found.to_string()));
             }
             Err(found) => return Err(judge_error(input, "judge.argv", &found.to_string())),
         };
@@ -61,6 +62,7 @@ impl Judge for Command {
             _ => "was ended by a signal".to_owned(),
         };
         let output = tail(format!("{}\n{}", ran.stdout.text, ran.stderr.text).as_bytes());
-        Ok(JudgeVerdict::failed(format!("{} {end}.\n{output}", request.line()).trim().to_owned()))
+        let why = format!("{} {end}.\n{output}", request.line()).trim().to_owned();
+        Ok(JudgeVerdict::failed(ErrorClass::Code, why))
     }
 }

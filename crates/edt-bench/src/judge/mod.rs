@@ -1,16 +1,24 @@
 //! Judges: the ways to judge the files after an attempt. The family [`JUDGES`], one file each.
 
+pub mod class;
 mod command;
 mod exact;
+pub mod llm;
 mod numeric;
 mod program;
+mod recorded;
 
 use std::path::Path;
 
-use super::task::Task;
+use super::suite::Suite;
+use super::task::{JudgeSpec, Task};
+use super::results::TokenUsage;
+use class::ErrorClass;
+pub use llm::JudgeModel;
 use edt_io::directory::FileTree;
 use edt_types::{Code, Finding, Refusal, Result};
 
+#[derive(Debug, Clone, Copy)]
 pub struct JudgeInput<'a> {
     pub task: &'a Task,
     /// The files after the attempt.
@@ -21,6 +29,10 @@ pub struct JudgeInput<'a> {
     pub task_dir: &'a Path,
     /// A directory that does not exist yet, for a copy in which programs run.
     pub copy_dir: &'a Path,
+    /// The model that judges, if the task is judged by one.
+    pub model: &'a JudgeModel,
+    /// Whether the class, the feedback and the hint are wanted, which may cost money.
+    pub explain: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -29,17 +41,26 @@ pub struct JudgeVerdict {
     pub pass: bool,
     /// From 0 to 1.
     pub score: f64,
-    /// Text that the agent may receive.
+    /// What is wrong: text that the agent may receive.
     pub feedback: String,
+    /// The kind of mistake; `None` if it passed or the judge cannot decide.
+    pub class: Option<ErrorClass>,
+    /// What to do next time, without the answer.
+    pub hint: Option<String>,
+    /// What a model as the judge used.
+    pub usage: TokenUsage,
 }
 
 impl JudgeVerdict {
     pub(super) fn passed() -> JudgeVerdict {
-        JudgeVerdict { pass: true, score: 1.0, feedback: "The task is done.".to_owned() }
+        let feedback = "The task is done.".to_owned();
+        let usage = TokenUsage::default();
+        JudgeVerdict { pass: true, score: 1.0, feedback, class: None, hint: None, usage }
     }
 
-    pub(super) fn failed(feedback: String) -> JudgeVerdict {
-        JudgeVerdict { pass: false, score: 0.0, feedback }
+    pub(super) fn failed(class: ErrorClass, feedback: String) -> JudgeVerdict {
+        let (class, usage) = (Some(class), TokenUsage::default());
+        JudgeVerdict { pass: false, score: 0.0, feedback, class, hint: None, usage }
     }
 }
 
@@ -54,7 +75,7 @@ pub trait Judge: Sync {
 }
 
 pub const JUDGES: &[&dyn Judge] =
-    &[&exact::Exact, &numeric::Numeric, &command::Command, &program::Program];
+    &[&exact::Exact, &numeric::Numeric, &command::Command, &program::Program, &llm::Llm];
 
 /// Judges with the judge that the task names.
 ///
@@ -67,6 +88,18 @@ pub fn judge(input: &JudgeInput<'_>) -> Result<JudgeVerdict> {
         return Err(Finding::new(Code::Internal, summary, "Report this message.").into());
     };
     judge.judge(input)
+}
+
+/// Checks that every task that a model judges names one.
+///
+/// # Errors
+/// `BAD_REQUEST`.
+pub fn check_models(suite: &Suite) -> Result<()> {
+    let nobody = |task: &&Task| matches!(&task.judge, JudgeSpec::Llm { model: None, .. });
+    let Some(task) = suite.tasks.iter().find(nobody) else { return Ok(()) };
+    let summary = format!("A model judges the task {} of {}, and none is named.", task.id, suite.name);
+    let remedy = "Name one: --judge-model openai:MODEL or recorded:FILE.";
+    Err(Finding::new(Code::BadRequest, summary, remedy).nothing_changed().into())
 }
 
 /// The judge cannot run.
@@ -90,12 +123,11 @@ fn copy_failed(found: &Refusal) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::JudgeSpec;
 
     #[test]
     fn every_kind_of_a_task_has_a_judge() {
         let kinds: Vec<&str> = JUDGES.iter().map(|judge| judge.kind()).collect();
-        assert_eq!(kinds, ["exact", "numeric", "command", "program"]);
+        assert_eq!(kinds, ["exact", "numeric", "command", "program", "llm"]);
         let spec: JudgeSpec = toml::from_str("kind = \"command\"\nargv = [\"true\"]").unwrap();
         assert!(kinds.contains(&spec.kind()));
     }

@@ -5,8 +5,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::class::ErrorClass;
 use super::{Judge, JudgeInput, JudgeVerdict, copy_failed, judge_error, tail};
 use crate::confined;
+use crate::results::TokenUsage;
 use crate::scratch_repo::ScratchRepo;
 use crate::task::JudgeSpec;
 use edt_types::Result;
@@ -20,6 +22,8 @@ struct Answer {
     score: Option<f64>,
     #[serde(default)]
     feedback: String,
+    error_class: Option<ErrorClass>,
+    hint: Option<String>,
 }
 
 impl Judge for Program {
@@ -28,16 +32,16 @@ impl Judge for Program {
     }
 
     fn about(&self) -> &'static str {
-        "a program of the task, in a sandbox, reads {worktree, task, attempt} and answers {pass, score, feedback}"
+        "a program of the task, in a sandbox, reads {worktree, task, attempt} and answers {pass, score, feedback, error_class, hint}"
     }
 
     fn judge(&self, input: &JudgeInput<'_>) -> Result<JudgeVerdict> {
         let JudgeSpec::Program { argv, timeout } = &input.task.judge else {
-            return Ok(JudgeVerdict::failed(String::new()));
+            return Ok(JudgeVerdict::failed(ErrorClass::Other, String::new()));
         };
         let copy = match ScratchRepo::create(input.copy_dir, input.files, None) {
             Ok(copy) => copy,
-            Err(found) => return Ok(JudgeVerdict::failed(copy_failed(&found))),
+            Err(found) => return Ok(JudgeVerdict::failed(ErrorClass::Other, copy_failed(&found))),
         };
         let task_dir = input.task_dir.display().to_string();
         let argv: Vec<String> = argv.iter().map(|word| word.replace("{task}", &task_dir)).collect();
@@ -71,6 +75,8 @@ impl Judge for Program {
                 &format!("the score {score} of the judge program is not from 0 to 1"),
             ));
         }
-        Ok(JudgeVerdict { pass: answer.pass, score, feedback: answer.feedback })
+        let class = answer.error_class.filter(|_| !answer.pass);
+        let Answer { pass, feedback, hint, .. } = answer;
+        Ok(JudgeVerdict { pass, score, feedback, class, hint, usage: TokenUsage::default() })
     }
 }

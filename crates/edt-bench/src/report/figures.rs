@@ -77,6 +77,10 @@ pub(super) fn group(
             runs.iter().filter(|run| run.passed_at().is_some_and(|at| at <= attempts)).count();
         Estimate::rate(within as u64, runs.len() as u64)
     });
+    let score_by_attempt = (1..=most).map(|attempts| {
+        let scores: Vec<f64> = runs.iter().filter_map(|run| run.score_within(attempts)).collect();
+        Estimate::mean(&scores, seed, &format!("{label}/score/{attempts}"))
+    });
     let by_session = (1..=suite_plan.sessions).filter_map(|session| {
         let selected: Vec<&TaskResult> =
             runs.iter().copied().filter(|run| run.session == session).collect();
@@ -87,6 +91,7 @@ pub(super) fn group(
             pass: of("pass"),
             pass_first: of("pass_first"),
             attempts: of("attempts"),
+            avg_final_score: of("avg_final_score"),
             episodes,
         })
     });
@@ -102,7 +107,11 @@ pub(super) fn group(
         (class, figures)
     });
     let (mut refusals, mut ended) = (BTreeMap::new(), BTreeMap::new());
+    let mut errors: BTreeMap<&'static str, u64> = BTreeMap::new();
     for attempt in runs.iter().flat_map(|run| &run.attempts) {
+        if let Some(class) = attempt.error_class {
+            *errors.entry(class.name()).or_default() += 1;
+        }
         *ended.entry(attempt.ended.name()).or_default() += 1;
         for (code, count) in &attempt.refusals {
             *refusals.entry(code.clone()).or_default() += u64::from(*count);
@@ -123,9 +132,11 @@ pub(super) fn group(
         runs: runs.len(),
         metrics: metrics.filter(|(_, estimate)| estimate.n > 0).collect(),
         by_attempt: by_attempt.collect(),
+        score_by_attempt: score_by_attempt.collect(),
         by_session: by_session.collect(),
         by_class: by_class.collect(),
         by_task,
+        errors,
         refusals,
         ended,
     }

@@ -1,7 +1,7 @@
 //! What is measured: the family [`METRICS`]. Each is measured per task and session, so that pairs
 //! can be compared.
 
-use crate::results::{AttemptResult, TaskResult};
+use crate::results::{AttemptResult, TaskResult, TokenUsage};
 
 pub struct Metric {
     /// The key in reports.
@@ -52,6 +52,13 @@ pub const METRICS: &[Metric] = &[
         about: "attempts until the task passed; the maximum plus one for a task that never passed",
         better: Better::Lower,
         of: Measurement::Mean(|run, most| vec![f64::from(run.passed_at().unwrap_or(most + 1))]),
+    },
+    Metric {
+        name: "avg_final_score",
+        title: "final score",
+        about: "the judge's score of the last attempt, from 0 to 1",
+        better: Better::Higher,
+        of: Measurement::Mean(|run, most| run.score_within(most).into_iter().collect()),
     },
     Metric {
         name: "well_formed",
@@ -181,6 +188,25 @@ pub const METRICS: &[Metric] = &[
         about: "cost per task in US dollars, if the agent reports it",
         better: Better::Lower,
         of: Measurement::Mean(|run, _| known(run, |attempt| attempt.usage.cost_usd)),
+    },
+    Metric {
+        name: "judge_tokens",
+        title: "judge's tokens",
+        about: "tokens that a model as the judge read and wrote per task",
+        better: Better::Lower,
+        of: Measurement::Mean(|run, _| {
+            known(run, |attempt| {
+                let TokenUsage { input_tokens, output_tokens, .. } = attempt.judge_usage;
+                Some(float(input_tokens? + output_tokens?))
+            })
+        }),
+    },
+    Metric {
+        name: "judge_cost_usd",
+        title: "judge's cost $",
+        about: "cost of a model as the judge per task in US dollars",
+        better: Better::Lower,
+        of: Measurement::Mean(|run, _| known(run, |attempt| attempt.judge_usage.cost_usd)),
     },
 ];
 

@@ -97,12 +97,16 @@ pub struct ReportGroup {
     pub metrics: BTreeMap<&'static str, Estimate>,
     /// The rate of tasks that passed within one attempt, two attempts, …
     pub by_attempt: Vec<Estimate>,
+    /// The mean score after at most one attempt, two attempts, …
+    pub score_by_attempt: Vec<Estimate>,
     /// The figures of each session.
     pub by_session: Vec<SessionFigures>,
     /// The figures of each class of mistakes.
     pub by_class: BTreeMap<String, ClassFigures>,
     /// Each task with its sessions.
     pub by_task: BTreeMap<String, Vec<TaskCell>>,
+    /// How many failed attempts had each class of error.
+    pub errors: BTreeMap<&'static str, u64>,
     /// How many refusals had each code.
     pub refusals: BTreeMap<String, u64>,
     /// How many attempts ended in each way.
@@ -120,6 +124,8 @@ pub struct SessionFigures {
     pub pass_first: Estimate,
     /// Attempts until a task passed.
     pub attempts: Estimate,
+    /// The mean score of the last attempts.
+    pub avg_final_score: Estimate,
     /// The most episodes that the memory had before a task.
     pub episodes: usize,
 }
@@ -238,6 +244,7 @@ fn command(suite_plan: &SuitePlan, plan: &RunPlan) -> String {
         "--sessions {} --attempts {} --limit {}",
         suite_plan.sessions, suite_plan.attempts, plan.seconds
     ));
+    words.extend(plan.judge_model.as_ref().map(|line| format!("--judge-model {}", word(line))));
     words.extend(plan.since.as_ref().map(|since| format!("--since {since}")));
     words.push(format!("--seed {}", plan.seed));
     words.join(" ")

@@ -33,8 +33,9 @@ pub struct PairedDifference {
     pub more: u64,
     /// Pairs in which `to` is less.
     pub less: u64,
-    /// The two-sided p-value of the split into `more` and `less`.
-    pub p: f64,
+    /// The two-sided p-value of the split into `more` and `less`; `null` if there are too few pairs:
+    /// even if all differed in the same direction, it would be above 0.05.
+    pub p: Option<f64>,
     /// `mcnemar` if every value is 0 or 1, else `sign`; both are exact.
     pub test: &'static str,
 }
@@ -87,7 +88,8 @@ fn pair(
     let mcnemar = matches!(metric.of, Measurement::Rate(_))
         && both.iter().all(|(one, other)| binary(*one) && binary(*other));
     let [from, to] = names;
-    let (n, p) = (differences.len() as u64, stats::even_split(more, less));
+    let n = differences.len() as u64;
+    let p = (n >= stats::FEWEST_PAIRS).then(|| stats::even_split(more, less));
     let test = if mcnemar { "mcnemar" } else { "sign" };
     Some(PairedDifference {
         suite,

@@ -62,6 +62,9 @@ pub fn even_split(a: u64, b: u64) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
+/// The fewest pairs whose p-value can be at most 0.05: that of six against none is 2 / 64.
+pub const FEWEST_PAIRS: u64 = 6;
+
 fn ln_choose(n: u64, k: u64) -> f64 {
     (1..=k).map(|i| float(n - k + i).ln() - float(i).ln()).sum()
 }
@@ -97,6 +100,7 @@ mod tests {
 
     #[test]
     fn the_exact_test_matches_the_binomial_distribution() {
+        assert!(even_split(FEWEST_PAIRS, 0) <= 0.05 && even_split(FEWEST_PAIRS - 1, 0) > 0.05);
         near(even_split(1, 9), 22.0 / 1024.0);
         near(even_split(0, 5), 2.0 / 32.0);
         near(even_split(5, 5), 1.0);

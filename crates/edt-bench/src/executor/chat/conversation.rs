@@ -10,7 +10,7 @@ use super::{ModelProtocol, ToolCall, Turn};
 use crate::agent_tools::AgentTools;
 use crate::executor::{AgentResult, Executor};
 use crate::protocol::AttemptBrief;
-use crate::results::AttemptEnd;
+use crate::results::{AttemptEnd, TokenUsage};
 use edt_io::clock;
 use edt_types::Result;
 
@@ -129,7 +129,8 @@ impl Chat {
             {
                 call.id = format!("call-{turn}-{at}");
             }
-            self.add_usage(result, reply.input_tokens, reply.output_tokens);
+            let (input, output) = (reply.input_tokens, reply.output_tokens);
+            add_tokens(&mut result.usage, &self.settings, input, output);
             if !reply.text.trim().is_empty() {
                 result.transcript.push(json!({"type": "say", "text": reply.text}).to_string());
             }
@@ -207,19 +208,6 @@ impl Chat {
         text
     }
 
-    fn add_usage(&self, result: &mut AgentResult, input: Option<u64>, output: Option<u64>) {
-        let usage = &mut result.usage;
-        let add = |sum: &mut Option<u64>, more: Option<u64>| {
-            if let Some(more) = more {
-                *sum = Some(sum.unwrap_or(0) + more);
-            }
-        };
-        add(&mut usage.input_tokens, input);
-        add(&mut usage.output_tokens, output);
-        if let (Some(input), Some(output)) = (usage.input_tokens, usage.output_tokens) {
-            usage.cost_usd = self.settings.cost(input, output);
-        }
-    }
 }
 
 impl Executor for Chat {
@@ -229,6 +217,25 @@ impl Executor for Chat {
         result.ended = self.converse(tools, brief, &mut result, until)?;
         result.transcript.push(json!({"type": "done", "usage": result.usage}).to_string());
         Ok(result)
+    }
+}
+
+/// Adds the tokens of an answer, and their cost.
+pub(super) fn add_tokens(
+    usage: &mut TokenUsage,
+    settings: &ModelSettings,
+    input: Option<u64>,
+    output: Option<u64>,
+) {
+    let add = |sum: &mut Option<u64>, more: Option<u64>| {
+        if let Some(more) = more {
+            *sum = Some(sum.unwrap_or(0) + more);
+        }
+    };
+    add(&mut usage.input_tokens, input);
+    add(&mut usage.output_tokens, output);
+    if let (Some(input), Some(output)) = (usage.input_tokens, usage.output_tokens) {
+        usage.cost_usd = settings.cost(input, output);
     }
 }
 

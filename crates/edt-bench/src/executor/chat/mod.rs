@@ -8,6 +8,7 @@
 //! sse                 splits a stream into events
 //! openai, anthropic   the bodies of requests and answers
 //! conversation        an attempt as a series of requests
+//! ask                 questions of a judge
 //! ```
 
 #![cfg_attr(
@@ -16,6 +17,7 @@
 )]
 
 mod anthropic;
+pub(crate) mod ask;
 mod conversation;
 #[cfg(feature = "llm")]
 mod http;

@@ -33,21 +33,36 @@ impl Secret {
     }
 }
 
+/// The variable that names the variable of a judge's API key.
+pub const JUDGE_NAMED_BY: &str = "EDT_BENCH_JUDGE_API_KEY_VAR";
+
+/// The API key for the model `judge` from this process's environment.
+///
+/// # Errors
+/// As [`api_key`].
+pub fn judge_key(judge: &str) -> Result<Option<Secret>> {
+    key_of(judge, &[JUDGE_NAMED_BY, NAMED_BY])
+}
+
 /// The API key for `agent` from this process's environment; `None` for a program or a server on
 /// this machine.
 ///
 /// # Errors
 /// `BAD_REQUEST` if a key is needed and missing.
 pub fn api_key(agent: &str) -> Result<Option<Secret>> {
+    key_of(agent, &[NAMED_BY])
+}
+
+fn key_of(agent: &str, named_by: &[&str]) -> Result<Option<Secret>> {
     if super::settings::protocol(agent).is_none() {
         return Ok(None);
     }
     let settings = ModelSettings::parse(agent)?;
-    let variable = variable_or(protocol_of(&settings.protocol)?.key_variable());
+    let variable = variable_or(named_by, protocol_of(&settings.protocol)?.key_variable());
     let value = std::env::var(&variable).unwrap_or_default().trim().to_owned();
     let bad = |summary: String| {
         let remedy =
-            format!("Set {variable} to the API key, or name another variable: {NAMED_BY}=MY_KEY.");
+            format!("Set {variable} to the API key, or name another variable: {}=MY_KEY.", named_by[0]);
         Finding::new(Code::BadRequest, summary, remedy).nothing_changed()
     };
     if value.is_empty() {
@@ -69,10 +84,10 @@ pub fn api_key(agent: &str) -> Result<Option<Secret>> {
     Ok(Some(Secret(value)))
 }
 
-fn variable_or(default: &str) -> String {
-    std::env::var(NAMED_BY)
-        .ok()
-        .filter(|name| !name.is_empty())
+fn variable_or(named_by: &[&str], default: &str) -> String {
+    named_by
+        .iter()
+        .find_map(|variable| std::env::var(variable).ok().filter(|name| !name.is_empty()))
         .unwrap_or_else(|| default.to_owned())
 }
 
@@ -81,5 +96,6 @@ fn variable_or(default: &str) -> String {
 #[must_use]
 pub fn is_key_variable(name: &OsString) -> bool {
     let known = super::PROTOCOLS.iter().any(|protocol| name == protocol.key_variable());
-    known || std::env::var_os(NAMED_BY).is_some_and(|named| *name == named)
+    let named = |variable| std::env::var_os(variable).is_some_and(|named| *name == named);
+    known || named(NAMED_BY) || named(JUDGE_NAMED_BY)
 }

@@ -59,6 +59,12 @@ fn panel(of: &SuiteView<'_>, metric: &str, pairs: &[&PairedDifference]) -> Marku
         div.scroll {
             table.forest {
                 caption { code { (metric) } ": " (about) "; " (better) }
+                thead {
+                    tr {
+                        th.text scope="col" { "groups" } th.mid scope="col" { "less · more" }
+                        th scope="col" { "mean" } th scope="col" { "pairs" } th scope="col" { "test" }
+                    }
+                }
                 tbody {
                     @for pair in pairs {
                         @let figures = format!("{} [{}, {}]", signed(pair.difference), signed(pair.low), signed(pair.high));
@@ -74,7 +80,7 @@ fn panel(of: &SuiteView<'_>, metric: &str, pairs: &[&PairedDifference]) -> Marku
                             }
                             td { (figures) }
                             td { (pair.n) " pairs" small { (pair.more) " more, " (pair.less) " less" } }
-                            td { (pair.test) small { "p = " (probability(pair.p)) } }
+                            td { (pair.test) small { (probability(pair.p)) } }
                         }
                     }
                 }

@@ -93,8 +93,12 @@ fn sentence(group: &ReportGroup) -> String {
         metric("silently_wrong").and_then(|estimate| estimate.hits).filter(|hits| *hits > 0);
     let silent = silent
         .map_or_else(String::new, |hits| format!(", {} silently wrong", counted(hits, "edit")));
+    let plain = |name: &str| metric(name).and_then(|estimate| estimate.value).map(number);
+    let score =
+        plain("avg_final_score").map_or_else(String::new, |score| format!(", final score {score}"));
+    let cost = plain("cost_usd").map_or_else(String::new, |cost| format!(", ${cost} a task"));
     format!(
-        "passed {} of {} ({}){attempts}{silent}",
+        "passed {} of {} ({}){attempts}{score}{cost}{silent}",
         pass.hits.unwrap_or(0),
         counted(pass.n, "task"),
         shown(&pass)
@@ -122,7 +126,7 @@ fn difference(pair: &PairedDifference) -> String {
         return format!(" – no difference in attempts on the same {n} tasks");
     }
     format!(
-        " – {} attempts on the same {n} tasks [{}, {}], p = {}",
+        " – {} attempts on the same {n} tasks [{}, {}], {}",
         signed(*difference),
         signed(*low),
         signed(*high),
@@ -235,8 +239,12 @@ fn signed(value: f64) -> String {
     format!("{sign}{}", number(value.abs()))
 }
 
-fn probability(p: f64) -> String {
-    if p < 0.001 { format!("{p:.1e}") } else { format!("{p:.3}") }
+fn probability(p: Option<f64>) -> String {
+    match p {
+        None => "too few pairs for a test".to_owned(),
+        Some(p) if p < 0.001 => format!("p = {p:.1e}"),
+        Some(p) => format!("p = {p:.3}"),
+    }
 }
 
 /// Foreign text with control and invisible characters as `\u{…}`.

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use maud::{Markup, html};
 
 use super::{SuiteView, colour, name_of, plain, shown, value};
-use crate::report::metric::METRICS;
+use crate::report::metric::{METRICS, Metric};
 use crate::report::{TaskCell, TraceComparison};
 
 /// One row per metric, one column per group.
 pub(super) fn summary(of: &SuiteView<'_>) -> Markup {
     let measured = METRICS
         .iter()
-        .filter(|metric| of.groups.iter().any(|group| group.metrics.contains_key(metric.name)));
+        .filter(|metric| is_cost(metric) || of.groups.iter().any(|group| group.metrics.contains_key(metric.name)));
     html! {
         h3 { "Figures" }
         div.scroll {
@@ -29,7 +29,7 @@ pub(super) fn summary(of: &SuiteView<'_>) -> Markup {
                                         @let figure = value(estimate).unwrap_or_else(|| ("–".to_owned(), String::new()));
                                         (figure.0) " " span.dim { (figure.1) }
                                         small { @if let Some(hits) = estimate.hits { (hits) " of " } (estimate.n) }
-                                    } @else { "–" }
+                                    } @else if is_cost(metric) { span.dim { "not reported" } } @else { "–" }
                                 }
                             }
                         }
@@ -40,16 +40,31 @@ pub(super) fn summary(of: &SuiteView<'_>) -> Markup {
     }
 }
 
+/// The cost has a row even if no agent reports it.
+fn is_cost(metric: &Metric) -> bool {
+    metric.name == "cost_usd"
+}
+
+/// The heads of columns with numbers, which end at the right.
 fn heads(of: &SuiteView<'_>) -> Markup {
     html! { @for (at, group) in of.groups.iter().enumerate() { th scope="col" class=(colour(at).0) { (name_of(group)) } } }
 }
 
-/// Refusals by code, and how attempts ended.
+/// The heads of columns with text, which begin at the left.
+fn text_heads(of: &SuiteView<'_>) -> Markup {
+    html! { @for (at, group) in of.groups.iter().enumerate() { th.text scope="col" class=(colour(at).0) { (name_of(group)) } } }
+}
+
+/// Failed attempts by class of error, refusals by code, and how attempts ended.
 pub(super) fn refusals(of: &SuiteView<'_>) -> Markup {
+    let named = |counts: &BTreeMap<&'static str, u64>| {
+        counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect::<BTreeMap<_, _>>()
+    };
     html! {
+        (counts(of, "Failed attempts by class of error", "class", &|group| named(&group.errors)))
         (counts(of, "Refusals by code", "code", &|group| group.refusals.clone()))
         (counts(of, "How attempts ended", "end", &|group| {
-            let ended: BTreeMap<String, u64> = group.ended.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+            let ended = named(&group.ended);
             // If every attempt ended well, the table is omitted.
             if ended.keys().all(|name| name == "done") { BTreeMap::new() } else { ended }
         }))
@@ -81,10 +96,10 @@ fn counts(
                                 @for (at, counts) in all.iter().enumerate() {
                                     @let count = counts.get(name).copied().unwrap_or(0);
                                     td {
-                                        (count)
                                         @if count > 0 {
-                                            span class=(format!("bar {}", colour(at).0)) style=(format!("width:{}px", count * 80 / most)) {}
+                                            span class=(format!("bar {}", colour(at).0)) style=(format!("width:{}px", count * 60 / most)) {}
                                         }
+                                        (count)
                                     }
                                 }
                             }
@@ -160,7 +175,7 @@ pub(super) fn tasks(of: &SuiteView<'_>) -> Markup {
         }
         div.scroll {
             table {
-                thead { tr { th.text scope="col" { "task" } (heads(of)) } }
+                thead { tr { th.text scope="col" { "task" } (text_heads(of)) } }
                 tbody {
                     @for task in names {
                         tr {

@@ -2,6 +2,7 @@
 //! escaped.
 
 use super::*;
+use crate::judge::class::ErrorClass;
 use crate::plan::{RunPlan, Shard, SuitePlan, TaskSession, Unit};
 use crate::report::Timing;
 use crate::results::{AttemptResult, TaskResult, UnitResult};
@@ -33,11 +34,14 @@ fn report() -> Report {
         seconds: 60.0,
         since: None,
         memory: None,
+        judge_model: None,
         suites: vec![suite_plan],
         shard: Shard::WHOLE,
     };
     let attempt = |pass: bool| AttemptResult {
         pass,
+        score: if pass { 1.0 } else { 0.5 },
+        error_class: (!pass).then_some(ErrorClass::Unit),
         sent: 2,
         parsed: 2,
         landed: 1,
@@ -118,7 +122,7 @@ fn the_page_is_well_formed_and_self_contained() {
     assert!(addresses.iter().all(
         |at| page[..*at].ends_with("https") && page[*at..].starts_with("://elsewhere.example")
     ));
-    assert_eq!(of("svg"), 2 + 3 + 4, "samples, curves, differences");
+    assert_eq!(of("svg"), 2 * 5 + 4, "panels, differences");
     assert!(
         page.contains("prefers-color-scheme:dark")
             && page.contains("@media print")
@@ -143,8 +147,10 @@ fn the_page_has_the_figures_of_the_report() {
     let page = page(&report);
     for text in [
         "passed 4 of 4 tasks (100 % [51, 100])",
-        "in 2.00 [2.00, 2.00] attempts",
-        "−1.00 attempts on the same 4 tasks [−1.00, −1.00], p = 0.125",
+        "in 2.00 [2.00, 2.00] attempts, final score 1.00",
+        "Equal curves: none, reflection.",
+        "not reported",
+        "−1.00 attempts on the same 4 tasks [−1.00, −1.00], too few pairs for a test",
         "4 of 8 edits that landed were silently wrong",
         "0 of 8 edits that guards alone refused would have made their task pass",
         "--strategy none,reflection --guards on --sessions 2 --attempts 3 --limit 60 --seed 7",
