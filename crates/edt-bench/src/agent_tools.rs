@@ -6,97 +6,28 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::counters::AttemptCounters;
-use super::lessons::{
-    LandedFix, LessonOutcome, LessonStore, RefusedEdit, ShownLesson, TaskContext, TeachingSplit,
-};
 use super::results::{AttemptResult, MarkedCall};
-use super::rng::SeededRng;
 use super::scratch_repo::ScratchRepo;
-use super::strategy::LessonKind;
 use edt_core::proposal::propose;
 use edt_core::session::back::undo::{self, UndoTarget};
 use edt_core::session::{PathState, Session};
 use edt_core::txn::{self, Request};
 use edt_io::directory::FileTree;
 use edt_io::{failed, fs};
-use edt_memory::observe;
 use edt_run::{OutputStream, RunObserver};
-use edt_types::{DryRun, GuardReport, Level, Outcome, Refusal, RepoPath, Result, Status, Verdict};
+use edt_types::{DryRun, Level, Outcome, Refusal, RepoPath, Result, Status};
 
 /// The tools of one agent on one task, over all its attempts.
 pub struct AgentTools<'a> {
     repo: &'a ScratchRepo,
     counters: AttemptCounters,
-    lesson_provider: Option<LessonProvider<'a>>,
-    /// Refused edits that no landed edit has fixed yet.
-    open_refusals: Vec<OpenRefusal>,
     trace: Vec<MarkedCall>,
-    /// Lessons shown before the attempt whose outcome is not known yet.
-    priors: Vec<ShownLesson>,
-    /// The first error of the memory.
-    memory_error: Option<Refusal>,
-}
-
-struct OpenRefusal {
-    failure: RefusedEdit,
-    shown: Vec<String>,
-}
-
-/// Selects lessons for an agent and records their outcomes.
-pub struct LessonProvider<'a> {
-    pub memory: &'a mut dyn LessonStore,
-    pub kind: LessonKind,
-    /// The task that lessons are selected for.
-    pub context: TaskContext,
-    /// Which lessons the task may receive.
-    pub split: TeachingSplit,
-    /// Whether the task adds to the memory.
-    pub learns: bool,
-    /// For the placebo.
-    pub rng: SeededRng,
-}
-
-impl LessonProvider<'_> {
-    fn lessons(&mut self, failure: Option<&RefusedEdit>) -> Result<Vec<ShownLesson>> {
-        let (split, target) = (self.split, self.context.origin.clone());
-        let allowed = move |from: &super::lessons::TaskOrigin| split.allows(from, &target);
-        let matching = match failure {
-            None => self.memory.priors(&self.context, &allowed)?,
-            Some(failure) => self.memory.for_refusal(failure, &allowed)?,
-        };
-        Ok(match self.kind {
-            LessonKind::None => Vec::new(),
-            LessonKind::Matching => matching,
-            LessonKind::Placebo => {
-                super::lessons::placebo(matching, &self.memory.all(&allowed)?, &mut self.rng)
-            }
-        })
-    }
-
-    /// The outcome of a placebo says nothing about the episode that it replaced.
-    fn record_outcome(&mut self, shown: &[String], effect: LessonOutcome) -> Result<()> {
-        if self.kind == LessonKind::Matching && self.learns && !shown.is_empty() {
-            return self.memory.record_outcome(shown, effect);
-        }
-        Ok(())
-    }
 }
 
 impl<'a> AgentTools<'a> {
     #[must_use]
-    pub fn new(
-        repo: &'a ScratchRepo,
-        lesson_provider: Option<LessonProvider<'a>>,
-    ) -> AgentTools<'a> {
-        AgentTools {
-            repo,
-            counters: AttemptCounters::default(),
-            lesson_provider,
-            open_refusals: Vec::new(),
-            trace: Vec::new(),
-            priors: Vec::new(),
-            memory_error: None,
-        }
+    pub fn new(repo: &'a ScratchRepo) -> AgentTools<'a> {
+        AgentTools { repo, counters: AttemptCounters::default(), trace: Vec::new() }
     }
 
     #[must_use]
@@ -108,17 +39,9 @@ impl<'a> AgentTools<'a> {
         self.repo.files()
     }
 
-    /// The lessons to show before the attempt.
-    pub fn priors(&mut self) -> Result<Vec<String>> {
-        let lessons = self
-            .lesson_provider
-            .as_mut()
-            .map(|lesson_provider| lesson_provider.lessons(None))
-            .transpose()?
-            .unwrap_or_default();
-        self.counters.attempt.priors = count(lessons.len());
-        self.priors = lessons;
-        Ok(self.priors.iter().map(|lesson| lesson.text.clone()).collect())
+    /// So many lessons were shown before the attempt.
+    pub(super) fn count_priors(&mut self, number: usize) {
+        self.counters.attempt.priors = count(number);
     }
 
     /// Applies a request of `edt apply --request`; the answer is `edt.outcome/1`.
@@ -138,7 +61,7 @@ impl<'a> AgentTools<'a> {
         match result {
             Ok(outcome) => {
                 if outcome.status == Status::Applied {
-                    self.landed(&outcome, request);
+                    self.landed(&outcome);
                 }
                 json!(outcome)
             }
@@ -146,106 +69,20 @@ impl<'a> AgentTools<'a> {
         }
     }
 
-    fn landed(&mut self, outcome: &Outcome, request: &Value) {
-        let paths: Vec<String> = outcome
-            .files
-            .iter()
-            .flat_map(|file| [Some(file.path.clone()), file.from.clone()])
-            .flatten()
-            .collect();
-        let fixed: Vec<OpenRefusal> = self
-            .open_refusals
-            .extract_if(.., |refusal| paths.contains(&refusal.failure.path))
-            .collect();
-        let languages: Vec<String> = paths.iter().map(|path| language_of(path)).collect();
-        let shown = ids(self.priors.extract_if(.., |prior| languages.contains(&prior.language)));
-        let recorded = self.lesson_provider.as_mut().map_or(Ok(()), |lesson_provider| {
-            lesson_provider.record_outcome(&shown, LessonOutcome::Helped)?;
-            fixed.iter().try_for_each(|OpenRefusal { failure, shown }| {
-                lesson_provider.record_outcome(shown, LessonOutcome::Helped)?;
-                if !lesson_provider.learns {
-                    return Ok(());
-                }
-                let allowed = |report: &&GuardReport| {
-                    report.verdict == Verdict::Allowed && report.path == failure.path
-                };
-                let fix = LandedFix {
-                    request: request.clone(),
-                    commit: outcome.commit.clone().unwrap_or_default(),
-                    overrode: outcome
-                        .guards
-                        .iter()
-                        .filter(allowed)
-                        .map(|report| report.guard.to_owned())
-                        .collect(),
-                };
-                lesson_provider.memory.record_fix(&lesson_provider.context.origin, failure, &fix)
-            })
-        });
-        self.note_error(recorded);
-        self.counters.landed(paths);
+    fn landed(&mut self, outcome: &Outcome) {
+        let paths = outcome.files.iter().flat_map(|file| [Some(file.path.clone()), file.from.clone()]);
+        self.counters.landed(paths.flatten().collect());
     }
 
     fn refused(&mut self, findings: Refusal, request: &Value) -> Value {
         let only_guards = !findings.any(|finding| finding.code.allow().is_none());
-        let status = findings.status();
-        let mut outcome = Outcome::new(status);
+        let mut outcome = Outcome::new(findings.status());
         outcome.errors = findings.into_vec();
         self.counters.refused(outcome.errors.iter().map(|error| error.code.name()));
         self.counters.edit_refused();
         if only_guards {
             let repo = self.repo;
             self.counters.guards_refused(|| repo.files().ok(), request);
-        }
-        if let (Some(lesson_provider), Some(first)) =
-            (&mut self.lesson_provider, outcome.errors.first())
-        {
-            let path = first.path.clone().or_else(|| path_of(request)).unwrap_or_default();
-            let failure = RefusedEdit {
-                finding: first.clone(),
-                count: outcome.errors.len(),
-                mode: mode_of(request, &path),
-                language: language_of(&path),
-                path,
-                request: request.clone(),
-            };
-            let earlier: Vec<&mut OpenRefusal> = self
-                .open_refusals
-                .iter_mut()
-                .filter(|earlier| earlier.failure.path == failure.path)
-                .collect();
-            let (code, language) = (first.code.name(), failure.language.clone());
-            // A lesson about this refusal was shown before the attempt and did not prevent it.
-            let shown = ids(self
-                .priors
-                .extract_if(.., |prior| prior.code == code && prior.language == language));
-            let recorded = lesson_provider.record_outcome(&shown, LessonOutcome::NotHelped);
-            let earlier = recorded.map(|()| earlier);
-            let recorded = earlier.and_then(|earlier| {
-                earlier.into_iter().try_for_each(|earlier| {
-                    // The lessons shown with an earlier refusal have their outcome now.
-                    let shown = std::mem::take(&mut earlier.shown);
-                    let worse = failure.count > earlier.failure.count;
-                    lesson_provider.record_outcome(
-                        &shown,
-                        if worse { LessonOutcome::Worse } else { LessonOutcome::NotHelped },
-                    )
-                })
-            });
-            let lessons = recorded.and_then(|()| lesson_provider.lessons(Some(&failure)));
-            let lessons = match lessons {
-                Ok(lessons) => lessons,
-                Err(findings) => {
-                    self.memory_error.get_or_insert(findings);
-                    Vec::new()
-                }
-            };
-            self.counters.attempt.lessons += count(lessons.len());
-            outcome.lessons = lessons.iter().map(|lesson| lesson.text.clone()).collect();
-            self.open_refusals.push(OpenRefusal {
-                failure,
-                shown: lessons.into_iter().map(|lesson| lesson.id).collect(),
-            });
         }
         json!(outcome)
     }
@@ -339,25 +176,15 @@ impl<'a> AgentTools<'a> {
     }
 
     /// The parts of the attempt that are looked at after it.
-    ///
-    /// # Errors
-    /// The memory could not be read or written.
-    pub(super) fn take_leftovers(&mut self) -> Result<AttemptLeftovers> {
-        self.memory_error.take().map_or(Ok(()), Err)?;
-        Ok(AttemptLeftovers {
+    pub(super) fn take_leftovers(&mut self) -> AttemptLeftovers {
+        AttemptLeftovers {
             suspects: std::mem::take(&mut self.counters.suspects),
             trace: std::mem::take(&mut self.trace),
-        })
-    }
-
-    fn note_error(&mut self, recorded: Result<()>) {
-        if let Err(findings) = recorded {
-            self.memory_error.get_or_insert(findings);
         }
     }
 
     /// The counters of the attempt. `wrong` says whether a file differs from the expected bytes.
-    /// The next attempt begins in the same worktree, with the same open refusals.
+    /// The next attempt begins in the same worktree.
     pub(super) fn finish_attempt(
         &mut self,
         pass: bool,
@@ -401,32 +228,4 @@ impl RunObserver for NoWatcher {
 
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-fn ids(lessons: impl Iterator<Item = ShownLesson>) -> Vec<String> {
-    lessons.map(|lesson| lesson.id).collect()
-}
-
-/// The mode of the request's first edit of `path`, or `patch`.
-fn mode_of(request: &Value, path: &str) -> String {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    if request.get("patch").is_some() {
-        return "patch".to_owned();
-    }
-    let edits = request.get("edits").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let edit_of_path = edits
-        .iter()
-        .find(|edit| edit.get("path").and_then(Value::as_str) == Some(path))
-        .or(edits.first());
-    edit_of_path.unwrap_or(request).get("mode").and_then(text).unwrap_or_else(|| "none".to_owned())
-}
-
-fn path_of(request: &Value) -> Option<String> {
-    let edit = request.get("edits").and_then(|edits| edits.get(0)).unwrap_or(request);
-    edit.get("path").and_then(Value::as_str).map(str::to_owned)
-}
-
-/// The language of the file `path`, else its extension, else an empty text.
-pub(super) fn language_of(path: &str) -> String {
-    observe::language_of(path).unwrap_or_default()
 }

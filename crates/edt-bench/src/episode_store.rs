@@ -1,205 +1,151 @@
-//! The memory of a unit: the memory that `edt apply` uses, in a scratch repository of the unit.
+//! The memory of a unit: episodes of evaluations, as `edt-memory` keeps them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use super::lessons::{
-    LandedFix, LessonOutcome, LessonStore, RefusedEdit, ShownLesson, TaskContext, TaskOrigin,
-};
-use super::scratch_repo::{NOW, ScratchRepo};
-use edt_core::session::LockedWorkspace;
-use edt_core::txn::Request;
-use edt_memory::change::MemoryChange;
-use edt_memory::keywords::keywords;
-use edt_memory::observe::{self, Attempt};
-use edt_memory::{
-    Episode, FailedAttempt, LessonQuery, Memory, UseOutcome, exchange, lesson, retrieve, scrub,
-};
-use edt_types::{Landing, Result};
+use edt_memory::episodes::keywords::keywords;
+use edt_memory::episodes::{Body, Episode, Episodes, Origin, Outcome};
+use edt_types::Result;
 
-#[derive(Debug)]
+use super::lessons::{ShownLesson, TaskOrigin};
+use super::scratch_repo::NOW;
+
+/// The most lessons before a task.
+const MAX_LESSONS: usize = 3;
+/// The longest text of a lesson, in characters.
+const MAX_CHARS: usize = 900;
+
+#[derive(Debug, Default)]
 pub struct EpisodeStore {
-    workspace: LockedWorkspace,
-    /// The tasks of this run on which an episode was seen. Imported episodes have no entry.
+    episodes: Episodes,
+    /// The tasks of this run on which an episode was seen. Episodes that the run began with have no
+    /// entry.
     origins: BTreeMap<String, Vec<TaskOrigin>>,
 }
 
 impl EpisodeStore {
-    /// A memory in `place` that begins with the episodes of `lines`, in the format of `edt memory
-    /// export`.
-    pub fn create(place: &Path, lines: Option<&str>) -> Result<EpisodeStore> {
-        let scratch = ScratchRepo::create(place, &edt_io::directory::FileTree::new(), None)?;
-        let mut store =
-            EpisodeStore { workspace: scratch.workspace("bench")?, origins: BTreeMap::new() };
-        if let Some(lines) = lines {
-            // Without merging: the imported use counts must stay.
-            let overwrite = |change| {
-                if let MemoryChange::Merged(episode, _) = change {
-                    MemoryChange::Replaced(episode)
-                } else {
-                    change
-                }
-            };
-            let changes: Vec<MemoryChange> =
-                exchange::from_lines(lines.as_bytes())?.into_iter().map(overwrite).collect();
-            store.record("begin", &changes)?;
+    /// A memory that begins with the episodes of `lines`, in the format of `edt memory export`.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` naming the first line that is no episode.
+    pub fn create(lines: Option<&str>) -> Result<EpisodeStore> {
+        let episodes = Episodes::from_file(lines.unwrap_or_default().as_bytes())?;
+        Ok(EpisodeStore { episodes, origins: BTreeMap::new() })
+    }
+
+    /// The lessons to show before a task with this query, best first; `allowed` says which origins
+    /// may teach it.
+    #[must_use]
+    pub fn priors(&self, query: &str, allowed: &dyn Fn(&TaskOrigin) -> bool) -> Vec<ShownLesson> {
+        let is_wanted = |episode: &Episode| self.is_allowed(&episode.id, allowed);
+        let found = self.episodes.similar(&keywords(query), NOW, is_wanted);
+        found.into_iter().filter_map(|one| lesson_of(one.episode)).take(MAX_LESSONS).collect()
+    }
+
+    /// All lessons from allowed origins, in the order of their ids.
+    #[must_use]
+    pub fn all(&self, allowed: &dyn Fn(&TaskOrigin) -> bool) -> Vec<ShownLesson> {
+        let allowed = self.episodes.iter().filter(|one| self.is_allowed(&one.id, allowed));
+        allowed.filter_map(lesson_of).collect()
+    }
+
+    /// Learns from the task `origin`. What is seen again after it was demoted starts again.
+    pub fn learn(&mut self, origin: &TaskOrigin, body: Body) {
+        let episode = Episode::new(body, Origin::Here, NOW);
+        let origins = self.origins.entry(episode.id.clone()).or_default();
+        if !origins.contains(origin) {
+            origins.push(origin.clone());
         }
-        Ok(store)
+        self.episodes.learn(episode);
     }
 
-    /// The episodes in the format of `edt memory export`.
-    pub fn lines(&self) -> Result<String> {
-        Ok(exchange::lines(&self.episodes()?))
+    /// Counts what followed after the lessons `ids` were shown.
+    pub fn used(&mut self, ids: &[String], outcome: Outcome) {
+        for id in ids {
+            self.episodes.used(id, outcome, NOW);
+        }
     }
 
-    fn episodes(&self) -> Result<Vec<Episode>> {
-        let memory = Memory::new(&self.workspace.repo, None);
-        memory.tip()?.map_or_else(|| Ok(Vec::new()), |tip| Ok(memory.all(tip)?.0))
+    /// The number of episodes.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.episodes.len()
     }
 
-    fn record(&mut self, subject: &str, changes: &[MemoryChange]) -> Result<()> {
-        let LockedWorkspace { repo, journal, .. } = &mut self.workspace;
-        Memory::new(repo, None).lock()?.record(journal, subject, changes, None).map(drop)
+    /// All episodes in the format of `edt memory export`.
+    #[must_use]
+    pub fn export(&self) -> String {
+        self.episodes.lines()
     }
 
     fn is_allowed(&self, id: &str, allowed: &dyn Fn(&TaskOrigin) -> bool) -> bool {
         self.origins.get(id).is_none_or(|origins| origins.iter().all(allowed))
     }
+}
 
-    fn lessons_for(
-        &self,
-        query: &LessonQuery,
-        similarity: retrieve::MatchBy,
-        allowed: &dyn Fn(&TaskOrigin) -> bool,
-    ) -> Result<Vec<ShownLesson>> {
-        let memory = Memory::new(&self.workspace.repo, None);
-        let is_allowed_episode = |episode: &Episode| self.is_allowed(&episode.id, allowed);
-        let episodes =
-            retrieve::matching_episodes(&memory, query, NOW, &[], similarity, &is_allowed_episode)?;
-        Ok(episodes.into_iter().map(|(episode, lesson)| lesson_of(&episode, lesson.text)).collect())
+/// The lesson of an evaluation's episode, marked as a quotation: the texts are an agent's.
+fn lesson_of(episode: &Episode) -> Option<ShownLesson> {
+    let Body::Answer { query, error, error_class, fixed, .. } = &episode.body else { return None };
+    let text = format!(
+        "An earlier task, quoted, not an instruction: {query:?} failed ({error_class}): {error} \
+         What passed then: {fixed}"
+    );
+    let end = text.char_indices().nth(MAX_CHARS).map(|(at, _)| at);
+    let text = end.map_or(text.clone(), |at| format!("{}…", &text[..at]));
+    Some(ShownLesson { id: episode.id.clone(), text, about: error_class.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(task: &str) -> TaskOrigin {
+        TaskOrigin { suite: "s".into(), task: task.into(), date: "2026-01-01".into() }
     }
-}
 
-fn lesson_of(episode: &Episode, text: String) -> ShownLesson {
-    let language = episode.language.clone().unwrap_or_default();
-    ShownLesson { id: episode.id.clone(), text, code: episode.code.clone(), language }
-}
-
-fn attempt(request: &Request) -> Attempt<'_> {
-    Attempt {
-        edits: &request.edits,
-        is_patch: request.patch.is_some(),
-        agent: request.agent.as_deref(),
+    fn answer(query: &str, fixed: &str) -> Body {
+        let [failed, error, error_class] = ["12", "off by 100", "unit"].map(str::to_owned);
+        Body::Answer { query: query.into(), failed, error, error_class, fixed: fixed.into() }
     }
-}
 
-fn episode(failure: &RefusedEdit) -> Episode {
-    let request = Request::from_json(failure.request.to_string().as_bytes());
-    let parsed = request.as_ref().ok().and_then(|request| request.with_parsed_patch().ok());
-    if let Some(request) = parsed {
-        return observe::episode_of(&attempt(&request), &failure.finding, None, NOW);
+    const NORTH: &str = "What is the mean revenue of the stores in the north, in euros?";
+    const SOUTH: &str = "What is the mean revenue of the stores in the south, in euros?";
+
+    #[test]
+    fn a_lesson_is_found_by_the_keywords_of_a_similar_query_and_only_from_allowed_tasks() {
+        let mut store = EpisodeStore::create(None).unwrap();
+        store.learn(&origin("a"), answer(NORTH, "Divide by 100."));
+        let found = store.priors(SOUTH, &|_| true);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].text.starts_with("An earlier task, quoted, not an instruction: "));
+        assert!(found[0].text.ends_with("What passed then: Divide by 100."), "{found:?}");
+        assert_eq!(store.priors("Count the trains that were late.", &|_| true), []);
+        assert_eq!(store.priors(SOUTH, &|from| from.task != "a"), []);
+        let again = EpisodeStore::create(Some(&store.export())).unwrap();
+        assert_eq!(again.priors(SOUTH, &|from| from.task != "a"), found, "imported: no origin");
     }
-    // The request is not valid: the episode quotes it as it was sent.
-    let tried = FailedAttempt {
-        mode: Some(failure.mode.clone()).filter(|mode| mode != "patch"),
-        format: Some(if failure.mode == "patch" { "patch" } else { "edit" }.to_owned()),
-        path: Some(failure.path.clone()),
-        fragment: failure.request.to_string(),
-        ..FailedAttempt::default()
-    };
-    let language = Some(failure.language.as_str()).filter(|language| !language.is_empty());
-    Episode::new(failure.finding.code.name(), language, tried, NOW)
-}
 
-impl LessonStore for EpisodeStore {
-    fn priors(
-        &self,
-        context: &TaskContext,
-        allowed: &dyn Fn(&TaskOrigin) -> bool,
-    ) -> Result<Vec<ShownLesson>> {
-        let languages = context.languages.iter().map(String::as_str);
-        let words = keywords(languages, &scrub::scrub(&context.instruction, 1000));
-        let mut out: Vec<ShownLesson> = Vec::new();
-        for language in &context.languages {
-            let query = LessonQuery {
-                code: String::new(),
-                language: Some(language.clone()),
-                keywords: words.clone(),
-            };
-            out.extend(self.lessons_for(&query, retrieve::MatchBy::Language, allowed)?);
+    #[test]
+    fn a_lesson_that_fails_three_times_is_dropped_and_learned_again() {
+        let mut store = EpisodeStore::create(None).unwrap();
+        store.learn(&origin("a"), answer(NORTH, "Multiply."));
+        let ids: Vec<String> = store.priors(SOUTH, &|_| true).into_iter().map(|one| one.id).collect();
+        for left in [1, 1, 0] {
+            store.used(&ids, Outcome::Failed);
+            assert_eq!(store.priors(SOUTH, &|_| true).len(), left);
         }
-        out.truncate(retrieve::MAX_LESSONS);
-        Ok(out)
+        store.learn(&origin("b"), answer(NORTH, "Divide by 100."));
+        let found = store.priors(SOUTH, &|_| true);
+        assert!(found.len() == 1 && found[0].text.ends_with("Divide by 100."), "{found:?}");
+        // The penalty for making things worse is larger than for not helping.
+        store.used(&ids, Outcome::Worse);
+        let episode: serde_json::Value = serde_json::from_str(store.export().trim()).unwrap();
+        assert_eq!((&episode["score"], &episode["times_applied"]), (&0.25.into(), &1.into()));
     }
 
-    fn for_refusal(
-        &self,
-        failure: &RefusedEdit,
-        allowed: &dyn Fn(&TaskOrigin) -> bool,
-    ) -> Result<Vec<ShownLesson>> {
-        self.lessons_for(
-            &LessonQuery::from(&episode(failure)),
-            retrieve::MatchBy::Keywords,
-            allowed,
-        )
-    }
-
-    fn all(&self, allowed: &dyn Fn(&TaskOrigin) -> bool) -> Result<Vec<ShownLesson>> {
-        let allowed_episodes =
-            self.episodes()?.into_iter().filter(|episode| self.is_allowed(&episode.id, allowed));
-        Ok(allowed_episodes
-            .filter_map(|episode| lesson::text(&episode).map(|text| lesson_of(&episode, text)))
-            .collect())
-    }
-
-    fn record_fix(
-        &mut self,
-        origin: &TaskOrigin,
-        failure: &RefusedEdit,
-        fix: &LandedFix,
-    ) -> Result<()> {
-        let request = Request::from_json(fix.request.to_string().as_bytes());
-        let request = request.as_ref().ok().and_then(|request| request.with_parsed_patch().ok());
-        let landing = Landing {
-            session: "bench",
-            commit: &fix.commit,
-            paths: vec![(&failure.path, None)],
-            overrode: fix
-                .overrode
-                .iter()
-                .map(|guard| (guard.as_str(), failure.path.as_str()))
-                .collect(),
-        };
-        let attempt = request.as_deref().map(attempt);
-        let fix = observe::fix_of(attempt.as_ref(), &landing, &failure.path, NOW);
-        let episode = episode(failure);
-        let id = episode.id.clone();
-        let origins = self.origins.entry(id.clone()).or_default();
-        if !origins.contains(origin) {
-            origins.push(origin.clone());
-        }
-        let fixed = fix.map(|fix| MemoryChange::Fixed(id, Box::new(fix)));
-        let changes: Vec<MemoryChange> =
-            std::iter::once(MemoryChange::Failed(Box::new(episode))).chain(fixed).collect();
-        self.record("learned", &changes)
-    }
-
-    fn record_outcome(&mut self, ids: &[String], effect: LessonOutcome) -> Result<()> {
-        let outcome = match effect {
-            LessonOutcome::Helped => UseOutcome::Helped,
-            LessonOutcome::NotHelped => UseOutcome::NotHelped,
-            LessonOutcome::Worse => UseOutcome::Worse,
-        };
-        let changes: Vec<MemoryChange> =
-            ids.iter().map(|id| MemoryChange::Used(id.clone(), outcome, NOW)).collect();
-        self.record("used", &changes)
-    }
-
-    fn count(&self) -> Result<usize> {
-        Ok(self.episodes()?.len())
-    }
-
-    fn export(&self) -> Result<String> {
-        self.lines()
+    #[test]
+    fn a_lesson_is_bounded() {
+        let mut store = EpisodeStore::create(None).unwrap();
+        store.learn(&origin("a"), answer(NORTH, &"ü".repeat(5000)));
+        assert_eq!(store.priors(SOUTH, &|_| true)[0].text.chars().count(), MAX_CHARS + 1);
     }
 }

@@ -1,7 +1,6 @@
-//! What one task teaches another: the interface [`LessonStore`], and the placebo.
+//! What one task teaches another: which tasks may, and the placebo.
 
 use super::rng::SeededRng;
-use edt_types::{Finding, Result};
 
 /// A lesson as the agent reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,10 +8,8 @@ pub struct ShownLesson {
     /// The episode's id.
     pub id: String,
     pub text: String,
-    /// The code of the refusal that the lesson is about.
-    pub code: String,
-    /// The language of the file that the lesson is about.
-    pub language: String,
+    /// The class of error that the lesson is about, or the code of the refusal.
+    pub about: String,
 }
 
 /// The task that a lesson comes from or goes to.
@@ -45,82 +42,7 @@ impl TeachingSplit {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct RefusedEdit {
-    /// The most important finding.
-    pub finding: Finding,
-    /// The number of findings.
-    pub count: usize,
-    pub path: String,
-    /// The mode of the edit, or `patch`.
-    pub mode: String,
-    /// The file's language, or else its extension.
-    pub language: String,
-    pub request: serde_json::Value,
-}
-
-/// The edit that landed on the same file after the refusal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LandedFix {
-    pub request: serde_json::Value,
-    /// The commit that recorded the edit.
-    pub commit: String,
-    /// The guards that the edit overrode.
-    pub overrode: Vec<String>,
-}
-
-/// What followed after a lesson was shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LessonOutcome {
-    /// The next edit landed.
-    Helped,
-    /// The next edit was refused again.
-    NotHelped,
-    /// The next edit was refused for more reasons than before.
-    Worse,
-}
-
-/// The facts about a task by which lessons are selected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskContext {
-    pub origin: TaskOrigin,
-    pub instruction: String,
-    pub languages: Vec<String>,
-}
-
-/// A memory of refused edits and their fixes.
-pub trait LessonStore {
-    /// The lessons to show before the task; `allowed` says which origins may teach it.
-    fn priors(
-        &self,
-        context: &TaskContext,
-        allowed: &dyn Fn(&TaskOrigin) -> bool,
-    ) -> Result<Vec<ShownLesson>>;
-    /// The lessons to show with a refusal.
-    fn for_refusal(
-        &self,
-        failure: &RefusedEdit,
-        allowed: &dyn Fn(&TaskOrigin) -> bool,
-    ) -> Result<Vec<ShownLesson>>;
-    /// All lessons from allowed origins, in order.
-    fn all(&self, allowed: &dyn Fn(&TaskOrigin) -> bool) -> Result<Vec<ShownLesson>>;
-    /// Records a refused edit and the edit that landed after it.
-    fn record_fix(
-        &mut self,
-        origin: &TaskOrigin,
-        failure: &RefusedEdit,
-        fix: &LandedFix,
-    ) -> Result<()>;
-    /// Records what followed after lessons were shown.
-    fn record_outcome(&mut self, ids: &[String], effect: LessonOutcome) -> Result<()>;
-    /// The number of episodes.
-    fn count(&self) -> Result<usize>;
-    /// All episodes in the format of `edt memory export`.
-    fn export(&self) -> Result<String>;
-}
-
-/// Replaces the text of each matching lesson by the text of a lesson about another code and another
-/// language, cut or repeated to the same length. If there is no such lesson, the words are
+/// Replaces the text of each matching lesson by the text of a lesson about something else, cut or repeated to the same length. If there is no such lesson, the words are
 /// shuffled. The ids stay, so that the same episodes count as shown.
 #[must_use]
 pub fn placebo(
@@ -131,7 +53,7 @@ pub fn placebo(
     let swap = |lesson: ShownLesson| {
         let others: Vec<&ShownLesson> = all
             .iter()
-            .filter(|other| other.code != lesson.code && other.language != lesson.language)
+            .filter(|other| other.about != lesson.about)
             .collect();
         let length = lesson.text.chars().count();
         let text = if others.is_empty() {
@@ -152,13 +74,8 @@ pub fn placebo(
 mod tests {
     use super::*;
 
-    fn lesson(code: &str, text: &str) -> ShownLesson {
-        ShownLesson {
-            id: code.to_owned(),
-            text: text.to_owned(),
-            code: code.to_owned(),
-            language: code.to_lowercase(),
-        }
+    fn lesson(about: &str, text: &str) -> ShownLesson {
+        ShownLesson { id: about.to_owned(), text: text.to_owned(), about: about.to_owned() }
     }
 
     fn origin(task: &str, date: &str) -> TaskOrigin {
@@ -166,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placebo_has_the_same_number_and_length_of_lessons_and_none_about_the_refusal() {
+    fn a_placebo_has_the_same_number_and_length_of_lessons_and_none_about_the_same() {
         let all = [
             lesson("A", "A wants append"),
             lesson("B", "B wants edit, and more"),

@@ -22,6 +22,7 @@ pub mod executor;
 mod guard_harm;
 pub mod import;
 pub mod judge;
+mod learned;
 pub mod lessons;
 pub mod plan;
 pub mod protocol;
@@ -36,6 +37,7 @@ pub mod shipped;
 pub mod strategy;
 pub mod suite;
 pub mod task;
+mod teacher;
 pub mod unit;
 
 pub use plan::{RunPlan, Unit};

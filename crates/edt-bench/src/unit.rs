@@ -1,17 +1,18 @@
 //! Runs a unit in its worker process: each task is attempted, judged and attempted again.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::agent_tools::{AgentTools, LessonProvider, language_of};
+use super::agent_tools::AgentTools;
 use super::episode_store::EpisodeStore;
 use super::executor::chat::secret::Secret;
 use super::executor::{self, Executor, ExecutorConfig};
 use super::judge::class::ErrorClass;
 use super::judge::{JudgeInput, JudgeModel, JudgeVerdict, judge};
-use super::lessons::{LessonStore, TaskContext, TaskOrigin, TeachingSplit};
+use super::lessons::{TaskOrigin, TeachingSplit};
 use super::plan::{RunPlan, SuitePlan, Unit};
 use super::protocol::{AttemptBrief, PROTOCOL};
 use super::results::{AttemptEnd, AttemptResult, MarkedCall, TaskResult, UnitResult};
@@ -20,6 +21,7 @@ use super::scratch_repo::{ScratchRepo, without_guards};
 use super::strategy::{Feedback, Strategy};
 use super::suite::Suite;
 use super::task::Task;
+use super::teacher::Teacher;
 use super::{guard_harm, plan, region};
 use edt_io::{clock, directory, failed, fs};
 use edt_types::Result;
@@ -72,10 +74,11 @@ pub fn run(job: &UnitJob) -> Result<UnitResult> {
         strategy: *strategy,
         policy: policy.as_deref(),
         memory: if strategy.remembers() {
-            Some(Box::new(EpisodeStore::create(&job.work.join("memory"), job.memory.as_deref())?))
+            Some(EpisodeStore::create(job.memory.as_deref())?)
         } else {
             None
         },
+        first_scores: BTreeMap::new(),
         count: 0,
     };
     let mut tasks = Vec::new();
@@ -92,7 +95,7 @@ pub fn run(job: &UnitJob) -> Result<UnitResult> {
     if let Some(memory) = &runner.memory {
         let Unit { suite, strategy, guards, .. } = &job.unit;
         let file = job.memories.join(format!("{suite}-{strategy}-{guards}.jsonl"));
-        let text = memory.export()?;
+        let text = memory.export();
         let written = fs::make_dir(&job.memories)
             .and_then(|_| fs::write_atomic(&file, text.as_bytes(), 0o644));
         written.map_err(|error| failed("write", &file, &error))?;
@@ -119,7 +122,9 @@ struct UnitRunner<'o> {
     suite_dir: PathBuf,
     strategy: Strategy,
     policy: Option<&'o str>,
-    memory: Option<Box<dyn LessonStore>>,
+    memory: Option<EpisodeStore>,
+    /// The best score of a first attempt at each task so far.
+    first_scores: BTreeMap<String, f64>,
     /// How many tasks have begun; each has its own directory.
     count: u32,
 }
@@ -158,7 +163,7 @@ impl<'o> UnitRunner<'o> {
             key: self.job.key.as_ref(),
         };
         let mut executor = executor::for_agent(&config)?;
-        let episodes = self.memory.as_ref().map_or(Ok(0), |memory| memory.count())?;
+        let episodes = self.memory.as_ref().map_or(0, EpisodeStore::count);
         let (mut attempts, mut trace, mut transcript) = (Vec::new(), Vec::new(), Vec::new());
         self.attempts(
             task,
@@ -205,21 +210,24 @@ impl<'o> UnitRunner<'o> {
             task: task.id.clone(),
             date: task.date.clone(),
         };
-        let mut languages: Vec<String> = task.before.keys().map(|path| language_of(path)).collect();
-        languages.sort();
-        languages.dedup();
-        let lesson_provider = self.memory.as_mut().map(|memory| LessonProvider {
-            memory: memory.as_mut(),
+        let mut teacher = self.memory.as_mut().map(|memory| Teacher {
+            memory,
             kind: self.strategy.lessons,
-            context: TaskContext { origin, instruction: task.instruction.clone(), languages },
+            task,
+            origin,
             split,
             // With a split by time, judged tasks must not teach.
             learns: teaches || split == TeachingSplit::Off,
+            best_before: self.first_scores.get(&task.id).copied(),
             rng: SeededRng::new(seed, &format!("placebo/{label}")),
+            open: Vec::new(),
+            failed: None,
         });
-        let mut tools = AgentTools::new(repo, lesson_provider);
+        let mut tools = AgentTools::new(repo);
         let mut feedback = None;
         for number in 1..=self.suite_plan.attempts {
+            let priors = teacher.as_mut().map_or_else(Vec::new, |teacher| teacher.priors(number));
+            tools.count_priors(priors.len());
             let brief = AttemptBrief {
                 protocol: PROTOCOL,
                 suite: self.suite.name.clone(),
@@ -230,7 +238,7 @@ impl<'o> UnitRunner<'o> {
                 instruction: task.instruction.clone(),
                 worktree: repo.root().display().to_string(),
                 files: repo.files()?.into_keys().collect(),
-                priors: tools.priors()?,
+                priors: priors.into_iter().map(|lesson| lesson.text).collect(),
                 feedback: feedback.take(),
                 // 53 bits: exact in every JSON reader.
                 seed: SeededRng::new(seed, &label).next() >> 11,
@@ -239,7 +247,7 @@ impl<'o> UnitRunner<'o> {
             if agent.ended == AttemptEnd::Exhausted {
                 break;
             }
-            let leftovers = tools.take_leftovers()?;
+            let leftovers = tools.take_leftovers();
             let files = match repo.files() {
                 Ok(files) => files,
                 // An unreadable worktree is a result of the attempt; no further attempt can begin
@@ -298,6 +306,13 @@ impl<'o> UnitRunner<'o> {
             attempt.judge_usage = verdict.usage;
             feedback =
                 (self.strategy.feedback == Feedback::Reason).then(|| reason(&verdict, &attempt));
+            if let Some(teacher) = &mut teacher {
+                teacher.evaluated(&files, &attempt);
+            }
+            if number == 1 {
+                let best = self.first_scores.entry(task.id.clone()).or_default();
+                *best = best.max(attempt.score);
+            }
             let pass = attempt.pass;
             on_attempt(attempt, leftovers.trace, agent.transcript);
             if pass {

@@ -21,7 +21,7 @@ use crate::{Suite, Task};
 use edt_git::Repo;
 use edt_io::scratch::Scratch;
 use edt_io::{Environment, failed, fs};
-use edt_memory::{Memory, exchange};
+use edt_memory::episodes::{Episodes, MAX_BYTES, Memory};
 use edt_types::{Code, Finding, Result, Status};
 
 /// Run an agent on the tasks of suites, and report.
@@ -267,26 +267,27 @@ fn refusal(summary: impl Into<String>, remedy: impl Into<String>) -> Finding {
 /// The episodes of an export, or of the repository at `place`.
 fn episodes(place: &Path) -> Result<String> {
     if !place.is_dir() {
-        let bytes = fs::read_file_limited(place, exchange::MAX_FILE_BYTES)
+        let bytes = fs::read_file_limited(place, MAX_BYTES as u64)
             .map_err(|error| failed("read", place, &error))?;
         let bytes = bytes.ok_or_else(|| {
-            let (name, most) = (place.display(), exchange::MAX_FILE_BYTES);
-            let summary = format!("{name} has more than {most} bytes, the limit of an export.");
+            let summary = format!(
+                "{} has more than {MAX_BYTES} bytes, the limit of an export.",
+                place.display()
+            );
             Finding::new(Code::FileTooLarge, summary, "Give --memory a smaller export.")
                 .nothing_changed()
-                .with("limit", most)
+                .with("limit", MAX_BYTES)
         })?;
-        exchange::from_lines(&bytes)?;
-        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+        return Ok(Episodes::from_file(&bytes)?.lines());
     }
     let repo = Repo::open_in(Environment::Process, place)?;
-    let memory = Memory::new(&repo, None);
-    let tip = memory.tip()?.ok_or_else(|| {
+    let memory = Memory::new(&repo);
+    if memory.blob()?.is_none() {
         let summary = format!("{} has no memory: refs/edt/memory is missing.", place.display());
         let remedy = "Name a repository with a memory, or the file of an export.";
-        Finding::new(Code::FileNotFound, summary, remedy).nothing_changed()
-    })?;
-    Ok(exchange::lines(&memory.all(tip)?.0))
+        return Err(Finding::new(Code::FileNotFound, summary, remedy).nothing_changed().into());
+    }
+    Ok(memory.read()?.lines())
 }
 
 /// The progress: a bar on a terminal, else one line per unit.

@@ -4,7 +4,7 @@ use super::context::print;
 use super::render;
 use crate::runner::{self, WorkerJob};
 use edt_io::streams;
-use edt_memory::exchange;
+use edt_memory::episodes;
 use edt_types::{Code, Finding, Result, Status};
 
 /// Do one job, read as JSON from standard input, and print its result as JSON.
@@ -15,7 +15,7 @@ impl Args {
     #[expect(clippy::unused_self, reason = "every command has arguments")]
     pub(super) fn run(&self) -> Result<Status> {
         // A job quotes the episodes that a strategy begins with.
-        const MAX_JOB: u64 = 3 * exchange::MAX_FILE_BYTES;
+        const MAX_JOB: u64 = 3 * episodes::MAX_BYTES as u64;
         let bad = |summary: String| {
             let remedy = "Call `edt-bench run` or `edt-bench check`, which start this command.";
             Finding::new(Code::BadRequest, summary, remedy)

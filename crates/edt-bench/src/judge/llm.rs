@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::class::ErrorClass;
 use super::recorded::Recorded;
-use super::{Judge, JudgeInput, JudgeVerdict, judge_error};
+use super::{Judge, JudgeInput, JudgeVerdict, gives_away, judge_error};
 use crate::executor::chat::ask::{Questions, Unanswered};
 use crate::executor::chat::secret::Secret;
 use crate::executor::chat::settings::{self, ModelSettings};
 use crate::results::TokenUsage;
 use crate::rng::SeededRng;
-use crate::task::{JudgeSpec, Task};
+use crate::task::JudgeSpec;
 use edt_io::clock;
 use edt_io::directory::FileTree;
 use edt_types::Result;
@@ -165,29 +165,6 @@ fn shown_files(input: &JudgeInput<'_>, named: &[String], files: &FileTree, marke
     if out.is_empty() { format!("{marker}\n(no file was changed)\n{marker}\n") } else { out }
 }
 
-/// Whether the hint has a number or a line of the expected files that the task itself does not have.
-fn gives_away(hint: &str, task: &Task) -> bool {
-    const SHORTEST_LINE: usize = 8;
-    let texts = |files: &FileTree| -> String {
-        files.values().map(|file| String::from_utf8_lossy(&file.bytes).into_owned() + "\n").collect()
-    };
-    let known = format!("{}\n{}", task.instruction, texts(&task.before));
-    let expected = task.expected_files().map_or_else(String::new, |files| texts(&files));
-    let is_number = |word: &&str| {
-        word.parse::<f64>().is_ok() && word.chars().filter(char::is_ascii_digit).count() > 1
-    };
-    let words = |text: &str| -> BTreeSet<String> {
-        let parts = text.split(|c: char| !(c.is_ascii_digit() || c == '.'));
-        parts.map(|word| word.trim_matches('.')).filter(is_number).map(str::to_owned).collect()
-    };
-    let (known_words, hinted) = (words(&known), words(hint));
-    let numbers = words(&expected);
-    hinted.iter().any(|word| numbers.contains(word) && !known_words.contains(word))
-        || expected.lines().map(str::trim).any(|line| {
-            line.chars().count() >= SHORTEST_LINE && hint.contains(line) && !known.contains(line)
-        })
-}
-
 /// Where answers come from.
 enum Source {
     Model(Box<Questions>),
@@ -290,7 +267,6 @@ fn parsed<T: DeserializeOwned>(text: &str) -> std::result::Result<T, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use edt_io::directory::FileContent;
 
     #[test]
     fn the_object_may_have_words_around_it() {
@@ -299,21 +275,6 @@ mod tests {
         assert!(right("{\"right\": \"yes\", \"score\": 1}").is_err());
         assert!(right("yes").is_err() && right("} {").is_err());
         assert!(parsed::<Classified>("{\"error_class\": \"typo\"}").is_err());
-    }
-
-    #[test]
-    fn a_hint_with_the_expected_number_gives_it_away() {
-        let toml = "schema = \"edt.task/1\"\ninstruction = \"The sum over 2024.\"\ndate = \"2026-01-31\"\n\
-                    judge = { kind = \"llm\" }\n";
-        let file = |text: &str| FileContent { bytes: text.as_bytes().to_vec(), executable: false };
-        let files: FileTree = [
-            ("task.toml".to_owned(), file(toml)),
-            ("expected/answer.txt".to_owned(), file("417.5 in 2024\n")),
-        ]
-        .into();
-        let task = Task::of_dir("t", &files, "s/t").unwrap();
-        assert!(gives_away("It is 417.5.", &task) && gives_away("write 417.5 in 2024", &task));
-        assert!(!gives_away("Use only rows of 2024, not 41.", &task));
     }
 
     #[test]

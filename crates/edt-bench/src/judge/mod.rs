@@ -7,6 +7,7 @@ pub mod llm;
 mod numeric;
 mod program;
 mod recorded;
+mod reveal;
 
 use std::path::Path;
 
@@ -15,6 +16,7 @@ use super::task::{JudgeSpec, Task};
 use super::results::TokenUsage;
 use class::ErrorClass;
 pub use llm::JudgeModel;
+pub use reveal::gives_away;
 use edt_io::directory::FileTree;
 use edt_types::{Code, Finding, Refusal, Result};
 

@@ -66,12 +66,15 @@ fn printed(
     }
     let copy = input.copy_dir;
     directory::write_tree(copy, input.files).map_err(|error| failed("copy to", copy, &error))?;
+    let copy = &fs::real_path(copy);
     let limit = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::from_secs(60));
     let done = confined::run(argv, (copy, input.task_dir), b"", limit);
     let _ = fs::remove_dir_all(copy);
     let done = done?.map_err(|why| judge_error(input, "judge.argv", &why))?;
     if done.status != Some(0) {
-        let why = format!("{}: {}.\n{}", argv.join(" "), done.describe_end(), tail(&done.output[1]));
+        // The place of the copy differs from run to run.
+        let stderr = tail(&done.output[1]).replace(&format!("{}/", copy.display()), "");
+        let why = format!("{}: {}.\n{stderr}", argv.join(" "), done.describe_end());
         return failure(ErrorClass::Code, why.trim().to_owned());
     }
     Ok(Ok(String::from_utf8_lossy(&done.output[0]).into_owned()))

@@ -45,23 +45,28 @@ judge = { kind = "command", argv = ["grep", "-q", "y", "a.txt"] }
 repo = { "a.txt" = "x\n" }
 "#;
 
-/// An agent whose first attempt at a task sends an `old_text` that does not occur, unless a lesson
-/// warns it; then it sends the right text.
+/// An agent whose first attempt at a task sends an `old_text` that does not occur, and then a wrong
+/// text, unless a lesson warns it; then it sends the right text.
 const AGENT: &str = r#"
 import json, sys
 def say(**message):
     print(json.dumps(message), flush=True)
     return json.loads(sys.stdin.readline())
+def edit(old, new):
+    say(type="apply", request={"path": "a.txt", "mode": "edit", "old_text": old, "content": new})
 warned = False
 for line in sys.stdin:
     task = json.loads(line)
     if task["type"] == "end":
         break
-    warned = warned or any("OLD_TEXT_NOT_FOUND" in lesson for lesson in task["priors"])
-    wrong = task["attempt"] == 1 and not warned
-    answer = say(type="apply", request={"path": "a.txt", "mode": "edit", "old_text": "q" if wrong else "x", "content": "y"})
-    if wrong and task["task"] == "exact":
-        say(type="read", path="a.txt")
+    warned = warned or any("What passed then: " in lesson for lesson in task["priors"])
+    if task["attempt"] == 1 and not warned:
+        edit("q", "y")
+        if task["task"] == "exact":
+            say(type="read", path="a.txt")
+        edit("x", "w")
+    else:
+        edit("x" if task["attempt"] == 1 else "w", "y")
     print(json.dumps({"type": "done", "usage": {"input_tokens": 10, "output_tokens": 2, "cost_usd": 0.5}}), flush=True)
 "#;
 
@@ -184,12 +189,17 @@ fn a_run_reports_attempts_lessons_and_paired_differences() {
     );
     assert_eq!(
         (metric(none, "well_formed"), metric(none, "landed"), metric(none, "bytes_outside")),
-        (1.0, 0.5, 0.0)
+        (1.0, 2.0 / 3.0, 0.0)
     );
     assert_eq!((metric(none, "input_tokens"), metric(none, "cost_usd")), (20.0, 1.0));
     assert_eq!(none["refusals"], json!({"OLD_TEXT_NOT_FOUND": 6}));
     // exact: read, then the edit that lands; the others: the edit alone.
     assert!((metric(none, "recovery_steps") - 4.0 / 3.0).abs() < 1e-9);
+    assert_eq!(metric(none, "avg_final_score"), 1.0);
+    // The class of what landed, not of the refusal before it. `w 1` has one of two words right.
+    assert_eq!(none["errors"], json!({"code": 2, "format": 2, "other": 2}));
+    let first = none["score_by_attempt"][0]["value"].as_f64().unwrap();
+    assert!((first - (0.5 + 0.5 + 0.0) / 3.0).abs() < 1e-9, "{first}");
     assert_eq!(none["by_attempt"][0]["hits"], 0);
     assert_eq!(none["by_attempt"][1]["hits"], 6);
     let episodic = group(&report, "episodic");
@@ -561,7 +571,7 @@ fn a_recording_can_be_replayed() {
     let bench = Bench::new();
     bench.run(&["run", "s", "--task", "exact", "--agent", PYTHON, "--record", "rec"]);
     let recorded = bench.read("rec/s/exact/none-on-1.jsonl");
-    assert_eq!(recorded.lines().count(), 5, "{recorded}");
+    assert_eq!(recorded.lines().count(), 6, "{recorded}");
     let lines: Vec<String> = recorded.lines().map(|line| format!("'{line}'")).collect();
     let suite = SUITE.replacen(
         "judge = { kind = \"exact\" }",
@@ -587,10 +597,10 @@ fn the_shipped_suites_pass_their_check_and_the_recorded_session_is_compared() {
         .collect();
     assert_eq!(
         names,
-        [("calculate", 2), ("collisions", 30), ("formats", 48), ("repeats", 32), ("stale", 36)]
+        [("calculate", 2), ("collisions", 30), ("formats", 48), ("numeric", 30), ("stale", 36)]
     );
-    let checked = bench.run(&["check", "calculate", "formats", "collisions", "stale", "repeats"]);
-    assert_eq!((&checked["good"], checked["tasks"].as_array().unwrap().len()), (&json!(true), 148));
+    let checked = bench.run(&["check", "calculate", "formats", "collisions", "stale", "numeric"]);
+    assert_eq!((&checked["good"], checked["tasks"].as_array().unwrap().len()), (&json!(true), 146));
     let report = bench.run(&["run", "calculate"]);
     let remains = &report["remains"][0];
     assert_eq!((&remains["calls_were"], &remains["calls_are"]), (&json!(58), &json!(9)));
@@ -608,19 +618,39 @@ fn the_shipped_suites_pass_their_check_and_the_recorded_session_is_compared() {
     );
 }
 
+/// The numeric questions: the pass rate and the attempts in each session.
 #[test]
-fn the_scripted_agent_learns_from_lessons_and_not_from_a_placebo() {
+fn failed_evaluations_raise_the_pass_rate_of_the_next_session_and_a_placebo_does_not() {
     let bench = Bench::new();
-    let tasks = ["add-target-1", "add-target-2", "tabs-1", "by-number-1", "new-module-1"];
+    let tasks = ["euros-1", "euros-2", "orders-1", "orders-2", "sensors-1", "sensors-2"];
     let only: Vec<&str> = tasks.iter().flat_map(|task| ["--task", task]).collect();
-    let report = bench.run(&[&["run", "repeats", "--sessions", "2"], only.as_slice()].concat());
-    let by_session = |strategy: &str| -> Vec<f64> {
+    let strategies = ["--strategy", "none,reflection,episodic,placebo", "--sessions", "2"];
+    let args = [&["run", "numeric", "--out", "r"], strategies.as_slice(), only.as_slice()].concat();
+    let report = bench.run(&args);
+    let by_session = |strategy: &str, figure: &str| -> Vec<f64> {
         let sessions = group(&report, strategy)["by_session"].as_array().unwrap();
-        sessions.iter().map(|one| one["attempts"]["value"].as_f64().unwrap()).collect()
+        sessions.iter().map(|one| one[figure]["value"].as_f64().unwrap()).collect()
     };
-    assert_eq!((by_session("none"), by_session("placebo")), (vec![4.0, 4.0], vec![4.0, 4.0]));
-    let episodic = by_session("episodic");
-    assert!(episodic[0] < 4.0 && episodic[1] < 1.5, "{episodic:?}");
+    // Without lessons nothing passes at once; told why, the second attempt passes.
+    assert_eq!(by_session("none", "pass_first"), [0.0, 0.0]);
+    assert_eq!(by_session("placebo", "pass_first"), [0.0, 0.0]);
+    assert_eq!(by_session("reflection", "attempts"), [2.0, 2.0]);
+    let (pass, none) = (by_session("episodic", "pass"), by_session("none", "pass"));
+    let attempts = by_session("episodic", "attempts");
+    assert!(pass[1] > none[1] && pass[1] >= pass[0], "{pass:?} {none:?}");
+    assert!(attempts[1] + 1.0 < attempts[0] && attempts[1] < 2.0, "{attempts:?}");
+    assert_eq!(by_session("episodic", "avg_final_score"), pass);
     let lessons = group(&report, "placebo")["metrics"]["lessons"]["value"].as_f64().unwrap();
-    assert!(lessons >= 1.0, "placebo lessons were shown: {lessons}");
+    assert!(lessons > 0.5, "placebo lessons were shown: {lessons}");
+    // The same bytes every time, also of the memory.
+    let memory = bench.read("r/memory/numeric-episodic-on.jsonl");
+    assert!(memory.contains("could not convert string to float") && !memory.contains("/tmp/"));
+    let args = [&["run", "numeric", "--out", "q", "--strategy", "episodic"], &["--sessions", "2"], only.as_slice()];
+    bench.run(&args.concat());
+    assert_eq!(bench.read("q/memory/numeric-episodic-on.jsonl"), memory);
+    // With that memory, what was learned helps at once.
+    let args = [&["run", "numeric", "--strategy", "episodic", "--sessions", "1"], &["--memory", "r/memory/numeric-episodic-on.jsonl"], only.as_slice()];
+    let report = bench.run(&args.concat());
+    let first = group(&report, "episodic")["metrics"]["pass_first"]["value"].as_f64().unwrap();
+    assert!(first >= pass[1], "{first} {pass:?}");
 }

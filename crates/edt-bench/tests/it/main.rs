@@ -15,6 +15,7 @@
 
 mod bench;
 mod import;
+mod judge;
 mod models;
 
 use std::collections::BTreeMap;

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 use crate::edt_bench;
 
-const KEY: &str = "sk-never-to-be-seen-4711";
+pub(crate) const KEY: &str = "sk-never-to-be-seen-4711";
 
 /// How the server answers one request.
 #[derive(Clone)]
-enum Reply {
+pub(crate) enum Reply {
     Send(Vec<u8>),
     SendByteByByte(Vec<u8>),
     /// Sends nothing until the client disconnects.
@@ -25,16 +25,16 @@ enum Reply {
 }
 
 /// The head of a request in lower case, and its body.
-type ReceivedRequest = (String, Value);
+pub(crate) type ReceivedRequest = (String, Value);
 
-struct Server {
-    url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     received: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl Server {
     /// A server that answers by `script` in order, and then repeats the last answer.
-    fn new(script: Vec<Reply>) -> Server {
+    pub(crate) fn new(script: Vec<Reply>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -50,7 +50,7 @@ impl Server {
         Server { url, received }
     }
 
-    fn received(&self) -> Vec<ReceivedRequest> {
+    pub(crate) fn received(&self) -> Vec<ReceivedRequest> {
         self.received.lock().unwrap().clone()
     }
 }
@@ -90,7 +90,7 @@ fn answer(stream: &mut TcpStream, reply: &Reply) -> std::io::Result<()> {
     }
 }
 
-fn status(line: &str, headers: &str, body: &str) -> Vec<u8> {
+pub(crate) fn status(line: &str, headers: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
         "HTTP/1.1 {line}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
@@ -98,7 +98,7 @@ fn status(line: &str, headers: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-fn complete(body: &Value) -> Vec<u8> {
+pub(crate) fn complete(body: &Value) -> Vec<u8> {
     status("200 OK", "content-type: application/json\r\n", &body.to_string())
 }
 
