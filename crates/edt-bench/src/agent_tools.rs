@@ -70,7 +70,8 @@ impl<'a> AgentTools<'a> {
     }
 
     fn landed(&mut self, outcome: &Outcome) {
-        let paths = outcome.files.iter().flat_map(|file| [Some(file.path.clone()), file.from.clone()]);
+        let paths =
+            outcome.files.iter().flat_map(|file| [Some(file.path.clone()), file.from.clone()]);
         self.counters.landed(paths.flatten().collect());
     }
 

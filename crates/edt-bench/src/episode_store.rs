@@ -128,7 +128,8 @@ mod tests {
     fn a_lesson_that_fails_three_times_is_dropped_and_learned_again() {
         let mut store = EpisodeStore::create(None).unwrap();
         store.learn(&origin("a"), answer(NORTH, "Multiply."));
-        let ids: Vec<String> = store.priors(SOUTH, &|_| true).into_iter().map(|one| one.id).collect();
+        let ids: Vec<String> =
+            store.priors(SOUTH, &|_| true).into_iter().map(|one| one.id).collect();
         for left in [1, 1, 0] {
             store.used(&ids, Outcome::Failed);
             assert_eq!(store.priors(SOUTH, &|_| true).len(), left);

@@ -24,7 +24,11 @@ pub(super) struct FailedAttempt {
 impl FailedAttempt {
     /// `None` if the attempt passed, or if it failed because an edit was refused: the episodes of
     /// refusals are about that.
-    pub(super) fn of(task: &Task, files: &FileTree, attempt: &AttemptResult) -> Option<FailedAttempt> {
+    pub(super) fn of(
+        task: &Task,
+        files: &FileTree,
+        attempt: &AttemptResult,
+    ) -> Option<FailedAttempt> {
         let class = attempt.error_class.filter(|class| *class != ErrorClass::Refused)?;
         let (error, hint) = (attempt.feedback.clone(), attempt.hint.clone());
         Some(FailedAttempt { answer: answer(task, files), error, class, hint })
@@ -99,7 +103,9 @@ mod tests {
 
     #[test]
     fn an_episode_has_the_query_the_error_and_the_lines_that_changed() {
-        let task = task("{ kind = \"numeric\", argv = [\"python3\", \"a.py\"], answer = \"417.5\", tolerance = 0 }");
+        let task = task(
+            "{ kind = \"numeric\", argv = [\"python3\", \"a.py\"], answer = \"417.5\", tolerance = 0 }",
+        );
         let before = files(&[("a.py", "import csv\nprint(total)\n")]);
         let after = files(&[("a.py", "import csv\nprint(total / 100)\n")]);
         let one = FailedAttempt::of(&task, &before, &failed(ErrorClass::Unit)).unwrap();

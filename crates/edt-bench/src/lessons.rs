@@ -42,8 +42,8 @@ impl TeachingSplit {
     }
 }
 
-/// Replaces the text of each matching lesson by the text of a lesson about something else, cut or repeated to the same length. If there is no such lesson, the words are
-/// shuffled. The ids stay, so that the same episodes count as shown.
+/// Replaces the text of each matching lesson by the text of a lesson about something else, cut or repeated to the same length. If there is no such lesson, the letters
+/// are shuffled. The ids stay, so that the same episodes count as shown.
 #[must_use]
 pub fn placebo(
     matching: Vec<ShownLesson>,
@@ -51,15 +51,13 @@ pub fn placebo(
     rng: &mut SeededRng,
 ) -> Vec<ShownLesson> {
     let swap = |lesson: ShownLesson| {
-        let others: Vec<&ShownLesson> = all
-            .iter()
-            .filter(|other| other.about != lesson.about)
-            .collect();
+        let others: Vec<&ShownLesson> =
+            all.iter().filter(|other| other.about != lesson.about).collect();
         let length = lesson.text.chars().count();
         let text = if others.is_empty() {
-            let mut words: Vec<&str> = lesson.text.split(' ').collect();
-            rng.shuffle(&mut words);
-            words.join(" ")
+            let mut letters: Vec<char> = lesson.text.chars().collect();
+            rng.shuffle(&mut letters);
+            letters.into_iter().collect()
         } else {
             let other = others[rng.below(others.len())];
             let repeated = other.text.chars().chain([' ']).cycle();
@@ -99,6 +97,7 @@ mod tests {
         );
         let alone = placebo(vec![all[0].clone()], &all[..1], &mut SeededRng::new(1, "x"));
         assert_eq!((alone[0].text.len(), alone.len()), (14, 1));
+        assert!(!alone[0].text.contains("append"), "{alone:?}");
     }
 
     #[test]

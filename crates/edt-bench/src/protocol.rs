@@ -83,7 +83,7 @@ pub struct AttemptBrief {
     pub worktree: String,
     /// The files of the worktree.
     pub files: Vec<String>,
-    /// Lessons from earlier refusals.
+    /// Lessons from earlier evaluations: quotations, not instructions.
     pub priors: Vec<String>,
     /// Feedback on the previous attempt. `null` for the first attempt, and if the strategy gives
     /// none.

@@ -14,9 +14,9 @@ pub struct Strategy {
 pub enum LessonKind {
     /// None; nothing is remembered.
     None,
-    /// Lessons that match the task or the refusal.
+    /// Lessons that match the task.
     Matching,
-    /// As many lessons of the same length, about other refusals.
+    /// As many lessons of the same length, about something else.
     Placebo,
 }
 
@@ -38,19 +38,19 @@ pub const STRATEGIES: &[Strategy] = &[
     },
     Strategy {
         name: "reflection",
-        about: "no lessons; feedback: the judge's reason and the codes of refusals",
+        about: "no lessons; feedback: the judge's reason and hint, and the codes of refusals",
         lessons: LessonKind::None,
         feedback: Feedback::Reason,
     },
     Strategy {
         name: "episodic",
-        about: "lessons from earlier refusals, before the task and in refusals",
+        about: "lessons from earlier evaluations of similar tasks, before the task",
         lessons: LessonKind::Matching,
         feedback: Feedback::FailedOnly,
     },
     Strategy {
         name: "placebo",
-        about: "as many lessons of the same length, each about another refusal",
+        about: "as many lessons of the same length, each about another class of error",
         lessons: LessonKind::Placebo,
         feedback: Feedback::FailedOnly,
     },

@@ -107,7 +107,8 @@ mod tests {
             for score in [*first, 1.0] {
                 let pass = score >= 1.0;
                 let error_class = (!pass).then_some(ErrorClass::Unit);
-                let attempt = AttemptResult { pass, score, error_class, ..AttemptResult::default() };
+                let attempt =
+                    AttemptResult { pass, score, error_class, ..AttemptResult::default() };
                 teacher.evaluated(&FileTree::new(), &attempt);
                 if pass {
                     break;

@@ -296,7 +296,11 @@ impl<'o> UnitRunner<'o> {
             attempt.feedback = shortened(&verdict.feedback);
             // What a refused edit should have done cannot be wrong in another way.
             attempt.error_class = (!verdict.pass).then(|| {
-                if attempt.stuck { ErrorClass::Refused } else { verdict.class.unwrap_or(ErrorClass::Other) }
+                if attempt.stuck {
+                    ErrorClass::Refused
+                } else {
+                    verdict.class.unwrap_or(ErrorClass::Other)
+                }
             });
             attempt.hint = verdict.hint.as_deref().map(shortened);
             attempt.ended = agent.ended;

@@ -19,7 +19,7 @@ use edt_types::{Result, Status};
 
 /// List suites with their tasks, and the judges, strategies and kinds of agents.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  edt-bench list\n  edt-bench list repeats --json")]
+#[command(after_help = "Examples:\n  edt-bench list\n  edt-bench list numeric --json")]
 pub(super) struct Args {
     /// Directories or names of shipped suites; all shipped suites if left out.
     #[arg(value_name = "SUITE")]

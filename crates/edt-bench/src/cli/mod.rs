@@ -32,7 +32,7 @@ use edt_types::{Code, Finding, Refusal, Result, Status};
     max_term_width = 110,
     after_help = "Exit status: 0 done, 1 refused, 2 malformed call, 3 the state changed meanwhile, \
                   5 environment, 70 a bug.\n\nExamples:\n  edt-bench list\n  edt-bench run formats \
-                  collisions stale\n  edt-bench run repeats --strategy none,episodic,placebo \
+                  collisions stale\n  edt-bench run numeric --strategy none,reflection,episodic \
                   --sessions 3 --out results\n  edt-bench report results"
 )]
 struct Cli {

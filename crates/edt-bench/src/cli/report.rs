@@ -27,8 +27,8 @@ impl TimesArgs {
 /// Shards of different runs are refused: another suite, seed, version, agent or setting.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example, a run in two parts on two machines:\n  edt-bench run repeats --shard 1/2 \
-                  --out part1\n  edt-bench run repeats --shard 2/2 --out part2\n  edt-bench merge \
+    after_help = "Example, a run in two parts on two machines:\n  edt-bench run numeric --shard 1/2 \
+                  --out part1\n  edt-bench run numeric --shard 2/2 --out part2\n  edt-bench merge \
                   part1 part2 --out whole"
 )]
 pub(super) struct MergeArgs {

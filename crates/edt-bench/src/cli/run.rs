@@ -31,7 +31,7 @@ use edt_types::{Code, Finding, Result, Status};
 /// remembers, all tasks in all sessions. A shard is every N-th unit.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  edt-bench run calculate\n  edt-bench run my-suite --agent 'python3 agent.py' --strategy none,episodic --sessions 3 --out results\n  edt-bench run repeats --shard 2/8 --out part2   # one of eight jobs; edt-bench merge puts them together\n  edt-bench run my-suite --agent 'python3 agent.py' --since 2026-06-01   # older tasks teach, and are not judged"
+    after_help = "Examples:\n  edt-bench run calculate\n  edt-bench run my-suite --agent 'python3 agent.py' --strategy none,episodic --sessions 3 --out results\n  edt-bench run numeric --shard 2/8 --out part2   # one of eight jobs; edt-bench merge puts them together\n  edt-bench run my-suite --agent 'python3 agent.py' --since 2026-06-01   # older tasks teach, and are not judged"
 )]
 pub(super) struct Args {
     /// Directories or names of shipped suites (`edt-bench list`).

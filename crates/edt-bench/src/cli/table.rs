@@ -127,7 +127,8 @@ fn curves(groups: &[&ReportGroup]) -> String {
         table(title, &|group| group.by_session.iter().map(cell).collect())
     };
     let mut out = String::new();
-    out += &table("passed within attempts", &|group| group.by_attempt.iter().map(percent).collect());
+    out +=
+        &table("passed within attempts", &|group| group.by_attempt.iter().map(percent).collect());
     out += &table("score after attempts", &|group| {
         group.score_by_attempt.iter().map(number).collect()
     });
@@ -171,10 +172,7 @@ fn differences(pairs: &[&PairedDifference]) -> String {
         let figure = if *low > 0.0 || *high < 0.0 { paint(GOOD, &figure) } else { figure };
         let split = format!("{n} pairs ({more} more, {less} less)");
         let p = p.map_or_else(|| "too few pairs".to_owned(), |p| format!("{test} p = {p:.2e}"));
-        lines += &format!(
-            "  {from} → {to}: {} {figure}, {split}, {p}\n",
-            metric.replace('_', " ")
-        );
+        lines += &format!("  {from} → {to}: {} {figure}, {split}, {p}\n", metric.replace('_', " "));
     }
     if same > 0 {
         lines += &format!("  {same} more differences are 0 in every pair\n");

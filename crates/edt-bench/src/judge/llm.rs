@@ -48,7 +48,9 @@ pub fn refused_in_task(line: &str) -> Option<&'static str> {
     }
     match ModelSettings::parse(line) {
         Ok(settings) if settings.is_local() => None,
-        Ok(_) => Some("a task can only name a server on this machine; name others with --judge-model"),
+        Ok(_) => {
+            Some("a task can only name a server on this machine; name others with --judge-model")
+        }
         Err(_) => Some("its settings are invalid"),
     }
 }

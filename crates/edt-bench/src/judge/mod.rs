@@ -11,14 +11,14 @@ mod reveal;
 
 use std::path::Path;
 
+use super::results::TokenUsage;
 use super::suite::Suite;
 use super::task::{JudgeSpec, Task};
-use super::results::TokenUsage;
 use class::ErrorClass;
-pub use llm::JudgeModel;
-pub use reveal::gives_away;
 use edt_io::directory::FileTree;
 use edt_types::{Code, Finding, Refusal, Result};
+pub use llm::JudgeModel;
+pub use reveal::gives_away;
 
 #[derive(Debug, Clone, Copy)]
 pub struct JudgeInput<'a> {
@@ -99,7 +99,8 @@ pub fn judge(input: &JudgeInput<'_>) -> Result<JudgeVerdict> {
 pub fn check_models(suite: &Suite) -> Result<()> {
     let nobody = |task: &&Task| matches!(&task.judge, JudgeSpec::Llm { model: None, .. });
     let Some(task) = suite.tasks.iter().find(nobody) else { return Ok(()) };
-    let summary = format!("A model judges the task {} of {}, and none is named.", task.id, suite.name);
+    let summary =
+        format!("A model judges the task {} of {}, and none is named.", task.id, suite.name);
     let remedy = "Name one: --judge-model openai:MODEL or recorded:FILE.";
     Err(Finding::new(Code::BadRequest, summary, remedy).nothing_changed().into())
 }

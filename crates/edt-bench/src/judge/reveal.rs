@@ -59,5 +59,4 @@ mod tests {
         assert!(gives_away("417.5 in 2024", &task) && gives_away("write 417.5 in 2024", &task));
         assert!(!gives_away("Use only rows of 2024, not 41.", &task));
     }
-
 }

@@ -157,7 +157,13 @@ fn a_wrong_answer_is_classified_explained_and_has_a_hint_without_the_answer() {
     };
     assert_eq!(
         facts(&attempts[0]),
-        [json!(false), json!(0.25), json!("missing"), json!("Most words are missing."), json!("Write every word.")]
+        [
+            json!(false),
+            json!(0.25),
+            json!("missing"),
+            json!("Most words are missing."),
+            json!("Write every word.")
+        ]
     );
     assert_eq!((received.len(), &attempts[1]["pass"]), (6, &json!(true)));
     // The next attempt was told the feedback and the hint.
@@ -165,7 +171,13 @@ fn a_wrong_answer_is_classified_explained_and_has_a_hint_without_the_answer() {
     assert!(last.contains("told: Most words are missing. | Write every word."), "{last}");
     // A judge that insists on the answer is overruled.
     let given_away = json!({"hint": "It is 417.5."}).to_string();
-    let script = [WRONG, r#"{"error_class": "numeric"}"#, r#"{"feedback": "No."}"#, &given_away, &given_away];
+    let script = [
+        WRONG,
+        r#"{"error_class": "numeric"}"#,
+        r#"{"feedback": "No."}"#,
+        &given_away,
+        &given_away,
+    ];
     let all = [script.map(says).to_vec(), vec![says(RIGHT)]].concat();
     let (attempts, _) = Court::new("timeout = 20").run(all);
     assert_eq!(attempts[0]["hint"], "Compute the value again, step by step.");
@@ -174,14 +186,22 @@ fn a_wrong_answer_is_classified_explained_and_has_a_hint_without_the_answer() {
 #[test]
 fn an_answer_of_another_form_is_asked_for_again_once() {
     for malformed in ["no idea", "{\"right\": \"perhaps\"}", "{\"right\": true, \"score\": 7}"] {
-        let (attempts, received) = Court::new("timeout = 20").run(vec![says(malformed), says(RIGHT)]);
+        let (attempts, received) =
+            Court::new("timeout = 20").run(vec![says(malformed), says(RIGHT)]);
         assert_eq!((attempts.len(), received.len()), (1, 2), "{malformed}");
         let again = received[1].1["messages"][3]["content"].as_str().unwrap();
         assert!(again.starts_with("That is not the JSON object that was asked for"), "{again}");
     }
     let (code, message, asked) = Court::new("timeout = 20").refused(vec![says("no idea")]);
-    assert_eq!((code.as_str(), asked), ("BAD_TASK", 2), "a judge that fails is not the agent's failure");
-    assert!(message.contains("task one: judge.model: the judge's answer to compare is invalid"), "{message}");
+    assert_eq!(
+        (code.as_str(), asked),
+        ("BAD_TASK", 2),
+        "a judge that fails is not the agent's failure"
+    );
+    assert!(
+        message.contains("task one: judge.model: the judge's answer to compare is invalid"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -195,8 +215,11 @@ fn a_judge_is_retried_within_its_time_and_then_it_failed() {
     assert_eq!(code, "BAD_TASK");
     assert!(message.contains("the judge did not answer: it timed out"), "{message}");
     let wrong = json!({"error": {"message": format!("Incorrect key: {KEY}.")}}).to_string();
-    let (code, message, asked) =
-        Court::new("timeout = 20").refused(vec![Reply::Send(status("401 Unauthorized", "", &wrong))]);
+    let (code, message, asked) = Court::new("timeout = 20").refused(vec![Reply::Send(status(
+        "401 Unauthorized",
+        "",
+        &wrong,
+    ))]);
     assert_eq!((code.as_str(), asked), ("MODEL_REFUSED", 1));
     assert!(message.contains("Incorrect key: ***") && !message.contains(KEY), "{message}");
 }
@@ -243,7 +266,8 @@ fn the_user_names_the_server_that_gets_the_key_and_costs_money() {
     assert_eq!(code, "BAD_REQUEST");
     assert!(message.contains("A model judges the task one of s, and none is named."), "{message}");
     let (code, message) = finding(&court.try_run(&["--judge-model", "m-1"]));
-    assert_eq!((code.as_str(), message.as_str()), ("BAD_REQUEST", "\"m-1\" is not a model."));
+    assert_eq!(code, "BAD_REQUEST");
+    assert!(message.starts_with("\"m-1\" is not a model."), "{message}");
     // A server that a task names gets no key.
     let server = Server::new(vec![says(RIGHT)]);
     let court = Court::new(&format!("model = \"openai:m base_url={}/v1\"", server.url));

@@ -57,14 +57,13 @@ impl Questions {
     ) -> std::result::Result<String, Unanswered> {
         self.turns.push(Turn::User(question.to_owned()));
         let body = self.protocol.body(&self.settings, &self.system, &self.turns);
-        let reply = self.client.query(&body, until, self.seed).map_err(|no_answer| {
-            match no_answer {
+        let reply =
+            self.client.query(&body, until, self.seed).map_err(|no_answer| match no_answer {
                 NoAnswer::Refused(findings) => Unanswered::Refused(findings),
                 NoAnswer::TimedOut(why) => Unanswered::Failed(format!("it timed out: {why}")),
                 NoAnswer::Failed(why) => Unanswered::Failed(why),
                 NoAnswer::TooLong => Unanswered::Failed("the answer is too long".to_owned()),
-            }
-        })?;
+            })?;
         let ModelReply { input_tokens, output_tokens, .. } = reply;
         add_tokens(&mut self.usage, &self.settings, input_tokens, output_tokens);
         let text = reply.text.clone();

@@ -61,8 +61,10 @@ fn key_of(agent: &str, named_by: &[&str]) -> Result<Option<Secret>> {
     let variable = variable_or(named_by, protocol_of(&settings.protocol)?.key_variable());
     let value = std::env::var(&variable).unwrap_or_default().trim().to_owned();
     let bad = |summary: String| {
-        let remedy =
-            format!("Set {variable} to the API key, or name another variable: {}=MY_KEY.", named_by[0]);
+        let remedy = format!(
+            "Set {variable} to the API key, or name another variable: {}=MY_KEY.",
+            named_by[0]
+        );
         Finding::new(Code::BadRequest, summary, remedy).nothing_changed()
     };
     if value.is_empty() {

@@ -79,9 +79,7 @@ pub(super) fn curves(of: &SuiteView<'_>) -> Markup {
         .filter(|measure| measure.scale == Scale::Percent)
         .map(Measure::values)
         .collect();
-    measures.retain(|measure| {
-        measure.scale != Scale::Score || !passes.contains(&measure.values())
-    });
+    measures.retain(|measure| measure.scale != Scale::Score || !passes.contains(&measure.values()));
     html! {
         @if !measures.is_empty() {
             h3 { "Curves" }

@@ -10,9 +10,9 @@ use crate::report::{TaskCell, TraceComparison};
 
 /// One row per metric, one column per group.
 pub(super) fn summary(of: &SuiteView<'_>) -> Markup {
-    let measured = METRICS
-        .iter()
-        .filter(|metric| is_cost(metric) || of.groups.iter().any(|group| group.metrics.contains_key(metric.name)));
+    let measured = METRICS.iter().filter(|metric| {
+        is_cost(metric) || of.groups.iter().any(|group| group.metrics.contains_key(metric.name))
+    });
     html! {
         h3 { "Figures" }
         div.scroll {
