@@ -11,7 +11,7 @@ use super::scratch_repo::ScratchRepo;
 use edt_core::proposal::propose;
 use edt_core::session::back::undo::{self, UndoTarget};
 use edt_core::session::{PathState, Session};
-use edt_core::txn::{self, Request};
+use edt_core::txn::{self, Request, tried};
 use edt_io::directory::FileTree;
 use edt_io::{failed, fs};
 use edt_run::{OutputStream, RunObserver};
@@ -54,8 +54,8 @@ impl<'a> AgentTools<'a> {
         let result = self.repo.workspace("apply").and_then(|mut workspace| match read {
             Ok(read) => propose::apply_or_propose(&mut workspace, &read, DryRun::No),
             Err(findings) => {
-                txn::refused(&workspace, &findings);
-                Err(findings)
+                let edits = tried::of_json(request.to_string().as_bytes());
+                Err(txn::refused_unread(&workspace, edits, None, findings))
             }
         });
         match result {
@@ -78,6 +78,8 @@ impl<'a> AgentTools<'a> {
     fn refused(&mut self, findings: Refusal, request: &Value) -> Value {
         let only_guards = !findings.any(|finding| finding.code.allow().is_none());
         let mut outcome = Outcome::new(findings.status());
+        outcome.lessons = findings.lessons().to_vec();
+        self.counters.attempt.lessons += count(outcome.lessons.len());
         outcome.errors = findings.into_vec();
         self.counters.refused(outcome.errors.iter().map(|error| error.code.name()));
         self.counters.edit_refused();

@@ -58,6 +58,34 @@ impl EpisodeStore {
         self.episodes.learn(episode);
     }
 
+    /// The episodes of refusals for the repository of a task; `allowed` says which origins may teach
+    /// it. They are as fresh there at the time `now` as they are here.
+    #[must_use]
+    pub fn lend(&self, allowed: &dyn Fn(&TaskOrigin) -> bool, now: i64) -> Episodes {
+        let mut lent = Episodes::default();
+        for one in self.episodes.iter().filter(|one| self.is_allowed(&one.id, allowed)) {
+            if !matches!(one.body, Body::Answer { .. }) {
+                lent.learn(at(one.clone(), now));
+            }
+        }
+        lent
+    }
+
+    /// Takes back the episodes that were lent, with what was learned on the task `origin`.
+    pub fn take_back(&mut self, origin: &TaskOrigin, after: &Episodes) {
+        for one in after.iter() {
+            let seen = self.episodes.get(&one.id).map_or(0, |known| known.seen);
+            let origins = self.origins.entry(one.id.clone()).or_default();
+            if one.seen != seen && !origins.contains(origin) {
+                origins.push(origin.clone());
+            }
+            let one = at(one.clone(), NOW);
+            self.episodes.remove(&one.id);
+            self.episodes.learn(one);
+        }
+        self.origins.retain(|_, origins| !origins.is_empty());
+    }
+
     /// Counts what followed after the lessons `ids` were shown.
     pub fn used(&mut self, ids: &[String], outcome: Outcome) {
         for id in ids {
@@ -80,6 +108,12 @@ impl EpisodeStore {
     fn is_allowed(&self, id: &str, allowed: &dyn Fn(&TaskOrigin) -> bool) -> bool {
         self.origins.get(id).is_none_or(|origins| origins.iter().all(allowed))
     }
+}
+
+/// The episode with all its times at `now`: the clock of the benchmark stands still.
+fn at(one: Episode, now: i64) -> Episode {
+    let last_used = one.last_used.map(|_| now);
+    Episode { made: now, last_seen: now, last_used, ..one }
 }
 
 /// The lesson of an evaluation's episode, marked as a quotation: the texts are an agent's.

@@ -42,8 +42,9 @@ impl TeachingSplit {
     }
 }
 
-/// Replaces the text of each matching lesson by the text of a lesson about something else, cut or repeated to the same length. If there is no such lesson, the letters
-/// are shuffled. The ids stay, so that the same episodes count as shown.
+/// Replaces the text of each matching lesson by that of a lesson about something else, cut or
+/// repeated to the same length. If there is none, the letters are shuffled. The ids stay, so that
+/// the same episodes count as shown.
 #[must_use]
 pub fn placebo(
     matching: Vec<ShownLesson>,

@@ -26,6 +26,7 @@ mod learned;
 pub mod lessons;
 pub mod plan;
 pub mod protocol;
+mod refusal_lessons;
 mod region;
 pub mod report;
 pub mod results;

@@ -2,7 +2,9 @@
 //! every machine.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use edt_core::observe::Observer;
 use edt_core::session::LockedWorkspace;
 use edt_core::session::worktree::options::Options;
 use edt_guard::guard::GUARDS;
@@ -28,6 +30,7 @@ pub const NO_MEMORY: &str = "[memory]\nenabled = false\n";
 pub struct ScratchRepo {
     root: PathBuf,
     policy: Option<String>,
+    observers: Vec<Arc<dyn Observer>>,
 }
 
 impl ScratchRepo {
@@ -63,7 +66,13 @@ impl ScratchRepo {
                 );
             }
         }
-        Ok(ScratchRepo { root: fs::real_path(root), policy: policy.map(str::to_owned) })
+        let (root, policy) = (fs::real_path(root), policy.map(str::to_owned));
+        Ok(ScratchRepo { root, policy, observers: Vec::new() })
+    }
+
+    /// Lets `observer` see the calls from now on.
+    pub(super) fn observe(&mut self, observer: Arc<dyn Observer>) {
+        self.observers.push(observer);
     }
 
     #[must_use]
@@ -89,6 +98,7 @@ impl ScratchRepo {
         options.reap_orphans = true;
         options.user_policy =
             Some(format!("{NO_MEMORY}{}", self.policy.as_deref().unwrap_or_default()));
+        options.observers.clone_from(&self.observers);
         options.durability = Some(Durability::Off);
         LockedWorkspace::open(&self.root, options)
     }

@@ -22,7 +22,7 @@ use super::strategy::{Feedback, Strategy};
 use super::suite::Suite;
 use super::task::Task;
 use super::teacher::Teacher;
-use super::{guard_harm, plan, region};
+use super::{guard_harm, plan, refusal_lessons, region};
 use edt_io::{clock, directory, failed, fs};
 use edt_types::Result;
 
@@ -148,11 +148,29 @@ impl<'o> UnitRunner<'o> {
             .collect())
     }
 
+    fn origin(&self, task: &Task) -> TaskOrigin {
+        let (suite, task, date) = (self.suite.name.clone(), task.id.clone(), task.date.clone());
+        TaskOrigin { suite, task, date }
+    }
+
+    fn split(&self) -> TeachingSplit {
+        match self.job.plan.since {
+            Some(_) => TeachingSplit::ByTime,
+            None => TeachingSplit::Off,
+        }
+    }
+
     fn task(&mut self, task: &Task, session: u32, teaches: bool) -> Result<TaskResult> {
         self.count += 1;
         let place = self.job.work.join(format!("task-{}", self.count));
         fs::make_dir(&place).map_err(|error| failed("make", &place, &error))?;
-        let repo = ScratchRepo::create(&place.join("repo"), &task.before, self.policy)?;
+        let mut repo = ScratchRepo::create(&place.join("repo"), &task.before, self.policy)?;
+        let origin = self.origin(task);
+        if let Some(memory) = &self.memory {
+            let split = self.split();
+            let lent = memory.lend(&|from| split.allows(from, &origin), clock::seconds());
+            refusal_lessons::begin(&mut repo, (self.strategy.lessons, self.job.plan.seed), &lent)?;
+        }
         let config = ExecutorConfig {
             agent: &self.suite_plan.agent,
             task,
@@ -164,10 +182,12 @@ impl<'o> UnitRunner<'o> {
         };
         let mut executor = executor::for_agent(&config)?;
         let episodes = self.memory.as_ref().map_or(0, EpisodeStore::count);
+        // With a split by time, judged tasks must not teach.
+        let learns = teaches || self.split() == TeachingSplit::Off;
         let (mut attempts, mut trace, mut transcript) = (Vec::new(), Vec::new(), Vec::new());
         self.attempts(
             task,
-            (session, teaches),
+            (session, learns),
             &repo,
             executor.as_mut(),
             &place,
@@ -178,6 +198,9 @@ impl<'o> UnitRunner<'o> {
             },
         )?;
         executor.end();
+        if let Some(memory) = self.memory.as_mut().filter(|_| learns) {
+            memory.take_back(&origin, &refusal_lessons::end(&repo)?);
+        }
         self.record(task, session, &transcript)?;
         fs::remove_dir_all(&place).map_err(|error| failed("remove", &place, &error))?;
         Ok(TaskResult {
@@ -194,30 +217,21 @@ impl<'o> UnitRunner<'o> {
     fn attempts(
         &mut self,
         task: &Task,
-        (session, teaches): (u32, bool),
+        (session, learns): (u32, bool),
         repo: &ScratchRepo,
         executor: &mut dyn Executor,
         place: &Path,
         on_attempt: &mut dyn FnMut(AttemptResult, Vec<MarkedCall>, Vec<String>),
     ) -> Result<()> {
-        let (seed, split) = (
-            self.job.plan.seed,
-            if self.job.plan.since.is_some() { TeachingSplit::ByTime } else { TeachingSplit::Off },
-        );
+        let (seed, split, origin) = (self.job.plan.seed, self.split(), self.origin(task));
         let label = format!("{}/{}/{session}", self.suite.name, task.id);
-        let origin = TaskOrigin {
-            suite: self.suite.name.clone(),
-            task: task.id.clone(),
-            date: task.date.clone(),
-        };
         let mut teacher = self.memory.as_mut().map(|memory| Teacher {
             memory,
             kind: self.strategy.lessons,
             task,
             origin,
             split,
-            // With a split by time, judged tasks must not teach.
-            learns: teaches || split == TeachingSplit::Off,
+            learns,
             best_before: self.first_scores.get(&task.id).copied(),
             rng: SeededRng::new(seed, &format!("placebo/{label}")),
             open: Vec::new(),

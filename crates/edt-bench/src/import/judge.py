@@ -21,4 +21,5 @@ for command in commands:
         output, passed = f"{command[0]}: {error}", False
     if not passed:
         break
-print(json.dumps({"pass": passed, "score": float(passed), "feedback": "" if passed else output[-1500:]}))
+answer = {"pass": passed, "score": float(passed), "feedback": "" if passed else output[-1500:]}
+print(json.dumps(answer if passed else {**answer, "error_class": "code"}))

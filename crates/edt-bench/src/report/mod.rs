@@ -40,7 +40,7 @@ pub struct Report {
     pub metrics: Vec<MetricLine>,
     /// The figures of each suite, strategy and guard setting.
     pub groups: Vec<ReportGroup>,
-    /// Differences between two groups on the same tasks and sessions.
+    /// Differences between two groups on the same tasks.
     pub pairs: Vec<PairedDifference>,
     /// Recorded sessions, call by call, compared with their counterparts with edt.
     pub remains: Vec<TraceComparison>,

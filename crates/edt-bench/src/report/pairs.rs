@@ -1,4 +1,5 @@
-//! Paired differences: two groups on the same tasks and sessions. Pure.
+//! Paired differences: two groups on the same tasks. The sessions of a task are one pair, because
+//! they are not independent of each other. Pure.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use super::metric::{METRICS, Measurement, Metric};
 use super::stats;
 use crate::results::TaskResult;
 
-/// The difference between two groups on the tasks and sessions that both have.
+/// The difference between two groups on the tasks and sessions that both have, by task.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PairedDifference {
     /// The suite.
@@ -21,7 +22,7 @@ pub struct PairedDifference {
     pub to: [String; 2],
     /// The metric.
     pub metric: &'static str,
-    /// The number of pairs.
+    /// The number of pairs: tasks, each with the mean of its sessions.
     pub n: u64,
     /// The mean of `to` minus `from`.
     pub difference: f64,
@@ -73,9 +74,16 @@ fn pair(
         runs.iter().filter_map(value).collect()
     };
     let (a, b) = (values(&from.1), values(&to.1));
-    let both: Vec<(f64, f64)> =
-        a.iter().filter_map(|(key, one)| Some((*one, *b.get(key)?))).collect();
-    let differences: Vec<f64> = both.iter().map(|(one, other)| other - one).collect();
+    let mut by_task: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+    for (key, one) in &a {
+        if let Some(other) = b.get(key) {
+            by_task.entry(&key.0).or_default().push((*one, *other));
+        }
+    }
+    let of_task = |both: &Vec<(f64, f64)>| {
+        stats::mean(&both.iter().map(|(one, other)| other - one).collect::<Vec<f64>>())
+    };
+    let differences: Vec<f64> = by_task.values().filter_map(of_task).collect();
     let difference = stats::mean(&differences)?;
     let name = |key: &GroupKey<'_>| [key.strategy.to_owned(), key.guards.to_owned()];
     let (names, suite) = ([name(&from.0), name(&to.0)], from.0.suite.to_owned());
@@ -86,7 +94,9 @@ fn pair(
     let less = differences.iter().filter(|difference| **difference < 0.0).count() as u64;
     let binary = |one: f64| one == 0.0 || (one - 1.0).abs() < f64::EPSILON;
     let mcnemar = matches!(metric.of, Measurement::Rate(_))
-        && both.iter().all(|(one, other)| binary(*one) && binary(*other));
+        && by_task.values().all(
+            |both| matches!(both.as_slice(), [(one, other)] if binary(*one) && binary(*other)),
+        );
     let [from, to] = names;
     let n = differences.len() as u64;
     let p = (n >= stats::FEWEST_PAIRS).then(|| stats::even_split(more, less));
@@ -105,4 +115,61 @@ fn pair(
         p,
         test,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::AttemptResult;
+
+    /// Task `t<n>` in each session, passed at the attempt that `passed_at` gives.
+    fn runs(tasks: u32, sessions: u32, passed_at: impl Fn(u32, u32) -> u32) -> Vec<TaskResult> {
+        let attempt = |pass| AttemptResult { pass, ..AttemptResult::default() };
+        let run = |task: u32, session: u32| TaskResult {
+            task: format!("t{task}"),
+            class: None,
+            session,
+            teaches: false,
+            episodes: 0,
+            attempts: (1..=passed_at(task, session))
+                .map(|at| attempt(at == passed_at(task, session)))
+                .collect(),
+            trace: Vec::new(),
+        };
+        (1..=sessions)
+            .flat_map(|session| (1..=tasks).map(move |task| (task, session)))
+            .map(|(task, session)| run(task, session))
+            .collect()
+    }
+
+    fn attempts(tasks: u32, sessions: u32, later: impl Fn(u32, u32) -> u32) -> PairedDifference {
+        let key = |strategy| GroupKey { suite: "s", strategy, guards: "on" };
+        let (a, b) = (runs(tasks, sessions, |_, _| 3), runs(tasks, sessions, later));
+        let groups =
+            [(key("none"), a.iter().collect()), (key("episodic"), b.iter().collect::<Vec<_>>())];
+        all(&groups, 5, 1).into_iter().find(|pair| pair.metric == "attempts").unwrap()
+    }
+
+    #[test]
+    fn the_sessions_of_a_task_are_one_pair() {
+        // Task 1: 3 and 1 attempts in place of 3 and 3, so −1; task 2: 4 and 4, so +1; the others
+        // −2 each.
+        let passed_at = |task, session| match (task, session) {
+            (1, 1) => 3,
+            (2, _) => 4,
+            _ => 1,
+        };
+        let pair = attempts(6, 2, passed_at);
+        assert_eq!((pair.n, pair.more, pair.less, pair.test), (6, 1, 5, "sign"));
+        assert!((pair.difference - (-1.0 + 1.0 - 4.0 * 2.0) / 6.0).abs() < 1e-12);
+        // 2 × (1 + 6) / 64.
+        assert!((pair.p.unwrap() - 14.0 / 64.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn few_tasks_have_no_p_value_in_however_many_sessions() {
+        let pair = attempts(5, 40, |_, _| 1);
+        assert_eq!((pair.n, pair.less, pair.p), (5, 5, None));
+        assert!((attempts(6, 1, |_, _| 1).p.unwrap() - 2.0 / 64.0).abs() < 1e-12);
+    }
 }

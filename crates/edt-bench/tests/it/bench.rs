@@ -220,12 +220,13 @@ fn a_run_reports_attempts_lessons_and_paired_differences() {
         .find(|pair| pair["metric"] == "attempts")
         .unwrap();
     assert_eq!(
-        (&pair["n"], &pair["less"], &pair["more"], &pair["test"]),
-        (&json!(6), &json!(5), &json!(0), &json!("sign"))
+        (&pair["n"], &pair["less"], &pair["more"], &pair["p"]),
+        (&json!(3), &json!(3), &json!(0), &Value::Null),
+        "by task, and too few for a test"
     );
     let table = bench.try_run(&["report", "r"]).stdout;
     assert!(
-        String::from_utf8_lossy(&table).contains("paired differences"),
+        String::from_utf8_lossy(&table).contains("3 pairs (0 more, 3 less), too few pairs"),
         "{}",
         String::from_utf8_lossy(&table)
     );
@@ -654,4 +655,70 @@ fn failed_evaluations_raise_the_pass_rate_of_the_next_session_and_a_placebo_does
     let report = bench.run(&[&once, begin.as_slice(), only.as_slice()].concat());
     let first = group(&report, "episodic")["metrics"]["pass_first"]["value"].as_f64().unwrap();
     assert!(first >= pass[1], "{first} {pass:?}");
+}
+
+/// An agent that always quotes a line too many, and less only in its second attempt or if a lesson
+/// in the refusal says so.
+const QUOTER: &str = r#"
+import json, sys
+def edit(extra, number):
+    old, new = (extra + f"The total of the {word} row is {number}." for word in ("first", "last"))
+    print(json.dumps({"type": "apply", "request": {"path": "note.txt", "mode": "edit", "old_text": old, "content": new}}), flush=True)
+    return json.loads(sys.stdin.readline())["outcome"]
+for line in sys.stdin:
+    task = json.loads(line)
+    if task["type"] != "task":
+        break
+    number = task["task"][1:]
+    if task["attempt"] > 1:
+        edit("", number)
+    elif any("shorter `old_text`" in lesson for lesson in edit("This line is elsewhere.\n", number).get("lessons", [])):
+        edit("", number)
+    print(json.dumps({"type": "done"}), flush=True)
+"#;
+
+#[test]
+fn refusals_have_the_lessons_that_edt_itself_learned() {
+    let bench = Bench::new();
+    bench.write("quoter.py", QUOTER);
+    let mut suite = "schema = \"edt.suite/1\"\ndescription = \"Quotes.\"\n".to_owned();
+    for n in 1..=5 {
+        let text = |word: &str| {
+            format!(
+                "{{ \"note.txt\" = \"The total of the {word} row is {n}.\\nAnother line.\\n\" }}"
+            )
+        };
+        suite += &format!(
+            "[[task]]\nid = \"t{n}\"\ninstruction = \"Say last.\"\ndate = \"2026-01-0{n}\"\n\
+             judge = {{ kind = \"exact\" }}\nrepo = {}\nexpected = {}\n",
+            text("first"),
+            text("last")
+        );
+    }
+    bench.write("q/suite.toml", &suite);
+    let agent = "python3 -S quoter.py";
+    let run = |more: &[&str]| {
+        let report = bench.run(&[&["run", "q", "--agent", agent], more].concat());
+        ["none", "episodic", "placebo"].map(|strategy| {
+            let figure = |group: &Value, name: &str| group["metrics"][name]["value"].as_f64();
+            let groups = report["groups"].as_array().unwrap();
+            let found = groups.iter().find(|group| group["strategy"] == strategy);
+            found.map(|group| {
+                (figure(group, "attempts").unwrap(), figure(group, "lessons").unwrap())
+            })
+        })
+    };
+    let [none, episodic, placebo] = run(&["--strategy", "none,episodic,placebo", "--out", "r"]);
+    assert_eq!(none, Some((2.0, 0.0)));
+    // Three fixes are needed before the first lesson: then each of two tasks has one.
+    assert_eq!((episodic, placebo), (Some((1.6, 0.4)), Some((2.0, 0.4))));
+    let memory = bench.read("r/memory/q-episodic-on.jsonl");
+    let episode: Value = serde_json::from_str(memory.trim()).unwrap();
+    assert_eq!((&episode["body"]["class"], &episode["seen"]), (&json!("shorter_text"), &json!(5)));
+    assert_eq!((&episode["times_applied"], &episode["times_succeeded"]), (&json!(2), &json!(2)));
+    // With a split by time nothing of a judged task teaches, and older tasks do.
+    let since = ["--strategy", "episodic", "--since", "2026-01-04", "--out", "s"];
+    assert_eq!(run(&since)[1], Some((1.0, 1.0)));
+    let memory = bench.read("s/memory/q-episodic-on.jsonl");
+    assert!(memory.contains("\"seen\":3"), "{memory}");
 }

@@ -275,3 +275,36 @@ fn the_user_names_the_server_that_gets_the_key_and_costs_money() {
     assert!(done.status.success(), "{done:?}");
     assert!(!server.received()[0].0.contains("authorization"), "{:?}", server.received());
 }
+
+#[test]
+fn a_model_answers_a_numeric_question_over_an_endpoint() {
+    let call = |name: &str, arguments: &Value| {
+        let function = json!({"name": name, "arguments": arguments.to_string()});
+        let call = json!({"id": "c", "type": "function", "function": function});
+        let message = json!({"content": null, "tool_calls": [call]});
+        Reply::Send(complete(&json!({"choices": [{"message": message}]})))
+    };
+    let apply = |mode: &str, program: &str| {
+        call("apply", &json!({"edits": [{"path": "answer.py", "mode": mode, "content": program}]}))
+    };
+    let done = || call("done", &json!({}));
+    let script = vec![
+        apply("create", "print(13783.6667)\n"),
+        done(),
+        apply("overwrite", "print(137.8367)\n"),
+        done(),
+    ];
+    let (court, server) = (Court::new("timeout = 20"), Server::new(script));
+    let agent = format!("openai:m base_url={}/v1 stream=false", server.url);
+    let args = ["run", "numeric", "--task", "euros-1", "--strategy", "reflection", "--out", "r"];
+    let run = court.edt_bench(&[&args, ["--sessions", "1", "--agent", &agent].as_slice()].concat());
+    assert!(run.status.success(), "{run:?}");
+    let attempts = court.attempts();
+    assert_eq!(
+        (&attempts[0]["error_class"], &attempts[0]["pass"], &attempts[1]["pass"]),
+        (&json!("unit"), &json!(false), &json!(true))
+    );
+    let asked = server.received()[2].1["messages"].as_array().unwrap().last().unwrap().clone();
+    let asked = asked["content"].as_str().unwrap();
+    assert!(asked.contains("divide by 100") && !asked.contains("137.83"), "{asked}");
+}

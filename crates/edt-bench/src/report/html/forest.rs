@@ -30,7 +30,7 @@ pub(super) fn all(of: &SuiteView<'_>) -> Markup {
     html! {
         @if !of.pairs.is_empty() {
             h3 { "Paired differences" }
-            p.dim { "The same tasks in the same sessions: the second group minus the first, mean and 95 % interval. An interval that "
+            p.dim { "The same tasks, each with the mean of its sessions: the second group minus the first, mean and 95 % interval. An interval that "
                 "crosses the dashed line is compatible with no difference." }
             @if open.is_empty() && folded.is_empty() { p { "Every difference is 0 in every pair." } }
             @for panel in open { (panel) }

@@ -167,9 +167,10 @@ fn method(report: &Report) -> Markup {
             p {
                 "Each task runs in a scratch repository with the files before and one commit: lessons, attempt, judgement, next attempt. "
                 "Each session counts a task again. Rates have Wilson’s 95 % interval; means have the interval of a percentile bootstrap "
-                "with 2000 samples. Differences compare the same task in the same session. They have a bootstrap interval and the p-value "
+                "with 2000 samples. Differences compare the same tasks, each with the mean of its sessions. They have a bootstrap interval and the p-value "
                 "of an exact two-sided test: McNemar’s for values of 0 and 1, else the sign test. p-values are not corrected for multiple "
-                "comparisons. Edits of one task count as independent, which makes intervals of rates over edits too narrow."
+                "comparisons. Fewer than six pairs have no test: their smallest p-value is above 0.05. Sessions and edits of one task count as "
+                "independent in the intervals of figures, which makes these too narrow."
             }
             @if let Some(since) = &report.since {
                 p { "Tasks of " (since) " and later were judged; older tasks only taught." }

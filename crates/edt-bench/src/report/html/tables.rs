@@ -27,8 +27,12 @@ pub(super) fn summary(of: &SuiteView<'_>) -> Markup {
                                 td {
                                     @if let Some(estimate) = group.metrics.get(metric.name) {
                                         @let figure = value(estimate).unwrap_or_else(|| ("–".to_owned(), String::new()));
-                                        (figure.0) " " span.dim { (figure.1) }
-                                        small { @if let Some(hits) = estimate.hits { (hits) " of " } (estimate.n) }
+                                        (figure.0)
+                                        small {
+                                            (figure.1) " "
+                                            @if let Some(hits) = estimate.hits { (hits) " of " } @else { "n = " }
+                                            (estimate.n)
+                                        }
                                     } @else if is_cost(metric) { span.dim { "not reported" } } @else { "–" }
                                 }
                             }
@@ -52,7 +56,7 @@ fn heads(of: &SuiteView<'_>) -> Markup {
 
 /// The heads of columns with text, which begin at the left.
 fn text_heads(of: &SuiteView<'_>) -> Markup {
-    html! { @for (at, group) in of.groups.iter().enumerate() { th.text scope="col" class=(colour(at).0) { (name_of(group)) } } }
+    html! { @for (at, group) in of.groups.iter().enumerate() { th scope="col" class=(format!("text {}", colour(at).0)) { (name_of(group)) } } }
 }
 
 /// Failed attempts by class of error, refusals by code, and how attempts ended.

@@ -85,6 +85,10 @@ fn tags(page: &str) -> Vec<String> {
         assert!(!text.contains('>'), "a bare > in {text:?}");
         let name = tag.trim_start_matches('/').split_whitespace().next().unwrap();
         assert_eq!(tag.matches('"').count() % 2, 0, "{tag:?}");
+        assert!(
+            tag.matches(" class=").count() < 2,
+            "the second attribute would be ignored: {tag:?}"
+        );
         match tag.strip_prefix('/') {
             Some(_) => assert_eq!(open.pop().as_deref(), Some(name), "in {all:?}"),
             None if VOID.contains(&name) => {}
@@ -150,7 +154,7 @@ fn the_page_has_the_figures_of_the_report() {
         "in 2.00 [2.00, 2.00] attempts, final score 1.00",
         "Equal curves: none, reflection.",
         "not reported",
-        "−1.00 attempts on the same 4 tasks [−1.00, −1.00], too few pairs for a test",
+        "−1.00 attempts on the same 2 tasks [−1.00, −1.00], too few pairs for a test",
         "4 of 8 edits that landed were silently wrong",
         "0 of 8 edits that guards alone refused would have made their task pass",
         "--strategy none,reflection --guards on --sessions 2 --attempts 3 --limit 60 --seed 7",
