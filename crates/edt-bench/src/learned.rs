@@ -41,7 +41,11 @@ impl FailedAttempt {
         let changes = changes(&failed, &answer(task, files));
         let mut fixed = hint.unwrap_or_default();
         if !changes.is_empty() && !gives_away(&changes, task) {
-            fixed = format!("{fixed}\n{changes}").trim_start().to_owned();
+            fixed = [fixed, changes]
+                .into_iter()
+                .filter(|text| !text.is_empty())
+                .collect::<Vec<_>>()
+                .join("\n");
         }
         let error = if gives_away(&error, task) { class.hint().to_owned() } else { error };
         let (query, error_class) = (task.query.clone(), class.name().to_owned());

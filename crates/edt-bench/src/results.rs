@@ -199,6 +199,6 @@ impl TaskResult {
     #[must_use]
     pub fn score_within(&self, most: u32) -> Option<f64> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        self.attempts.iter().take(most).last().map(|attempt| attempt.score)
+        self.attempts.iter().take(most).next_back().map(|attempt| attempt.score)
     }
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::judge::class::ErrorClass;
-use super::judge::llm::refused_in_task;
+pub use super::judge_spec::{JudgeSpec, WrongAnswer};
 use edt_io::directory::{FileContent, FileTree};
-use edt_types::{Code, Finding, Level, RepoPath, Result};
+use edt_types::{Code, Finding, RepoPath, Result};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
@@ -30,104 +29,6 @@ pub struct Task {
     pub expected: Option<FileTree>,
     /// A recorded session: one JSON object per line.
     pub replay: Vec<String>,
-}
-
-/// How the files after an attempt are judged.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum JudgeSpec {
-    /// The files equal `expected/`, byte for byte.
-    Exact {
-        /// Only these files; all files of the worktree if empty.
-        #[serde(default)]
-        files: Vec<String>,
-    },
-    /// A file, or what a program prints, has the expected words, and its numbers within a
-    /// tolerance.
-    Numeric {
-        /// The file, unless `argv` names a program.
-        #[serde(default)]
-        file: String,
-        /// The program and its arguments, run in a copy of the worktree.
-        #[serde(default)]
-        argv: Vec<String>,
-        /// The time limit of the program in seconds.
-        #[serde(default = "default_timeout")]
-        timeout: f64,
-        /// The expected words; if left out, those of `file` in `expected/`.
-        answer: Option<String>,
-        /// The absolute tolerance.
-        tolerance: f64,
-        /// The tolerance as a share of the expected number.
-        #[serde(default)]
-        relative: f64,
-        /// Wrong numbers whose class is known.
-        #[serde(default)]
-        wrong: Vec<WrongAnswer>,
-    },
-    /// A program exits with status 0, run as `edt run` does in a copy of the worktree.
-    Command {
-        /// The program and its arguments.
-        argv: Vec<String>,
-        /// The time limit in seconds.
-        #[serde(default = "default_timeout")]
-        timeout: f64,
-        #[serde(default = "default_sandbox")]
-        sandbox: Level,
-    },
-    /// A program reads a JSON object and answers with one.
-    Program {
-        /// The program and its arguments; `{task}` is the task's directory.
-        argv: Vec<String>,
-        /// The time limit in seconds.
-        #[serde(default = "default_timeout")]
-        timeout: f64,
-    },
-    /// A model compares the files with what is expected.
-    Llm {
-        /// `recorded:FILE`, or a model whose server is on this machine; `--judge-model` replaces it.
-        model: Option<String>,
-        /// What is right, in words.
-        criteria: Option<String>,
-        /// The files that the model sees; those that differ from the files before if empty.
-        #[serde(default)]
-        files: Vec<String>,
-        /// The time limit of each question in seconds.
-        #[serde(default = "default_timeout")]
-        timeout: f64,
-    },
-}
-
-/// A wrong number that a typical mistake leads to.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WrongAnswer {
-    pub answer: f64,
-    pub class: ErrorClass,
-    /// What to do instead, without the answer.
-    pub hint: Option<String>,
-}
-
-const fn default_timeout() -> f64 {
-    60.0
-}
-
-const fn default_sandbox() -> Level {
-    Level::Standard
-}
-
-impl JudgeSpec {
-    /// The value of the key `kind`.
-    #[must_use]
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            JudgeSpec::Exact { .. } => "exact",
-            JudgeSpec::Numeric { .. } => "numeric",
-            JudgeSpec::Command { .. } => "command",
-            JudgeSpec::Program { .. } => "program",
-            JudgeSpec::Llm { .. } => "llm",
-        }
-    }
 }
 
 /// Lines of a file before in which changes are intended.
@@ -262,61 +163,8 @@ impl Task {
         let expected =
             merge_files(beside.expected, wire.expected.unwrap_or_default(), place, "expected")?;
         let expected = has_expected.then_some(expected);
-        let missing =
-            |file: &String| !expected.as_ref().is_some_and(|files| files.contains_key(file));
-        match &wire.judge {
-            JudgeSpec::Exact { .. } if expected.is_none() => {
-                return refuse("judge", "kind \"exact\" compares with expected/, which is missing");
-            }
-            // A file that should be deleted is in repo/ only.
-            JudgeSpec::Exact { files } => {
-                if let Some(file) =
-                    files.iter().find(|file| missing(file) && !before.contains_key(*file))
-                {
-                    return refuse(
-                        "judge.files",
-                        &format!("{file} is neither in expected/ nor in repo/"),
-                    );
-                }
-            }
-            JudgeSpec::Numeric { file, argv, timeout, answer, tolerance, relative, .. } => {
-                if file.is_empty() == argv.is_empty() {
-                    return refuse("judge.file", "name either `file` or `argv`");
-                }
-                if answer.is_none() && missing(file) {
-                    let why = format!("{file:?} is not in expected/, and there is no `answer`");
-                    return refuse("judge.file", &why);
-                }
-                if !is_timeout(*timeout) {
-                    return refuse("judge.timeout", TIMEOUT);
-                }
-                if !(*tolerance >= 0.0
-                    && *relative >= 0.0
-                    && tolerance.is_finite()
-                    && relative.is_finite())
-                {
-                    return refuse("judge.tolerance", "it is not a finite number of at least 0");
-                }
-            }
-            JudgeSpec::Llm { model, criteria, timeout, .. } => {
-                if criteria.is_none() && expected.is_none() {
-                    return refuse("judge.criteria", "there is neither `criteria` nor expected/");
-                }
-                if let Some(why) = model.as_deref().and_then(refused_in_task) {
-                    return refuse("judge.model", why);
-                }
-                if !is_timeout(*timeout) {
-                    return refuse("judge.timeout", TIMEOUT);
-                }
-            }
-            JudgeSpec::Command { argv, timeout, .. } | JudgeSpec::Program { argv, timeout } => {
-                if argv.is_empty() {
-                    return refuse("judge.argv", "it is empty; the first item is the program");
-                }
-                if !is_timeout(*timeout) {
-                    return refuse("judge.timeout", TIMEOUT);
-                }
-            }
+        if let Some((key, why)) = wire.judge.fault(&before, expected.as_ref()) {
+            return refuse(key, &why);
         }
         if let Some(region) = wire
             .region
@@ -382,12 +230,6 @@ struct TaskFiles {
     replay: Option<String>,
     before: FileTree,
     expected: FileTree,
-}
-
-const TIMEOUT: &str = "it is not a number of seconds above 0, up to 3600";
-
-fn is_timeout(seconds: f64) -> bool {
-    seconds > 0.0 && seconds <= 3600.0
 }
 
 /// The files of a directory and those of a table; a path in both is an error.

@@ -10,8 +10,7 @@ use super::agent_tools::AgentTools;
 use super::episode_store::EpisodeStore;
 use super::executor::chat::secret::Secret;
 use super::executor::{self, Executor, ExecutorConfig};
-use super::judge::class::ErrorClass;
-use super::judge::{JudgeInput, JudgeModel, JudgeVerdict, judge};
+use super::judge::{JudgeInput, JudgeModel};
 use super::lessons::{TaskOrigin, TeachingSplit};
 use super::plan::{RunPlan, SuitePlan, Unit};
 use super::protocol::{AttemptBrief, PROTOCOL};
@@ -22,7 +21,7 @@ use super::strategy::{Feedback, Strategy};
 use super::suite::Suite;
 use super::task::Task;
 use super::teacher::Teacher;
-use super::{guard_harm, plan, refusal_lessons, region};
+use super::{evaluation, plan, refusal_lessons};
 use edt_io::{clock, directory, failed, fs};
 use edt_types::Result;
 
@@ -268,7 +267,7 @@ impl<'o> UnitRunner<'o> {
                 // there.
                 Err(found) => {
                     let (ended, complaint) =
-                        (AttemptEnd::Ruined, Some(shortened(&found.to_string())));
+                        (AttemptEnd::Ruined, Some(evaluation::shortened(&found.to_string())));
                     let attempt = AttemptResult {
                         ended,
                         complaint,
@@ -289,41 +288,15 @@ impl<'o> UnitRunner<'o> {
                 model: &self.job.judge_model,
                 explain: true,
             };
-            let verdict = judge(&input)?;
-            let expected = task.expected_files();
-            let is_wrong = |path: &String| {
-                let differs = |expected: &directory::FileTree| {
-                    expected.get(path).map(|file| &file.bytes)
-                        != files.get(path).map(|file| &file.bytes)
-                };
-                task.specifies(path) && expected.as_ref().is_some_and(differs)
+            let attempt = evaluation::evaluate(&input, &mut tools, &leftovers.suspects, place)?;
+            let attempt = AttemptResult {
+                ended: agent.ended,
+                malformed: agent.malformed,
+                complaint: agent.complaint,
+                usage: agent.usage,
+                ..attempt
             };
-            let mut attempt = tools.finish_attempt(verdict.pass, is_wrong);
-            let deadline = clock::in_ms(10_000);
-            attempt.outside = region::intended(task, deadline)
-                .map(|intended| region::outside(&task.before, &files, &intended, deadline));
-            for suspect in &leftovers.suspects {
-                attempt.tried_without += 1;
-                attempt.harmful += u32::from(guard_harm::would_pass(&input, suspect, place)?);
-            }
-            attempt.score = verdict.score;
-            attempt.feedback = shortened(&verdict.feedback);
-            // What a refused edit should have done cannot be wrong in another way.
-            attempt.error_class = (!verdict.pass).then(|| {
-                if attempt.stuck {
-                    ErrorClass::Refused
-                } else {
-                    verdict.class.unwrap_or(ErrorClass::Other)
-                }
-            });
-            attempt.hint = verdict.hint.as_deref().map(shortened);
-            attempt.ended = agent.ended;
-            attempt.malformed = agent.malformed;
-            attempt.complaint = agent.complaint;
-            attempt.usage = agent.usage;
-            attempt.judge_usage = verdict.usage;
-            feedback =
-                (self.strategy.feedback == Feedback::Reason).then(|| reason(&verdict, &attempt));
+            feedback = (self.strategy.feedback == Feedback::Reason).then(|| reason(&attempt));
             if let Some(teacher) = &mut teacher {
                 teacher.evaluated(&files, &attempt);
             }
@@ -353,19 +326,11 @@ impl<'o> UnitRunner<'o> {
 }
 
 /// The judge's feedback and hint on the attempt, and the codes of its refusals.
-fn reason(verdict: &JudgeVerdict, attempt: &AttemptResult) -> String {
+fn reason(attempt: &AttemptResult) -> String {
     let codes: Vec<String> =
         attempt.refusals.iter().map(|(code, count)| format!("{code} {count}×")).collect();
     let refused =
         if codes.is_empty() { String::new() } else { format!("\nRefused: {}.", codes.join(", ")) };
     let hint = attempt.hint.as_ref().map_or_else(String::new, |hint| format!("\n{hint}"));
-    format!("{}{hint}{refused}", shortened(&verdict.feedback))
-}
-
-fn shortened(text: &str) -> String {
-    const MAX_CHARS: usize = 2000;
-    match text.char_indices().nth(MAX_CHARS) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
+    format!("{}{hint}{refused}", attempt.feedback)
 }

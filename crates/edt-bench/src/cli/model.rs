@@ -37,8 +37,8 @@ pub(super) struct ModelArgs {
 /// The model that judges.
 #[derive(Debug, clap::Args)]
 pub(super) struct JudgeArgs {
-    /// The model for tasks with the judge `llm`: 'openai:MODEL base_url=…', `anthropic:MODEL`, or
-    /// recorded:FILE.
+    /// The model for tasks with the judge `llm`: `openai:MODEL base_url=…`, `anthropic:MODEL`, or
+    /// `recorded:FILE`.
     #[arg(long, value_name = "MODEL")]
     judge_model: Option<String>,
 }

@@ -92,17 +92,26 @@ pub fn judge(input: &JudgeInput<'_>) -> Result<JudgeVerdict> {
     judge.judge(input)
 }
 
-/// Checks that every task that a model judges names one.
+/// Checks the models that the tasks of `suite` name, for a run without `--judge-model`.
 ///
 /// # Errors
-/// `BAD_REQUEST`.
+/// `BAD_REQUEST` if a task that a model judges names none; `BAD_TASK` if it names one on another
+/// machine.
 pub fn check_models(suite: &Suite) -> Result<()> {
-    let nobody = |task: &&Task| matches!(&task.judge, JudgeSpec::Llm { model: None, .. });
-    let Some(task) = suite.tasks.iter().find(nobody) else { return Ok(()) };
-    let summary =
-        format!("A model judges the task {} of {}, and none is named.", task.id, suite.name);
-    let remedy = "Name one: --judge-model openai:MODEL or recorded:FILE.";
-    Err(Finding::new(Code::BadRequest, summary, remedy).nothing_changed().into())
+    for task in &suite.tasks {
+        let JudgeSpec::Llm { model, .. } = &task.judge else { continue };
+        let Some(line) = model else {
+            let (id, name) = (&task.id, &suite.name);
+            let summary = format!("A model judges the task {id} of {name}, and none is named.");
+            let remedy = "Name one: --judge-model openai:MODEL or recorded:FILE.";
+            return Err(Finding::new(Code::BadRequest, summary, remedy).nothing_changed().into());
+        };
+        if let Some(why) = llm::refused_in_task(line) {
+            let place = format!("{}, task {}", suite.location, task.id);
+            return Err(super::task::bad_task(&place, "judge.model", why).into());
+        }
+    }
+    Ok(())
 }
 
 /// The judge cannot run.
