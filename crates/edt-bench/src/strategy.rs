@@ -44,7 +44,7 @@ pub const STRATEGIES: &[Strategy] = &[
     },
     Strategy {
         name: "episodic",
-        about: "lessons from earlier evaluations of similar tasks, before the task",
+        about: "lessons from earlier evaluations of similar tasks, before the task; edt's own, in refusals",
         lessons: LessonKind::Matching,
         feedback: Feedback::FailedOnly,
     },
