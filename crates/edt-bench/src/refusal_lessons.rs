@@ -48,6 +48,7 @@ impl Observer for RefusalLessons {
     fn followed(
         &self,
         repo: &Repo,
+        _: Option<&Policy>,
         refused: &RefusedCall,
         edits: &[TriedEdit],
         landing: &Landing<'_>,

@@ -44,6 +44,7 @@ pub trait Observer: Debug + Send + Sync {
     fn followed(
         &self,
         _repo: &Repo,
+        _policy: Option<&Policy>,
         _refused: &RefusedCall,
         _edits: &[TriedEdit],
         _landing: &Landing<'_>,

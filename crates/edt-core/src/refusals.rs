@@ -116,14 +116,16 @@ fn follow(
     let open = log.open(Some(landing.session), &paths);
     let edits =
         if open.is_empty() { Vec::new() } else { request.map_or_else(Vec::new, tried::of_request) };
+    let policy = if open.is_empty() { None } else { workspace.current_policy().ok() };
     for refused in open {
         if !is_same_place(&refused, &edits, &paths) {
             continue;
         }
         let observers = &workspace.options().observers;
+        let (repo, policy) = (&workspace.repo, policy.as_ref());
         let class = observers
             .iter()
-            .find_map(|observer| observer.followed(&workspace.repo, &refused, &edits, landing));
+            .find_map(|observer| observer.followed(repo, policy, &refused, &edits, landing));
         let overrode = landing.overrode.iter().any(|(_, path)| refused.paths().contains(path));
         log.follow(Followed {
             of: refused.id,
