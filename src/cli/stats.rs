@@ -7,13 +7,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::context::Context;
-use super::memory::open_with_memory;
 use super::render::{DIM, NAME, paint};
 use edt_core::session::files::diff_report;
 use edt_core::session::views::stats::{EditCounts, SessionStats, StatsFilter, stats};
 use edt_git::Repo;
 use edt_io::clock;
-use edt_memory::Memory;
+use edt_journal::refusals::RefusalLog;
 use edt_types::text::{counted, escape_controls};
 use edt_types::{Code, Finding, Result, Status};
 
@@ -195,7 +194,7 @@ impl Args {
                 .into());
             }
         }
-        let repo = open_with_memory(context)?;
+        let (repo, _) = context.repo()?;
         let since = self.since.as_deref().map(|text| moment(text, clock::seconds())).transpose()?;
         let filter =
             StatsFilter { session: self.session.clone(), agent: self.agent.clone(), since };
@@ -216,7 +215,7 @@ impl Args {
             .iter()
             .filter(|one| self.ended || self.session.is_some() || !one.session.has_ended())
             .collect();
-        let refusals = if filter == StatsFilter::default() { Some(refusals(&repo)?) } else { None };
+        let refusals = if filter == StatsFilter::default() { Some(refusals(&repo)) } else { None };
         let answer = Answer {
             schema: "edt.stats/1",
             since,
@@ -286,17 +285,16 @@ fn agent_numbers(counted: &[SessionStats]) -> Vec<AgentNumbers> {
     agents.into_iter().map(of).collect()
 }
 
-fn refusals(repo: &Repo) -> Result<Refusals> {
-    let memory = Memory::new(repo, None);
+fn refusals(repo: &Repo) -> Refusals {
     let mut refusals = Refusals::default();
-    let Some(tip) = memory.tip()? else { return Ok(refusals) };
-    for episode in memory.all(tip)?.0 {
-        refusals.kinds += 1;
-        // An override is not a fix: the same content was sent again.
-        refusals.fixed += u64::from(episode.fix.is_some_and(|fix| fix.allow.is_empty()));
-        *refusals.codes.entry(episode.code).or_default() += episode.seen;
+    for one in RefusalLog::of(repo).all() {
+        refusals.fixed += u64::from(one.followed.is_some_and(|followed| followed.class.is_some()));
+        for finding in &one.refused.findings {
+            *refusals.codes.entry(finding.cause_code().to_owned()).or_default() += 1;
+        }
     }
-    Ok(refusals)
+    refusals.kinds = refusals.codes.len() as u64;
+    refusals
 }
 
 /// The time that `text` names, in seconds since 1970.
