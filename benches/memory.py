@@ -20,20 +20,25 @@ import tempfile
 import time
 
 CODES = ["OLD_TEXT_NOT_FOUND", "SYNTAX_ERROR", "SIZE_REDUCTION", "DUPLICATE_CODE", "INVALID_PATCH", "ELIDED_CODE"]
-LANGUAGES = ["c", "python", "go", "rust", "typescript"]
+CLASSES = ["white_space", "stale_text", "shorter_text", "missing_context", "wrong_mode", "format", "escaping", "other"]
 WORDS = [f"word{n}" for n in range(3000)]
 
 
-def episode(rng):
-    code, language, mode = rng.choice(CODES), rng.choice(LANGUAGES), rng.choice(["edit", "overwrite", "append"])
-    words = rng.sample(WORDS, 5)
-    keywords = sorted({code.lower(), language, "mode:" + mode, "format:edit", "cause:other_text", *words})
-    tried = {"mode": mode, "format": "edit", "cause": "other_text", "fragment": " ".join(words), "path": "a.c", "session": "s", "agent": None}
-    fix = {"mode": mode, "format": "edit", "allow": [], "old_text": "int x", "content": "int y", "commit": None, "landed": 1}
+def fnv(words):
+    value = 0xCBF29CE484222325
+    for byte in b"".join(word.encode() + b"\0" for word in words):
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return f"{value:016x}"
+
+
+def episode(number):
+    """One of very many kinds of fixes: of every code and class, in ever other languages."""
+    code, class_ = CODES[number % len(CODES)], CLASSES[number // len(CODES) % len(CLASSES)]
+    language = "c" if number < 48 else f"language{number // 48}"
+    body = {"kind": "repair", "code": code, "language": language, "mode": "edit", "format": "edit", "class": class_}
     return {
-        "schema": "edt.episode/1", "id": f"{rng.getrandbits(64):016x}", "code": code, "language": language, "keywords": keywords,
-        "tried": tried, "fix": fix, "lesson": None, "deprecated": None, "made": 1, "last_seen": int(time.time()), "seen": 1,
-        "last_used": None, "uses": 0, "helped": 0, "worse": 0, "effectiveness": 0.5,
+        "schema": "edt.episode/2", "id": fnv(["repair", code, language, "edit", "edit", class_]), "keywords": [], "body": body, "origin": "here",
+        "score": 0.5, "times_applied": 0, "times_succeeded": 0, "seen": 1 + number % 7, "made": 1, "last_seen": int(time.time()), "last_used": None,
     }
 
 
@@ -118,13 +123,15 @@ def main():
     env = {"PATH": os.environ["PATH"], "HOME": str(scratch), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
     good = True
     try:
-        lines = "".join(json.dumps(episode(rng)) + "\n" for _ in range(options.episodes))
+        lines = "".join(json.dumps(episode(n), separators=(",", ":")) + "\n" for n in range(options.episodes))
         on = Repository(edt, scratch / "on", env, None)
         off = Repository(edt, scratch / "off", env, "[memory]\nenabled = false\n")
-        seconds, done = on.run(["memory", "import", "-", "--json"], lines.encode())
-        assert done.returncode == 0, done.stderr
-        print(f"{options.episodes} episodes were imported in {seconds:.2f} s")
-        on.run(["memory", "search", "x"])
+        blob = subprocess.run(["git", "hash-object", "-w", "--stdin"], cwd=on.root, env=env, input=lines.encode(), capture_output=True, check=True)
+        subprocess.run(["git", "update-ref", "refs/edt/memory", blob.stdout.decode().strip()], cwd=on.root, env=env, check=True)
+        seconds, done = on.run(["memory", "stats", "--json"])
+        assert json.loads(done.stdout)["total"] == options.episodes, done.stdout
+        print(f"{options.episodes} episodes were read in {seconds * 1000:.0f} ms")
+        on.apply(*on.wrong(WORDS[:2]))
         lessons = 0
         times = {key: ([], []) for key in ("search", "refused", "landed after a refusal", "landed")}
         for _ in range(options.rounds):
@@ -132,7 +139,7 @@ def main():
             pairs = [(0, on), (1, off)]
             rng.shuffle(pairs)
             for which, repository in pairs:
-                searched, done = repository.run(["memory", "search", " ".join(words), "--code", rng.choice(CODES), "--json"])
+                searched, done = repository.run(["memory", "search", "--code", rng.choice(CODES), "--language", "c", "--json"])
                 times["search"][which].append(searched)
                 seconds, outcome = repository.apply(*repository.wrong(words))
                 times["refused"][which].append(seconds)
@@ -141,11 +148,10 @@ def main():
                 times["landed"][which].append(repository.apply(*repository.right())[0])
         print(f"{lessons} lessons were shown in {options.rounds} refusals\n")
         print(f"{'median ms':<44} {'with':>8} {'without':>8} {'paired':>8}   goal")
-        search = statistics.median(times["search"][0]) * 1000
-        good &= print_row("edt memory search, as a process", times["search"][0], times["search"][1], None) and search <= 10
-        good &= print_row("edt apply, refused: retrieval and recording", *times["refused"], None)
-        good &= print_row("edt apply, landed after a refusal: recorded", *times["landed after a refusal"], 1.0)
-        good &= print_row("edt apply, landed, nothing to record", *times["landed"], 1.0)
+        print_row("edt memory search, as a process", times["search"][0], times["search"][1], None)
+        good &= print_row("edt apply, refused", *times["refused"], 0.5)
+        good &= print_row("edt apply, landed elsewhere after a refusal", *times["landed after a refusal"], 0.5)
+        good &= print_row("edt apply, landed", *times["landed"], 0.5)
         servers = [Server(edt, repository.root, env) for repository in (on, off)]
         warm = {"refused": ([], []), "landed after a refusal": ([], [])}
         for round_ in range(options.rounds):
@@ -162,10 +168,8 @@ def main():
                     warm["landed after a refusal"][which].append(landed)
         for server in servers:
             server.end()
-        good &= print_row("edt mcp, refused: retrieval and recording", *warm["refused"], 1.0)
-        good &= print_row("edt mcp, landed after a refusal: recorded", *warm["landed after a refusal"], 1.0)
-        if search > 10:
-            print(f"retrieval as a process took {search:.1f} ms: MISSED (10)")
+        good &= print_row("edt mcp, refused", *warm["refused"], 0.5)
+        good &= print_row("edt mcp, landed elsewhere after a refusal", *warm["landed after a refusal"], 0.5)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     sys.exit(0 if good else 1)

@@ -1,20 +1,20 @@
-//! Lessons: the memory of failures as an observer of calls.
+//! Lessons: the memory as an observer of calls.
 
 use edt_core::observe::Observer;
-use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::Request;
 use edt_git::{Oid, Repo};
 use edt_guard::policy::Policy;
-use edt_journal::Journal;
-use edt_journal::refusals::RefusedCall;
-use edt_memory::observe::{self, Attempt, Origin};
-use edt_memory::{IndexCache, Memory};
-use edt_types::{Landing, Refusal, Result};
+use edt_journal::refusals::{RefusedCall, TriedEdit};
+use edt_memory::{Class, learn};
+use edt_types::{Landing, Refusal};
 
 /// Attaches the memory to a workspace.
-#[derive(Debug, Default)]
-pub(crate) struct Lessons {
-    index: IndexCache,
+#[derive(Debug)]
+pub(crate) struct Lessons;
+
+/// Whether the policy has the memory on; not if it cannot be read.
+fn is_on(policy: Option<&Policy>) -> bool {
+    policy.is_some_and(|policy| policy.memory)
 }
 
 impl Observer for Lessons {
@@ -22,65 +22,32 @@ impl Observer for Lessons {
         &self,
         repo: &Repo,
         policy: Option<&Policy>,
-        request: Option<&Request>,
-        _: &RefusedCall,
+        _: Option<&Request>,
+        call: &RefusedCall,
         findings: Refusal,
     ) -> Refusal {
-        let is_enabled = policy.is_some_and(|policy| policy.memory);
-        let Some(request) = request.filter(|_| observe::is_instructive(&findings) && is_enabled)
-        else {
-            return findings;
-        };
-        // What the memory has is in Git: never the content of an ignored file.
-        let ignored = |edit: &edt_edit::Edit| !matches!(repo.ignores(&edit.path), Ok(false));
-        if request.edits.iter().any(ignored) {
+        if !is_on(policy) {
             return findings;
         }
-        let memory = Memory::new(repo, Some(&self.index));
-        observe::refused(&memory, &origin(repo), &attempt(request), findings)
+        match learn::refused(repo, call, findings.as_slice()) {
+            Some(lesson) => findings.with_lessons(vec![lesson.text]),
+            None => findings,
+        }
     }
 
-    fn landed(
+    fn followed(
         &self,
         repo: &Repo,
-        journal: &mut Journal,
-        request: Option<&Request>,
+        policy: Option<&Policy>,
+        refused: &RefusedCall,
+        edits: &[TriedEdit],
         landing: &Landing<'_>,
-    ) {
-        let at = || Origin {
-            session: Some(landing.session.to_owned()),
-            worktree: repo.state_path().to_string_lossy().into_owned(),
-        };
-        let attempt = request.map(attempt);
-        let memory = Memory::new(repo, Some(&self.index));
-        observe::landed(&memory, journal, at, attempt.as_ref(), landing);
+    ) -> Option<String> {
+        let class = is_on(policy).then(|| learn::followed(repo, refused, edits, landing));
+        class.flatten().map(Class::name).map(str::to_owned)
     }
 
     fn undone(&self, repo: &Repo, from: Oid, to: Oid) {
-        observe::undone(&Memory::new(repo, Some(&self.index)), from, to);
-    }
-}
-
-/// Records what the memory has pending in `workspace`.
-///
-/// # Errors
-/// As [`observe::record_pending`].
-pub(crate) fn record_pending(workspace: &mut LockedWorkspace) -> Result<Option<Oid>> {
-    observe::record_pending(&Memory::new(&workspace.repo, None), &mut workspace.journal)
-}
-
-fn attempt(request: &Request) -> Attempt<'_> {
-    Attempt {
-        edits: &request.edits,
-        is_patch: request.patch.is_some(),
-        agent: request.agent.as_deref(),
-    }
-}
-
-fn origin(repo: &Repo) -> Origin {
-    let session = repo.head().and_then(|head| Session::current(repo, &head)).ok().flatten();
-    Origin {
-        session: session.map(|session| session.name),
-        worktree: repo.state_path().to_string_lossy().into_owned(),
+        learn::undone(repo, from, to);
     }
 }

@@ -160,7 +160,7 @@ impl Context {
             wait: global.wait,
             durability: global.durability,
             cache: None,
-            observers: vec![Arc::new(Telemetry), Arc::new(Lessons::default())],
+            observers: vec![Arc::new(Telemetry), Arc::new(Lessons)],
             out: Out::Streams,
             recovered: RefCell::default(),
             new_decisions: RefCell::default(),

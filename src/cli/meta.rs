@@ -211,7 +211,7 @@ impl SchemaArgs {
             Shape::Code => schemars::schema_for!(CodeExplanation),
             Shape::Codes => schemars::schema_for!(Codes),
             Shape::Text => schemars::schema_for!(super::context::Text),
-            Shape::Episode => schemars::schema_for!(edt_memory::Episode),
+            Shape::Episode => schemars::schema_for!(edt_memory::episodes::Episode),
             Shape::Memory => schemars::schema_for!(memory::Answer),
             Shape::Stats => schemars::schema_for!(super::stats::Answer),
             Shape::Setup => schemars::schema_for!(setup::Answer),

@@ -7,8 +7,7 @@ use serde_json::Value;
 
 #[cfg(feature = "mcp")]
 use crate::mcp::RequestInfo;
-use crate::telemetry::{self, names};
-use edt_memory::scrub::{scrub, scrub_args};
+use crate::telemetry::{self, names, scrub, scrub_args};
 use edt_run::RunOutcome;
 use edt_types::{Finding, Outcome, Status};
 

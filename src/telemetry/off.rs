@@ -21,3 +21,11 @@ pub(crate) fn note(_: &'static str, _: impl Into<serde_json::Value>) {}
 pub(crate) fn for_children() -> Vec<(&'static str, String)> {
     Vec::new()
 }
+
+pub(crate) fn scrub(_: &str, _: usize) -> String {
+    String::new()
+}
+
+pub(crate) fn scrub_args(_: &[String], _: usize) -> Vec<String> {
+    Vec::new()
+}

@@ -190,7 +190,10 @@ fn what_takes_a_protection_away_is_the_users_to_do() {
     for args in [
         &["hooks", "uninstall"][..],
         &["setup", "codex", "--remove"],
-        &["memory", "edit", "0000000000000000", "--no-lesson"],
+        &["memory", "add", "x", "--code", "SECRET"],
+        &["memory", "edit", "0000000000000000", "--adopt"],
+        &["memory", "deprecate", "0000000000000000"],
+        &["memory", "snapshot", "x"],
         &["memory", "delete", "0000000000000000"],
         &["memory", "restore", "x"],
         &["memory", "import", "-"],

@@ -454,7 +454,10 @@ fn is_for_users(args: &[&str]) -> bool {
     match args {
         ["hooks", "uninstall", ..] => true,
         ["memory", "export", file, ..] => *file != "-",
-        ["memory", call, ..] => ["edit", "delete", "restore", "import"].contains(call),
+        ["memory", "snapshot", rest @ ..] => !rest.is_empty(),
+        ["memory", call, ..] => {
+            ["add", "edit", "deprecate", "delete", "restore", "import"].contains(call)
+        }
         ["setup", ..] => args.contains(&"--remove"),
         _ => false,
     }
@@ -522,8 +525,8 @@ fn checked(exit: i32, stdout: &[u8], stderr: &[u8], args: &[impl std::fmt::Debug
 #[track_caller]
 pub(crate) fn satisfies(json: &Value) -> &str {
     let shape =
-        json["schema"].as_str().and_then(|schema| schema.strip_prefix("edt.")?.strip_suffix("/1"));
-    let shape = shape.unwrap_or_else(|| panic!("an answer names its schema: {json:#}"));
+        json["schema"].as_str().and_then(|schema| schema.strip_prefix("edt.")?.rsplit_once('/'));
+    let (shape, _) = shape.unwrap_or_else(|| panic!("an answer names its schema: {json:#}"));
     let validator = validator(shape);
     let faults: Vec<String> = validator.iter_errors(json).map(|fault| fault.to_string()).collect();
     assert!(faults.is_empty(), "against the schema: {faults:#?}\n{json:#}");

@@ -73,6 +73,7 @@ fn lesson(workspace: &TestRepo) {
     workspace.edt(&["memory", "add", "Read the file.", "--code", "HASH_MISMATCH"]);
     workspace.edt(&["memory", "snapshot", "before"]);
     let id = workspace.edt(&["memory", "list"]).json["episodes"][0]["id"].clone();
+    workspace.edt(&["memory", "deprecate", id.as_str().unwrap(), "-m", "early"]);
     std::fs::write(workspace.home.with_file_name("id"), id.as_str().unwrap()).unwrap();
 }
 
@@ -138,7 +139,7 @@ const WRITERS: &[Writer] = &[
     writer("gc", "gc --older-than 0", ended),
     typed("forget", "forget", ended),
     writer("memory add", "memory add text --code HASH_MISMATCH", nothing),
-    writer("memory edit", "memory edit ID --lesson other", lesson),
+    writer("memory edit", "memory edit ID --revive", lesson),
     writer("memory deprecate", "memory deprecate ID -m old", lesson),
     writer("memory delete", "memory delete ID", lesson),
     writer("memory snapshot", "memory snapshot now", lesson),

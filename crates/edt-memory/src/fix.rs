@@ -11,8 +11,6 @@ const SAME_INTENT: f64 = 0.7;
 const SAME_PLACE: f64 = 0.5;
 /// Texts with fewer characters other than white space say nothing about the intent.
 const MIN_CHARS: usize = 8;
-/// The modes that set all of a file.
-const WHOLE: &[&str] = &["create", "overwrite"];
 
 /// Why an edit is no fix of a refused one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,17 +44,11 @@ pub fn class_of_calls(
         return Err(if is_same { NoFix::SameCall } else { NoFix::Unclear });
     };
     let answers = landed.iter().map(|other| class_of(code, edit, other));
-    let (mut found, mut why) = (Vec::new(), NoFix::OtherFile);
-    for answer in answers {
-        match answer {
-            Ok(class) => found.push(class),
-            Err(NoFix::OtherFile) => {}
-            Err(other) => why = other,
-        }
-    }
-    match found.as_slice() {
-        [class] => Ok((at, *class)),
-        [] => Err(why),
+    let about = answers.filter(|answer| *answer != Err(NoFix::OtherFile));
+    let (fixes, others): (Vec<_>, Vec<_>) = about.partition(Result::is_ok);
+    match fixes.as_slice() {
+        [fix] => fix.map(|class| (at, class)),
+        [] => others.last().map_or(Err(NoFix::OtherFile), |why| why.map(|class| (at, class))),
         _ => Err(NoFix::Unclear),
     }
 }
@@ -71,70 +63,74 @@ pub fn class_of(code: &str, refused: &TriedEdit, landed: &TriedEdit) -> Result<C
     }
     let same_path = refused.path == landed.path;
     let is_about_path = code.starts_with("PATH_") || code == Code::FileNotFound.name();
-    if !(same_path || is_about_path && have_one_name(refused, landed)) {
+    if !(same_path || is_about_path && name_of(refused) == name_of(landed)) {
         return Err(NoFix::OtherFile);
     }
-    let old = Pair::of(refused.old.as_deref(), landed.old.as_deref());
-    let new = Pair::of(refused.new.as_deref(), landed.new.as_deref());
-    let is_raw = is_unread_patch(refused);
-    if !is_raw {
-        same_intent(refused, landed, &old, &new)?;
-        same_place(refused, landed, &old, &new)?;
-    } else if !quotes_lines(new.refused, new.landed) {
+    let pair = |one: &'_ Option<String>, two: &'_ Option<String>| Pair {
+        refused: one.clone().unwrap_or_default(),
+        landed: two.clone().unwrap_or_default(),
+    };
+    let (old, new) = (pair(&refused.old, &landed.old), pair(&refused.new, &landed.new));
+    let both = Both { refused, landed, old, new };
+    // A patch that could not be read is kept as its text alone.
+    let is_raw = refused.format == Format::Patch && refused.old.is_none() && refused.mode.is_none();
+    if is_raw && !quotes_lines(&both.new) || !is_raw && !both.same_intent() {
         return Err(NoFix::OtherIntent);
     }
-    if !same_path {
-        return Ok(Class::WrongPath);
+    if !is_raw && !both.same_place() {
+        return Err(NoFix::OtherPlace);
     }
-    if refused.format != landed.format {
-        return Ok(Class::Format);
+    let is_edit = landed.mode.as_deref() == Some("edit");
+    let moved = refused.lines != landed.lines || refused.symbol != landed.symbol;
+    let is_equal = both.old.is_equal() && both.new.is_equal();
+    let rules = [
+        (!same_path, Class::WrongPath),
+        (refused.format != landed.format, Class::Format),
+        (is_raw, Class::Other),
+        (is_edit && refused.old.is_none() && landed.old.is_some(), Class::MissingOldText),
+        (refused.mode != landed.mode, Class::WrongMode),
+        (is_equal && moved, Class::WrongPlace),
+        (is_equal && code.starts_with("HASH_"), Class::Hash),
+    ];
+    // The refused text was there all the time: something else changed.
+    let was_there = refused.old.is_some()
+        && code == Code::OldTextNotFound.name()
+        && has_more(&both.old.landed, &both.old.refused);
+    match rules.into_iter().find(|(holds, _)| *holds) {
+        _ if was_there => Err(NoFix::SameCall),
+        Some((_, class)) => Ok(class),
+        None if is_equal => Err(NoFix::SameCall),
+        None => Ok(class_of_texts(&both.old, &both.new)),
     }
-    if is_raw {
-        return Ok(Class::Other);
-    }
-    if landed.mode.as_deref() == Some("edit") && refused.old.is_none() && landed.old.is_some() {
-        return Ok(Class::MissingOldText);
-    }
-    if refused.mode != landed.mode {
-        return Ok(Class::WrongMode);
-    }
-    if old.is_equal() && new.is_equal() {
-        let moved = refused.lines != landed.lines || refused.symbol != landed.symbol;
-        let is_hash = code.starts_with("HASH_");
-        let same = if is_hash { Ok(Class::Hash) } else { Err(NoFix::SameCall) };
-        return if moved { Ok(Class::WrongPlace) } else { same };
-    }
-    Ok(class_of_texts(&old, &new))
 }
 
 /// A text of the refused edit and that of the one which landed.
-struct Pair<'t> {
-    refused: &'t str,
-    landed: &'t str,
+struct Pair {
+    refused: String,
+    landed: String,
 }
 
-impl<'t> Pair<'t> {
-    fn of(refused: Option<&'t str>, landed: Option<&'t str>) -> Pair<'t> {
-        Pair { refused: refused.unwrap_or_default(), landed: landed.unwrap_or_default() }
-    }
-
+impl Pair {
     fn is_equal(&self) -> bool {
         self.refused == self.landed
     }
 
-    fn is_equal_by(&self, form: impl Fn(&str) -> String) -> bool {
-        self.is_equal() || form(self.refused) == form(self.landed)
+    fn is_equal_by(&self, form: fn(&str) -> String) -> bool {
+        form(&self.refused) == form(&self.landed)
     }
 
-    /// Whether the landed text has the refused one and more.
+    /// Whether the texts are the same but for what a class describes.
+    fn is_same(&self) -> bool {
+        FORMS.iter().any(|(_, form)| self.is_equal_by(*form))
+    }
+
+    /// Whether the landed text has the refused one and more, apart from white space.
     fn grew(&self) -> bool {
-        let (refused, landed) = (squeezed(self.refused), squeezed(self.landed));
-        landed.len() > refused.len() && landed.contains(&refused)
+        has_more(&squeezed(&self.landed), &squeezed(&self.refused))
     }
 
-    /// As [`grew`](Pair::grew), with every space as it was.
-    fn grew_exactly(&self) -> bool {
-        self.landed.len() > self.refused.len() && self.landed.contains(self.refused.trim_end())
+    fn shrank(&self) -> bool {
+        has_more(&squeezed(&self.refused), &squeezed(&self.landed))
     }
 
     /// Whether the landed text has all lines of the refused one, and others in place of lines that
@@ -146,139 +142,117 @@ impl<'t> Pair<'t> {
             && !self.landed.lines().any(is_placeholder)
             && sent.into_iter().all(|line| landed.any(|other| other == line))
     }
-
-    const fn turned(&self) -> Pair<'t> {
-        Pair { refused: self.landed, landed: self.refused }
-    }
-
-    fn shrank(&self) -> bool {
-        self.turned().grew()
-    }
 }
 
-fn same_intent(
-    refused: &TriedEdit,
-    landed: &TriedEdit,
-    old: &Pair<'_>,
-    new: &Pair<'_>,
-) -> Result<(), NoFix> {
-    let removes = |edit: &TriedEdit, new: &str| {
-        let mode = edit.mode.as_deref().unwrap_or_default();
-        mode == "delete" || mode == "delete_lines" || mode == "edit" && new.is_empty()
-    };
-    let both = (removes(refused, new.refused), removes(landed, new.landed));
-    let is_same = match both {
-        (true, true) => true,
-        (false, false) if is_long(new.refused) => {
-            let is_part = new.grew() || is_long(new.landed) && new.shrank() || new.fills();
-            // Two functions may be alike: only at the very same text is a similar one the same.
-            let is_like = || similarity(new.refused, new.landed) >= SAME_INTENT;
-            is_part || same_texts(new) || is_at_same_text(refused, landed, old) && is_like()
+fn has_more(long: &str, short: &str) -> bool {
+    long.len() > short.len() && long.contains(short.trim_end())
+}
+
+/// Two edits with their texts.
+struct Both<'e> {
+    refused: &'e TriedEdit,
+    landed: &'e TriedEdit,
+    old: Pair,
+    new: Pair,
+}
+
+impl Both<'_> {
+    fn same_intent(&self) -> bool {
+        let (old, new) = (&self.old, &self.new);
+        match (removes(self.refused), removes(self.landed)) {
+            (true, true) => true,
+            (false, false) if is_long(&new.refused) => {
+                let is_part = new.grew() || is_long(&new.landed) && new.shrank() || new.fills();
+                // Two functions may be alike: a similar text needs the very same place.
+                let is_like = || similarity(&new.refused, &new.landed) >= SAME_INTENT;
+                is_part || new.is_same() || self.is_at_same_text() && is_like()
+            }
+            // A short text must be the same, and its place must be known.
+            (false, false) => new.is_same() && is_long(&old.refused) && is_long(&old.landed),
+            _ => false,
         }
-        // A short text must be the same, and its place must be known.
-        (false, false) => same_texts(new) && is_long(old.refused) && is_long(old.landed),
-        _ => false,
-    };
-    if is_same { Ok(()) } else { Err(NoFix::OtherIntent) }
+    }
+
+    /// Whether both edits name the same text, lines or definition, or set the whole file.
+    fn is_at_same_text(&self) -> bool {
+        let (one, two) = (self.refused, self.landed);
+        let names_place =
+            !self.old.refused.is_empty() || one.lines.is_some() || one.symbol.is_some();
+        let is_same = one.lines == two.lines && one.symbol == two.symbol && self.old.is_same();
+        is_same && (names_place || is_whole(one) && is_whole(two))
+    }
+
+    fn same_place(&self) -> bool {
+        let Both { refused, landed, old, new } = self;
+        let same_text = is_long(&new.refused) && new.is_same();
+        match (refused.lines, landed.lines, &refused.symbol, &landed.symbol) {
+            _ if is_whole(landed) && is_whole(refused) => true,
+            _ if is_mode(refused, &["delete"]) => landed.mode == refused.mode,
+            (Some([first, last]), Some([from, to]), ..) => same_text || first <= to && from <= last,
+            (.., Some(one), Some(two)) => same_text || one == two,
+            _ if !old.refused.is_empty() && !old.landed.is_empty() => {
+                let grew = is_long(&old.refused) && old.grew();
+                let is_part = grew || is_long(&old.landed) && old.shrank();
+                is_part || old.is_same() || similarity(&old.refused, &old.landed) >= SAME_PLACE
+            }
+            // One of them names no place by its text: the new text must be the very same.
+            _ => same_text || is_long(&new.refused) && is_whole(landed) && new.grew(),
+        }
+    }
 }
 
-/// Whether both edits name the same text, lines or definition, or set the whole file.
-fn is_at_same_text(refused: &TriedEdit, landed: &TriedEdit, old: &Pair<'_>) -> bool {
-    let names_place =
-        !old.refused.is_empty() || refused.lines.is_some() || refused.symbol.is_some();
-    let is_same = refused.lines == landed.lines && refused.symbol == landed.symbol;
-    is_same && same_texts(old) && (names_place || is_whole(refused) && is_whole(landed))
+fn is_mode(edit: &TriedEdit, modes: &[&str]) -> bool {
+    edit.mode.as_deref().is_some_and(|mode| modes.contains(&mode))
 }
 
 /// Whether an edit sets all of a file.
 fn is_whole(edit: &TriedEdit) -> bool {
-    edit.mode.as_deref().is_some_and(|mode| WHOLE.contains(&mode))
+    is_mode(edit, &["create", "overwrite"])
 }
 
-fn same_place(
-    refused: &TriedEdit,
-    landed: &TriedEdit,
-    old: &Pair<'_>,
-    new: &Pair<'_>,
-) -> Result<(), NoFix> {
-    let same_text = is_long(new.refused) && same_texts(new);
-    let is_same = match (refused.lines, landed.lines) {
-        _ if is_whole(landed) && is_whole(refused) => true,
-        _ if refused.mode.as_deref() == Some("delete") => landed.mode == refused.mode,
-        (Some([first, last]), Some([from, to])) => same_text || first <= to && from <= last,
-        _ => match (&refused.symbol, &landed.symbol) {
-            (Some(one), Some(two)) => same_text || one == two,
-            _ if !old.refused.is_empty() && !old.landed.is_empty() => {
-                let is_part =
-                    is_long(old.refused) && old.grew() || is_long(old.landed) && old.shrank();
-                is_part || same_texts(old) || similarity(old.refused, old.landed) >= SAME_PLACE
-            }
-            // One of them names no place by its text: the new text must be the very same.
-            _ => same_text || is_long(new.refused) && is_whole(landed) && new.grew(),
-        },
-    };
-    if is_same { Ok(()) } else { Err(NoFix::OtherPlace) }
+fn removes(edit: &TriedEdit) -> bool {
+    let is_empty = edit.new.as_deref().unwrap_or_default().is_empty();
+    is_mode(edit, &["delete", "delete_lines"]) || is_mode(edit, &["edit"]) && is_empty
 }
+
+/// The last name of the path.
+fn name_of(edit: &TriedEdit) -> Option<&str> {
+    edit.path.as_deref()?.rsplit(['/', '\\']).next()
+}
+
+/// The classes of two texts that are equal in a form.
+const FORMS: &[(Class, fn(&str) -> String)] = &[
+    (Class::WhiteSpace, squeezed),
+    (Class::CopiedMarks, without_marks),
+    (Class::Escaping, unescaped),
+    (Class::Quotes, with_plain_quotes),
+];
 
 /// The class of two edits that differ in their texts alone.
-fn class_of_texts(old: &Pair<'_>, new: &Pair<'_>) -> Class {
+fn class_of_texts(old: &Pair, new: &Pair) -> Class {
     let only_by = |form: fn(&str) -> String| old.is_equal_by(form) && new.is_equal_by(form);
-    let same_new = new.is_equal_by(squeezed);
-    if only_by(squeezed) {
-        Class::WhiteSpace
-    } else if only_by(|text| squeezed(&without_marks(text))) {
-        Class::CopiedMarks
-    } else if only_by(|text| squeezed(&unescaped(text))) {
-        Class::Escaping
-    } else if only_by(|text| squeezed(&with_plain_quotes(text))) {
-        Class::Quotes
-    } else if old.fills() || new.fills() {
-        Class::Elision
-    } else if old.grew_exactly() && (same_new || new.grew()) {
-        Class::MissingContext
-    } else if old.turned().grew_exactly() && (same_new || new.shrank()) {
-        Class::ShorterText
-    } else if old.is_equal_by(squeezed) && new.is_equal_by(without_brackets) {
-        Class::Bracket
-    } else if old.is_equal_by(squeezed) && gained_only_imports(new) {
-        Class::LostImport
-    } else if same_new {
-        Class::StaleText
-    } else {
-        Class::Other
+    if let Some((class, _)) = FORMS.iter().find(|(_, form)| only_by(*form)) {
+        return *class;
     }
-}
-
-/// Whether two texts are the same but for what a class describes.
-fn same_texts(pair: &Pair<'_>) -> bool {
-    let forms: [fn(&str) -> String; 4] = [
-        squeezed,
-        |text| squeezed(&without_marks(text)),
-        |text| squeezed(&unescaped(text)),
-        |text| squeezed(&with_plain_quotes(text)),
+    let (same_old, same_new) = (old.is_equal_by(squeezed), new.is_equal_by(squeezed));
+    let (longer, shorter) =
+        (has_more(&old.landed, &old.refused), has_more(&old.refused, &old.landed));
+    let rules = [
+        (old.fills() || new.fills(), Class::Elision),
+        (longer && (same_new || new.grew()), Class::MissingContext),
+        (shorter && (same_new || new.shrank()), Class::ShorterText),
+        (same_old && new.is_equal_by(without_brackets), Class::Bracket),
+        (same_old && gained_only_imports(new), Class::LostImport),
+        (same_new, Class::StaleText),
     ];
-    forms.into_iter().any(|form| pair.is_equal_by(form))
+    rules.into_iter().find(|(holds, _)| *holds).map_or(Class::Other, |(_, class)| class)
 }
 
-/// Whether two paths may name one file: their last names are equal.
-fn have_one_name(refused: &TriedEdit, landed: &TriedEdit) -> bool {
-    let name = |edit: &TriedEdit| {
-        let path = edit.path.clone().unwrap_or_default();
-        path.rsplit(['/', '\\']).next().map(str::to_owned).filter(|name| !name.is_empty())
-    };
-    name(refused).is_some_and(|refused| name(landed) == Some(refused))
-}
-
-/// A patch that could not be read is kept as its text alone.
-fn is_unread_patch(edit: &TriedEdit) -> bool {
-    edit.format == Format::Patch && edit.old.is_none() && edit.mode.is_none()
-}
-
-/// Whether the lines of `text` are in `patch`, after any marks.
-fn quotes_lines(patch: &str, text: &str) -> bool {
-    let patch = squeezed(&without_marks(patch));
-    let lines = text.lines().map(squeezed).filter(|line| line.len() > 3);
-    is_long(text) && lines.into_iter().all(|line| patch.contains(&line))
+/// Whether the lines of the text that landed are in a patch, after any marks.
+fn quotes_lines(new: &Pair) -> bool {
+    let patch = without_marks(&new.refused);
+    let mut lines = new.landed.lines().map(squeezed).filter(|line| line.len() > 3);
+    is_long(&new.landed) && lines.all(|line| patch.contains(&line))
 }
 
 fn is_long(text: &str) -> bool {
@@ -291,32 +265,35 @@ fn squeezed(text: &str) -> String {
 
 /// The text without the line number or the diff mark at the beginning of each line.
 fn without_marks(text: &str) -> String {
-    text.lines().map(|line| format!("{}\n", without_mark(line))).collect()
-}
-
-fn without_mark(line: &str) -> &str {
-    let number = line.trim_start();
-    let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
-    let after = rest.trim_start_matches(' ');
-    if rest.len() < number.len()
-        && let Some(text) = after.strip_prefix([':', '|', '→', '\t'])
-    {
-        return text;
-    }
-    line.strip_prefix(['+', '-']).unwrap_or(line)
+    let bare = |line: &'_ str| {
+        let rest = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_numbered = rest.len() < line.trim_start().len();
+        let text = rest.trim_start_matches(' ').strip_prefix([':', '|', '→', '\t']);
+        let text = text.filter(|_| is_numbered).or_else(|| line.strip_prefix(['+', '-']));
+        squeezed(text.unwrap_or(line))
+    };
+    text.lines().map(bare).collect()
 }
 
 fn unescaped(text: &str) -> String {
-    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
-    let plain = entities.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
-    let escapes = [("\\n", "\n"), ("\\t", "\t"), ("\\r", ""), ("\\u003c", "<"), ("\\u003e", ">")];
-    let plain = escapes.iter().fold(plain, |text, (from, to)| text.replace(from, to));
-    plain.replace('\\', "")
+    const PLAIN: &[(&str, &str)] = &[
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&amp;", "&"),
+        ("\\n", ""),
+        ("\\t", ""),
+        ("\\r", ""),
+        ("\\u003c", "<"),
+        ("\\u003e", ">"),
+        ("\\", ""),
+    ];
+    PLAIN.iter().fold(squeezed(text), |text, (from, to)| text.replace(from, to))
 }
 
 fn with_plain_quotes(text: &str) -> String {
-    let plain = |c| if "'`´‘’‚“”„«»".contains(c) { '"' } else { c };
-    text.chars().map(plain).collect()
+    squeezed(text).replace(['\'', '`', '´', '‘', '’', '‚', '“', '”', '„', '«', '»'], "\"")
 }
 
 fn without_brackets(text: &str) -> String {
@@ -329,14 +306,12 @@ fn is_placeholder(line: &str) -> bool {
         &["existing code", "rest of", "unchanged", "remains the same", "omitted"];
     let bare = line.trim().trim_start_matches(['/', '#', '*', '-', ';', '<', '!', '%', ' ']);
     let is_comment = bare.len() < line.trim().len();
-    let lower = bare.to_lowercase();
-    bare.starts_with("...")
-        || bare.starts_with('…')
-        || is_comment && WORDS.iter().any(|words| lower.contains(words))
+    let has_words = || WORDS.iter().any(|words| bare.to_lowercase().contains(words));
+    bare.starts_with("...") || bare.starts_with('…') || is_comment && has_words()
 }
 
 /// Whether the landed text is the refused one with lines of imports added.
-fn gained_only_imports(new: &Pair<'_>) -> bool {
+fn gained_only_imports(new: &Pair) -> bool {
     const STARTS: &[&str] = &["import ", "from ", "use ", "#include", "require", "using "];
     let mut refused = new.refused.lines().map(squeezed).filter(|line| !line.is_empty()).peekable();
     let mut gained = 0;

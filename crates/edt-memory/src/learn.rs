@@ -9,38 +9,32 @@ use std::path::Path;
 use crate::advice::{Kind, Lesson, lesson};
 use crate::class::Class;
 use crate::episodes::{Body, Episode, Memory, Origin, Outcome};
-use crate::fix::class_of_calls;
+use crate::fix::{NoFix, class_of_calls};
 use crate::shown::{Shown, ShownLessons, State, is_between};
 use edt_edit::Mode;
 use edt_git::{Oid, Repo};
 use edt_io::clock;
 use edt_journal::refusals::{Format, RefusedCall, TriedEdit};
-use edt_types::{Finding, Landing, RepoPath};
+use edt_types::{Code, Finding, Landing, RepoPath};
 
 /// The lesson for `call`, which was refused with `findings`. Remembers that it was shown, and that
 /// those before did not help.
 #[must_use]
 pub fn refused(repo: &Repo, call: &RefusedCall, findings: &[Finding]) -> Option<Lesson> {
-    let code = code_of(call)?;
-    let (finding, now) = (findings.first()?, clock::seconds());
-    let mut shown = ShownLessons::of(repo);
-    for one in &mut shown.all {
-        let is_same = one.session == call.session && one.path == finding.path && one.code == code;
-        if is_same && one.state == State::Open {
-            one.state = State::Failed(now);
-        }
+    let (kind, finding) = (kind_of(call, 0)?, findings.first()?);
+    let code = *Code::ALL.iter().find(|code| code.name() == kind.code)?;
+    let (now, mut shown) = (clock::seconds(), ShownLessons::of(repo));
+    let is_same = |one: &&mut Shown| {
+        (&one.session, &one.path, &one.code) == (&call.session, &finding.path, &kind.code)
+    };
+    for one in shown.all.iter_mut().filter(is_same).filter(|one| one.state == State::Open) {
+        one.state = State::Failed(now);
     }
-    let kind = kind_of(call, 0)?;
-    let found = Memory::new(repo).with_code(code).ok();
+    let found = Memory::new(repo).about(code, kind.language.as_deref()).ok();
     let lesson = found.and_then(|episodes| lesson(&episodes, &kind, finding, now));
-    shown.all.extend(lesson.iter().map(|lesson| Shown {
-        call: call.id.clone(),
-        session: call.session.clone(),
-        path: finding.path.clone(),
-        code: code.to_owned(),
-        episode: lesson.id.clone(),
-        state: State::Open,
-    }));
+    if let Some(lesson) = &lesson {
+        shown.add(call, finding.path.clone(), &kind.code, &lesson.id, State::Open);
+    }
     shown.save();
     lesson
 }
@@ -58,34 +52,37 @@ pub fn followed(
     if refused.paths().into_iter().any(overrode) {
         return None;
     }
-    let (at, class) = class_of_calls(code, &refused.edits, edits).ok()?;
-    let (now, episode) = (clock::seconds(), repair(refused, at, class)?);
+    let found = class_of_calls(code, &refused.edits, edits);
+    let (at, class) = match found {
+        Ok(found) => found,
+        // It landed there in a way that no rule explains: that counts against every class.
+        Err(NoFix::OtherIntent | NoFix::OtherPlace) if edits.iter().any(|e| e.new.is_some()) => {
+            (0, Class::Other)
+        }
+        Err(_) => return None,
+    };
+    let Kind { code, language, mode, format } = kind_of(refused, at)?;
+    let now = clock::seconds();
+    let body = Body::Repair { code: code.clone(), language, mode, format, class };
+    let episode = Episode::new(body, Origin::Here, now);
+    let commit = || landing.commit.to_owned();
     let mut shown = ShownLessons::of(repo);
-    let mut helped = Vec::new();
-    for one in shown.all.iter_mut().filter(|one| one.call == refused.id) {
-        one.state = State::Succeeded(landing.commit.to_owned());
-        helped.push(one.episode.clone());
+    let mut outcomes = shown.take_failures();
+    for one in shown.all.iter_mut().filter(|one| found.is_ok() && one.call == refused.id) {
+        one.state = State::Succeeded(commit());
+        outcomes.push((one.episode.clone(), Outcome::Succeeded, now));
     }
-    shown.all.push(Shown {
-        call: refused.id.clone(),
-        session: refused.session.clone(),
-        path: None,
-        code: code.to_owned(),
-        episode: episode.id.clone(),
-        state: State::Learned(landing.commit.to_owned()),
-    });
-    let count_failures = shown.count_failures();
+    shown.add(refused, None, &code, &episode.id, State::Learned(commit()));
     let learned = Memory::new(repo).change(|episodes| {
-        count_failures(episodes);
-        for id in &helped {
-            episodes.used(id, Outcome::Succeeded, now);
+        for (id, outcome, at) in &outcomes {
+            episodes.used(id, *outcome, *at);
         }
         episodes.learn(episode.clone());
         Ok(())
     });
     learned.ok()?;
     shown.save();
-    Some(class)
+    found.is_ok().then_some(class)
 }
 
 /// Learns that the session's tip moved back from `from` to `to`: what those edits fixed is not
@@ -99,9 +96,7 @@ pub fn undone(repo: &Repo, from: Oid, to: Oid) {
     if undone.is_empty() {
         return;
     }
-    let count_failures = shown.count_failures();
-    let _ = Memory::new(repo).change(|episodes| {
-        count_failures(episodes);
+    let learned = Memory::new(repo).change(|episodes| {
         for one in &undone {
             match one.state {
                 State::Learned(_) => episodes.unlearn(&one.episode),
@@ -110,7 +105,9 @@ pub fn undone(repo: &Repo, from: Oid, to: Oid) {
         }
         Ok(())
     });
-    shown.save();
+    if learned.is_ok() {
+        shown.save();
+    }
 }
 
 /// The code of a refused edit; `None` if there are several, or if it tried no edit.
@@ -125,37 +122,26 @@ fn code_of(call: &RefusedCall) -> Option<&str> {
 fn kind_of(call: &RefusedCall, at: usize) -> Option<Kind> {
     let edit = call.edits.get(at)?;
     let is_mode = |name: &&str| Mode::ALL.iter().any(|mode| mode.name() == *name);
-    let format = match edit.format {
-        Format::Edit => Some("edit"),
-        Format::Patch => Some("patch"),
-        Format::Unknown => None,
-    };
+    let format = if edit.format == Format::Patch { "patch" } else { "edit" };
     let path = call.findings.iter().find_map(|one| one.path.as_deref()).or(edit.path.as_deref());
     Some(Kind {
         code: code_of(call)?.to_owned(),
         language: path.and_then(language_of),
         mode: edit.mode.as_deref().filter(is_mode).map(str::to_owned),
-        format: format.map(str::to_owned),
+        format: Some(format.to_owned()),
     })
-}
-
-fn repair(call: &RefusedCall, at: usize, class: Class) -> Option<Episode> {
-    let Kind { code, language, mode, format } = kind_of(call, at)?;
-    let body = Body::Repair { code, language, mode, format, class };
-    Some(Episode::new(body, Origin::Here, clock::seconds()))
 }
 
 /// The language of the file `path`, else its extension if that is a short word.
 #[must_use]
 pub fn language_of(path: &str) -> Option<String> {
-    let known =
-        RepoPath::parse(path.as_bytes()).ok().and_then(|path| edt_lang::language_of(&path, b""));
-    let ending = || {
-        let ending = Path::new(path).extension()?.to_str()?.to_lowercase();
-        let is_word = ending.len() <= 8 && ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        is_word.then_some(ending)
-    };
-    known.map(|language| language.name.to_owned()).or_else(ending)
+    let parsed = RepoPath::parse(path.as_bytes()).ok();
+    if let Some(language) = parsed.and_then(|path| edt_lang::language_of(&path, b"")) {
+        return Some(language.name.to_owned());
+    }
+    let ending = Path::new(path).extension()?.to_str()?.to_lowercase();
+    let is_word = ending.len() <= 8 && ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_word.then_some(ending)
 }
 
 #[cfg(test)]
@@ -164,7 +150,6 @@ mod tests {
     use crate::episodes::Episodes;
     use edt_journal::refusals::RefusedFinding;
     use edt_testkit::ScratchRepo;
-    use edt_types::Code;
 
     fn scratch() -> (ScratchRepo, Repo, Oid) {
         let scratch = ScratchRepo::with(&[("a", "1")]);
@@ -227,21 +212,21 @@ mod tests {
     }
 
     #[test]
-    fn three_fixes_teach_a_lesson_whose_score_follows_what_happens_next() {
+    fn five_fixes_teach_a_lesson_whose_score_follows_what_happens_next() {
         let (_scratch, repo, head) = scratch();
-        for n in ["1", "2", "3"] {
+        for n in ["1", "2", "3", "a", "b"] {
             assert_eq!(shown(&repo, n, "a.c"), None);
             assert_eq!(fixes(&repo, n, "a.c", "none"), Some(Class::WhiteSpace));
         }
         assert!(shown(&repo, "4", "b.c").is_some());
         // Refused again: the first one failed, the second one helps.
         assert!(shown(&repo, "5", "b.c").is_some());
-        assert_eq!(figures(&only(&repo)), (3, 0, 0, 5000));
+        assert_eq!(figures(&only(&repo)), (5, 0, 0, 5000));
         fixes(&repo, "5", "b.c", &head.to_string());
-        assert_eq!(figures(&only(&repo)), (4, 2, 1, 5450));
+        assert_eq!(figures(&only(&repo)), (6, 2, 1, 5450));
         // Undone: it had not helped, and the fix was none.
         undone(&repo, head, repo.empty_tree());
-        assert_eq!(figures(&only(&repo)), (3, 2, 0, 2725));
+        assert_eq!(figures(&only(&repo)), (5, 2, 0, 2725));
     }
 
     #[test]
@@ -252,9 +237,13 @@ mod tests {
             Landing { session: "s", commit: "none", paths: vec![("a.c", None)], overrode };
         assert_eq!(followed(&repo, &call("1", "a.c"), &[edit("a.c", RIGHT)], &landing), None);
         let landing = Landing { overrode: Vec::new(), ..landing };
-        let other = TriedEdit { new: Some("unrelated words\n".into()), ..edit("a.c", RIGHT) };
+        let other = TriedEdit { path: Some("b.c".into()), ..edit("a.c", RIGHT) };
         assert_eq!(followed(&repo, &call("1", "a.c"), &[other], &landing), None);
         assert_eq!(Memory::new(&repo).blob().unwrap(), None);
+        // What landed there in another way only counts.
+        let other = TriedEdit { new: Some("unrelated words\n".into()), ..edit("a.c", RIGHT) };
+        assert_eq!(followed(&repo, &call("1", "a.c"), &[other], &landing), None);
+        assert!(matches!(only(&repo).body, Body::Repair { class: Class::Other, .. }));
     }
 
     #[test]

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::episodes::{Episodes, Outcome};
+use crate::episodes::Outcome;
 use edt_git::{Oid, Repo};
 use edt_io::fs;
+use edt_journal::refusals::RefusedCall;
 
 /// The file, below the worktree's state directory.
 const FILE: &str = "lessons-shown";
@@ -79,16 +80,27 @@ impl ShownLessons {
         let _ = fs::write_atomic(&self.file, &bytes, 0o600);
     }
 
-    /// The outcomes that the memory does not have yet: removes them here, counts them there.
-    pub(crate) fn count_failures(&mut self) -> impl Fn(&mut Episodes) + use<> {
-        let failed = |one: &mut Shown| matches!(one.state, State::Failed(_));
-        let failed: Vec<Shown> = self.all.extract_if(.., failed).collect();
-        move |episodes| {
-            for one in &failed {
-                let State::Failed(at) = one.state else { continue };
-                episodes.used(&one.episode, Outcome::Failed, at);
-            }
-        }
+    pub(crate) fn add(
+        &mut self,
+        call: &RefusedCall,
+        path: Option<String>,
+        code: &str,
+        episode: &str,
+        state: State,
+    ) {
+        let (call, session) = (call.id.clone(), call.session.clone());
+        let (code, episode) = (code.to_owned(), episode.to_owned());
+        self.all.push(Shown { call, session, path, code, episode, state });
+    }
+
+    /// Removes the failures, which the memory does not have yet: episode, outcome, time.
+    pub(crate) fn take_failures(&mut self) -> Vec<(String, Outcome, i64)> {
+        let failed = self.all.extract_if(.., |one| matches!(one.state, State::Failed(_)));
+        let outcome = |one: Shown| match one.state {
+            State::Failed(at) => Some((one.episode, Outcome::Failed, at)),
+            _ => None,
+        };
+        failed.filter_map(outcome).collect()
     }
 }
 

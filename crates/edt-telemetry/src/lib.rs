@@ -6,6 +6,7 @@
 //! call      the span of one call, the spans of its thread below it, and the tracer of the process,
 //!           whose thread appends them to the file; that of a server sends them, and appends them
 //!           if that fails
+//! scrub     removes secrets from the arguments of calls
 //! file      the file that collectors read: lines of OTLP JSON, at most 16 MB; a flush sends its
 //!           lines and removes them
 //! send      one request to a collector
@@ -18,9 +19,11 @@
 
 mod call;
 mod file;
+mod scrub;
 mod send;
 mod settings;
 
 pub use call::{begin, end, finish_server, for_children, is_on, note, repository_opened};
 pub use file::{Flushed, TraceFile};
+pub use scrub::{scrub, scrub_args};
 pub use settings::{Settings, masked, read};

@@ -4,49 +4,33 @@ mod args;
 mod output;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::apply::bytes_of;
 use super::context::Context;
-use super::render::{GOOD, paint};
 use super::value::require_positive;
-use crate::lessons;
-use edt_agents::hook::who::Who;
-use edt_core::session::LockedWorkspace;
-use edt_git::{Oid, Repo};
+use args::MemoryCommand;
 use edt_io::{clock, fs};
-use edt_memory::change::MemoryChange;
-use edt_memory::episode::MAX_TEXT_BYTES;
-use edt_memory::history::{self, Snapshot};
-use edt_memory::keywords::keywords;
-use edt_memory::store::not_found;
-use edt_memory::{
-    Episode, FailedAttempt, Lesson, LessonQuery, Memory, TextOrigin, exchange, lessons, score,
-    scrub,
+use edt_memory::advice::{Kind, Lesson, lesson};
+use edt_memory::episodes::keywords::keywords;
+use edt_memory::episodes::{
+    Body, Episode, Episodes, MAX_BYTES, MAX_NOTE_BYTES, Memory, Origin, Snapshot,
 };
 use edt_types::text::Shown as _;
-use edt_types::text::counted;
 use edt_types::{Code, Finding, Result, Status};
+use output::render;
 
-use args::{
-    AddArgs, DeprecateArgs, EditArgs, ExportArgs, IdArgs, ImportArgs, ListArgs, MemoryCommand,
-    RestoreArgs, SearchArgs, SnapshotArgs,
-};
-use output::{
-    render_change, render_episodes, render_lessons, render_list, render_snapshots, render_stats,
-};
-
-/// Show and change the memory of failures and their fixes, from which refusals include lessons. It
-/// is stored at refs/edt/memory, as JSON files.
+/// Show and change the memory of what fixed refused edits, at refs/edt/memory.
 ///
-/// edt records a refusal with the edit that was applied after it. Later refusals of the same kind
-/// include that fix in `lessons`. A lesson that does not help is no longer shown.
+/// edt learns how an edit that landed differs from the refused one: as a class, without any text.
+/// A refusal shows at most one line of it, if nearly all such refusals had the same fix. Your own
+/// notes are shown first; only you can add, adopt and change what is here.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  edt memory list --code OLD_TEXT_NOT_FOUND\n  edt memory search 'return total' --language c\n  edt memory snapshot before-the-sprint\n  git fetch origin refs/edt/memory && edt memory import FETCH_HEAD"
+    after_help = "Examples:\n  edt memory list --code OLD_TEXT_NOT_FOUND\n  edt memory search --code OLD_TEXT_NOT_FOUND --language c\n  edt memory snapshot before-the-sprint"
 )]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -54,421 +38,220 @@ pub(super) struct Args {
 }
 
 /// The answer of `edt memory`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub(super) struct Answer {
-    /// Always `edt.memory/1`.
+    /// Always `edt.memory/2`.
     schema: &'static str,
-    /// The newest commit of refs/edt/memory, as a hex object id; `null` if nothing was ever
-    /// recorded.
-    commit: Option<String>,
-    /// Whether this call made that commit.
+    /// The blob that refs/edt/memory names, as a hex object id; `null` if nothing was learned yet.
+    blob: Option<String>,
+    /// Whether this call changed the memory.
     changed: bool,
-    /// How many episodes, lessons or snapshots match; the lists may show fewer.
+    /// How many episodes or snapshots match; the lists may show fewer.
     total: u64,
     /// The episodes that match, or were changed.
     episodes: Vec<Episode>,
-    /// `search`: the matching lessons.
-    lessons: Vec<Lesson>,
-    /// `snapshot`: the snapshots.
+    /// `search`: the lesson that a refusal with that code would have.
+    lesson: Option<Lesson>,
+    /// `snapshot`: the snapshots. `restore`: the one with the state before.
     snapshots: Vec<Snapshot>,
     /// `stats`: the counts.
     stats: Option<Stats>,
-    /// Files of the memory that this edt cannot read. It does not change them.
-    unreadable: Vec<String>,
+    /// The lines that this version of edt cannot read. It keeps them.
+    unread: u64,
 }
 
 /// The counts of the memory.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 struct Stats {
-    /// Episodes.
-    episodes: u64,
-    /// Episodes that have a lesson.
-    teach: u64,
-    /// Episodes without a fix so far.
-    open: u64,
-    /// Episodes that the user deprecated.
-    deprecated: u64,
-    /// Episodes whose lesson is no longer shown: its effectiveness is below 0.3 after three uses.
-    no_longer_shown: u64,
-    /// Failures seen.
-    seen: u64,
-    /// Lessons that answers included, and whose outcome is known.
-    uses: u64,
-    /// Lessons that helped.
-    helped: u64,
-    /// Lessons that made the result worse.
-    worse: u64,
-    /// Failures seen, by code.
-    by_code: BTreeMap<String, u64>,
-    /// Failures seen, by language.
-    by_language: BTreeMap<String, u64>,
+    /// Fixes that were seen, by `CODE class`; notes and answers by these words.
+    seen: BTreeMap<String, u64>,
+    /// Lessons that were shown, as far as the outcome is known.
+    times_applied: u64,
+    /// Lessons after which the call succeeded.
+    times_succeeded: u64,
+    /// The mean score; `null` without an episode.
+    average_score: Option<f64>,
 }
 
 impl Args {
-    /// Whether it changes or removes episodes that are there, or writes a file.
+    /// Whether it changes the memory, or writes a file.
     pub(super) fn rewrites(&self) -> bool {
-        matches!(
-            self.command,
-            MemoryCommand::Edit(_)
-                | MemoryCommand::Delete(_)
-                | MemoryCommand::Restore(_)
-                | MemoryCommand::Import(_)
-        ) || matches!(&self.command, MemoryCommand::Export(args) if args.writes())
+        use MemoryCommand::{Export, List, Search, Show, Snapshot, Stats};
+        match &self.command {
+            List { .. } | Show { .. } | Search { .. } | Stats => false,
+            Snapshot { name } => name.is_some(),
+            Export { file } => file != Path::new("-"),
+            _ => true,
+        }
     }
 
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        match &self.command {
-            MemoryCommand::List(args) => args.run(context),
-            MemoryCommand::Show(args) => args.show(context),
-            MemoryCommand::Search(args) => args.run(context),
-            MemoryCommand::Add(args) => args.run(context),
-            MemoryCommand::Edit(args) => args.run(context),
-            MemoryCommand::Deprecate(args) => args.run(context),
-            MemoryCommand::Delete(args) => args.delete(context),
-            MemoryCommand::Snapshot(args) => args.run(context),
-            MemoryCommand::Restore(args) => args.run(context),
-            MemoryCommand::Export(args) => args.run(context),
-            MemoryCommand::Import(args) => args.run(context),
-            MemoryCommand::Stats => stats(context),
+        if self.rewrites() && !matches!(self.command, MemoryCommand::Export { .. }) {
+            let workspace = context.quiet_workspace()?;
+            let memory = Memory::new(&workspace.repo);
+            let before = memory.blob()?;
+            let mut answer = self.change(context, &memory)?;
+            let after = memory.blob()?;
+            answer.blob = after.map(|blob| blob.to_string());
+            answer.changed = before != after || !answer.snapshots.is_empty();
+            return Ok(context.answer(&answer, render));
         }
-    }
-}
-
-/// The repository, opened for reading its memory. Episodes that are pending in this worktree are
-/// recorded first, if the Git directory can be written.
-pub(super) fn open_with_memory(context: &Context) -> Result<Repo> {
-    match context.quiet_workspace() {
-        Ok(mut workspace) => {
-            lessons::record_pending(&mut workspace)?;
-            Ok(workspace.repo)
-        }
-        Err(found) if found.any(|finding| finding.code == Code::GitDirReadOnly) => {
-            Ok(context.repo()?.0)
-        }
-        Err(found) => Err(found),
-    }
-}
-
-fn answer(tip: Option<Oid>) -> Answer {
-    Answer {
-        schema: "edt.memory/1",
-        commit: tip.map(|tip| tip.to_string()),
-        changed: false,
-        total: 0,
-        episodes: Vec::new(),
-        lessons: Vec::new(),
-        snapshots: Vec::new(),
-        stats: None,
-        unreadable: Vec::new(),
-    }
-}
-
-/// The newest commit, its episodes, and its unreadable files.
-fn everything(memory: &Memory<'_>) -> Result<(Option<Oid>, Vec<Episode>, Vec<String>)> {
-    let tip = memory.tip()?;
-    let (all, unreadable) = tip.map_or_else(|| Ok(Default::default()), |tip| memory.all(tip))?;
-    Ok((tip, all, unreadable))
-}
-
-impl ListArgs {
-    fn run(&self, context: &Context) -> Result<Status> {
-        require_positive("--limit", self.limit)?;
-        let repo = open_with_memory(context)?;
-        let (tip, mut all, unreadable) = everything(&Memory::new(&repo, None))?;
-        let is = |wanted: &Option<String>, has: Option<&str>| {
-            wanted.as_deref().is_none_or(|wanted| has == Some(wanted))
-        };
-        all.retain(|one| {
-            is(&self.code, Some(&one.code)) && is(&self.language, one.language.as_deref())
-        });
-        all.sort_by(|a, b| b.last_seen.cmp(&a.last_seen).then_with(|| a.id.cmp(&b.id)));
-        let total = all.len() as u64;
-        all.truncate(usize::try_from(self.limit).unwrap_or(usize::MAX));
-        Ok(context.answer(&Answer { total, episodes: all, unreadable, ..answer(tip) }, render_list))
-    }
-}
-
-impl IdArgs {
-    fn show(&self, context: &Context) -> Result<Status> {
-        let repo = open_with_memory(context)?;
-        let memory = Memory::new(&repo, None);
-        let tip = memory.tip()?;
-        let episode = found(&memory, &self.id)?;
-        Ok(context
-            .answer(&Answer { total: 1, episodes: vec![episode], ..answer(tip) }, render_episodes))
-    }
-
-    fn delete(&self, context: &Context) -> Result<Status> {
-        changed(context, &format!("delete: {}", self.id), |memory| {
-            Ok(vec![MemoryChange::Deleted(found(memory, &self.id)?.id)])
-        })
-    }
-}
-
-fn found(memory: &Memory<'_>, id: &str) -> Result<Episode> {
-    let episode = match memory.tip()?.filter(|_| edt_memory::episode::is_id(id)) {
-        Some(tip) => memory.get(tip, id)?,
-        None => None,
-    };
-    episode.ok_or_else(|| not_found(id).into())
-}
-
-impl SearchArgs {
-    fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
-        let memory = Memory::new(&repo, None);
-        let mode = self.mode.as_ref().map(|mode| format!("mode:{mode}"));
-        // An omitted option matches everything.
-        let kind = [self.code.as_ref(), self.language.as_ref(), mode.as_ref()];
-        let keywords = keywords(
-            kind.into_iter().flatten().map(String::as_str),
-            &scrub::scrub(&self.text, MAX_TEXT_BYTES),
-        );
-        let (code, language) = (self.code.clone().unwrap_or_default(), self.language.clone());
-        let lessons = lessons(
-            &memory,
-            &LessonQuery { code, language, keywords },
-            clock::seconds(),
-            &memory.unrecorded().pending,
-        )?;
-        let total = lessons.len() as u64;
-        Ok(context.answer(&Answer { total, lessons, ..answer(memory.tip()?) }, render_lessons))
-    }
-}
-
-/// Changes one episode and prints its new state; for a deletion, its last state.
-fn changed(
-    context: &Context,
-    subject: &str,
-    make: impl FnOnce(&Memory<'_>) -> Result<Vec<MemoryChange>>,
-) -> Result<Status> {
-    let mut workspace = context.quiet_workspace()?;
-    lessons::record_pending(&mut workspace)?;
-    let LockedWorkspace { repo, journal, .. } = &mut workspace;
-    let memory = Memory::new(repo, None);
-    let locked = memory.lock()?;
-    let changes = make(&memory)?;
-    let id = changes.first().map(MemoryChange::id).unwrap_or_default();
-    let before = memory.get_opt(memory.tip()?, id)?;
-    let commit = locked.record(journal, subject, &changes, None)?;
-    let tip = memory.tip()?;
-    let episodes: Vec<Episode> = memory.get_opt(tip, id)?.or(before).into_iter().collect();
-    let total = episodes.len() as u64;
-    Ok(context.answer(
-        &Answer { changed: commit.is_some(), total, episodes, ..answer(tip) },
-        render_change,
-    ))
-}
-
-/// The text of a lesson, which must not be blank.
-fn lesson_text(text: &str) -> Result<String> {
-    if text.trim().is_empty() {
-        let message = "The lesson is empty.";
-        let hint = "Say what to do, such as 'Close every brace in the same edit.'";
-        return Err(Finding::new(Code::BadRequest, message, hint).nothing_changed().into());
-    }
-    Ok(text.trim().to_owned())
-}
-
-impl AddArgs {
-    fn run(&self, context: &Context) -> Result<Status> {
-        let lesson = Some(lesson_text(&self.lesson)?);
-        let attempt = FailedAttempt {
-            mode: self.mode.clone(),
-            format: Some("edit".to_owned()),
-            fragment: self.like.clone(),
-            ..FailedAttempt::default()
+        let memory = Memory::new(&repo);
+        let all = memory.read()?;
+        let mut answer = Answer {
+            schema: "edt.memory/2",
+            blob: memory.blob()?.map(|blob| blob.to_string()),
+            unread: all.unread() as u64,
+            ..Answer::default()
         };
-        let new = Episode::new(&self.code, self.language.as_deref(), attempt, clock::seconds());
-        let origin = match context.who() {
-            Who::User => Some(TextOrigin::User),
-            Who::Agent(_) | Who::StartedBy(_) => Some(TextOrigin::Agent),
-            Who::Unattended => None,
-        };
-        let new = Episode { seen: 0, lesson, origin, ..new };
-        // Do not write an episode that could not be read again.
-        let new = Episode::from_json(new.to_json().as_bytes())?;
-        changed(context, &format!("add: {}", new.id), |_| {
-            Ok(vec![MemoryChange::Added(Box::new(new))])
-        })
-    }
-}
-
-impl EditArgs {
-    fn run(&self, context: &Context) -> Result<Status> {
-        let lesson = self.lesson.as_deref().map(lesson_text).transpose()?;
-        if lesson.is_none() && !self.no_lesson && !self.revive {
-            let message = "The call asks for no change of the episode.";
-            return Err(Finding::new(
-                Code::BadRequest,
-                message,
-                "Send --lesson TEXT, --no-lesson or --revive.",
-            )
-            .nothing_changed()
-            .into());
-        }
-        changed(context, &format!("edit: {}", self.id), |memory| {
-            let id = found(memory, &self.id)?.id;
-            let revived = self.revive.then(|| MemoryChange::Deprecated(id.clone(), None));
-            let worded =
-                (lesson.is_some() || self.no_lesson).then_some(MemoryChange::Lesson(id, lesson));
-            Ok(revived.into_iter().chain(worded).collect())
-        })
-    }
-}
-
-impl DeprecateArgs {
-    fn run(&self, context: &Context) -> Result<Status> {
-        changed(context, &format!("deprecate: {}", self.id), |memory| {
-            Ok(vec![MemoryChange::Deprecated(
-                found(memory, &self.id)?.id,
-                Some(self.message.clone()),
-            )])
-        })
-    }
-}
-
-impl SnapshotArgs {
-    fn run(&self, context: &Context) -> Result<Status> {
-        let Some(name) = &self.name else {
-            let repo = open_with_memory(context)?;
-            let memory = Memory::new(&repo, None);
-            let snapshots = history::snapshots(&memory)?;
-            let total = snapshots.len() as u64;
-            return Ok(context
-                .answer(&Answer { total, snapshots, ..answer(memory.tip()?) }, render_snapshots));
-        };
-        let mut workspace = context.quiet_workspace()?;
-        lessons::record_pending(&mut workspace)?;
-        let LockedWorkspace { repo, journal, .. } = &mut workspace;
-        let memory = Memory::new(repo, None);
-        history::snapshot(&memory, journal, name)?;
-        let snapshots: Vec<Snapshot> =
-            history::snapshots(&memory)?.into_iter().filter(|one| one.name == *name).collect();
-        Ok(context.answer(
-            &Answer { changed: true, total: 1, snapshots, ..answer(memory.tip()?) },
-            render_snapshots,
-        ))
-    }
-}
-
-impl RestoreArgs {
-    fn run(&self, context: &Context) -> Result<Status> {
-        let mut workspace = context.quiet_workspace()?;
-        lessons::record_pending(&mut workspace)?;
-        let LockedWorkspace { repo, journal, .. } = &mut workspace;
-        let memory = Memory::new(repo, None);
-        history::restore(&memory, journal, &self.name)?;
-        let (tip, all, unreadable) = everything(&memory)?;
-        let total = all.len() as u64;
-        Ok(context
-            .answer(&Answer { changed: true, total, unreadable, ..answer(tip) }, render_change))
-    }
-}
-
-impl ExportArgs {
-    fn run(&self, context: &Context) -> Result<Status> {
-        let repo = open_with_memory(context)?;
-        let (tip, all, unreadable) = everything(&Memory::new(&repo, None))?;
-        let text = exchange::lines(&all);
-        if self.file == Path::new("-") {
-            return Ok(context.text(&text));
-        }
-        let file = context.start.join(&self.file);
-        if fs::size(&file).is_some() {
-            let message = format!("{} already exists.", self.file.shown());
-            return Err(Finding::new(
-                Code::FileExists,
-                message,
-                "Name a file that does not exist, or `-`.",
-            )
-            .nothing_changed()
-            .into());
-        }
-        fs::write_atomic_unique(&file, text.as_bytes(), 0o600)
-            .map_err(|error| edt_io::failed("write", &file, &error))?;
-        let total = all.len() as u64;
-        Ok(context.answer(&Answer { total, unreadable, ..answer(tip) }, |answer| {
-            format!(
-                "{} {} to {}\n",
-                paint(GOOD, "exported"),
-                counted(answer.total, "episode"),
-                self.file.shown()
-            )
-        }))
-    }
-}
-
-impl ImportArgs {
-    fn run(&self, context: &Context) -> Result<Status> {
-        let file =
-            if self.from == "-" { PathBuf::from("-") } else { context.start.join(&self.from) };
-        let is_file = self.from == "-" || file.is_file();
-        let lines = if is_file {
-            Some(exchange::from_lines(&bytes_of(&file, exchange::MAX_FILE_BYTES)?)?)
-        } else {
-            None
-        };
-        let mut workspace = context.quiet_workspace()?;
-        let theirs = if is_file { None } else { Some(self.commit(&workspace.repo)?) };
-        lessons::record_pending(&mut workspace)?;
-        let LockedWorkspace { repo, journal, .. } = &mut workspace;
-        let memory = Memory::new(repo, None);
-        let (changes, unreadable, merges) = match (lines, theirs, memory.tip()?) {
-            (Some(changes), ..) => (changes, Vec::new(), None),
-            (None, Some(theirs), Some(tip)) if repo.is_ancestor(theirs, tip)? => {
-                (Vec::new(), Vec::new(), None)
+        match &self.command {
+            MemoryCommand::List { code, language, limit } => {
+                require_positive("--limit", *limit)?;
+                let is = |wanted: &Option<String>, has: Option<&str>| {
+                    wanted.is_none() || wanted.as_deref() == has
+                };
+                let wanted =
+                    |one: &&Episode| is(code, one.body.code()) && is(language, one.body.language());
+                answer.episodes = all.iter().filter(wanted).cloned().collect();
+                answer.episodes.sort_by_key(|one| std::cmp::Reverse(one.last_seen));
+                answer.total = answer.episodes.len() as u64;
+                answer.episodes.truncate(usize::try_from(*limit).unwrap_or(usize::MAX));
+                return Ok(context.answer(&answer, render));
             }
-            (None, Some(theirs), _) => {
-                let (changes, unreadable) = exchange::from_commit(&memory, theirs)?;
-                (changes, unreadable, Some(theirs))
+            MemoryCommand::Show { id } => {
+                answer.episodes.push(all.get(id).ok_or_else(|| not_found(id))?.clone());
             }
-            (None, None, _) => (Vec::new(), Vec::new(), None),
-        };
-        let total = changes.len() as u64;
-        let commit = memory.lock()?.record(
-            journal,
-            &format!("import: {}", counted(total, "episode")),
-            &changes,
-            merges,
-        )?;
-        Ok(context.answer(
-            &Answer { changed: commit.is_some(), total, unreadable, ..answer(memory.tip()?) },
-            render_change,
-        ))
+            MemoryCommand::Search { text, code, language, mode } => {
+                let (language, mode) = (language.clone(), mode.clone());
+                answer.lesson = code.clone().and_then(|code| {
+                    let kind = Kind { code, language, mode, format: None };
+                    lesson(&all, &kind, &Finding::new(Code::BadRequest, "", ""), clock::seconds())
+                });
+                answer.episodes = text.iter().flat_map(|text| found(&all, text)).collect();
+            }
+            MemoryCommand::Snapshot { .. } => answer.snapshots = memory.snapshots()?,
+            MemoryCommand::Stats => answer.stats = Some(stats(&all)),
+            MemoryCommand::Export { file } if file == Path::new("-") => {
+                return Ok(context.text(&all.lines()));
+            }
+            MemoryCommand::Export { file } => export(&all, &context.start.join(file))?,
+            _ => {}
+        }
+        let listed = answer.episodes.len().max(answer.snapshots.len());
+        let counts_all =
+            matches!(self.command, MemoryCommand::Stats | MemoryCommand::Export { .. });
+        answer.total = if counts_all { all.len() } else { listed } as u64;
+        Ok(context.answer(&answer, render))
     }
 
-    fn commit(&self, repo: &Repo) -> Result<Oid> {
-        repo.commit_named(&self.from).map_err(|_| {
-            let message = format!("{:?} is neither a file nor a commit.", self.from);
-            let hint = "Name the file of an export, or a fetched ref such as FETCH_HEAD.";
-            Finding::new(Code::BadRequest, message, hint).nothing_changed().into()
-        })
+    /// Makes the change of the command. The answer has the episodes or snapshots that it is about.
+    fn change(&self, context: &Context, memory: &Memory<'_>) -> Result<Answer> {
+        let of = |episodes: Vec<Episode>| Answer {
+            schema: "edt.memory/2",
+            total: episodes.len() as u64,
+            episodes,
+            ..Answer::default()
+        };
+        let changed = |id: &str, change: &dyn Fn(Episode) -> Episode| {
+            let one = memory.change(|all| {
+                let is_there = all.change(id, change);
+                all.get(id).filter(|_| is_there).cloned().ok_or_else(|| not_found(id).into())
+            });
+            one.map(|one| of(vec![one]))
+        };
+        match &self.command {
+            MemoryCommand::Add { text, code, language } => {
+                let note = note(text.trim(), code, language.clone())?;
+                memory.change(|all| {
+                    all.learn(note.clone());
+                    Ok(())
+                })?;
+                Ok(of(vec![note]))
+            }
+            MemoryCommand::Edit { id, adopt, revive } => changed(id, &|one| {
+                let adopts = *adopt && one.origin == Origin::Imported;
+                let origin = if adopts { Origin::Adopted } else { one.origin };
+                Episode { origin, deprecated: one.deprecated.filter(|_| !revive), ..one }
+            }),
+            MemoryCommand::Deprecate { id, message } => {
+                changed(id, &|one| Episode { deprecated: Some(message.clone()), ..one })
+            }
+            MemoryCommand::Delete { id } => {
+                let one =
+                    memory.change(|all| all.remove(id).ok_or_else(|| not_found(id).into()))?;
+                Ok(of(vec![one]))
+            }
+            MemoryCommand::Snapshot { name } => {
+                let snapshots = vec![memory.snapshot(name.as_deref().unwrap_or_default())?];
+                Ok(Answer { snapshots, ..of(Vec::new()) })
+            }
+            MemoryCommand::Restore { name } => {
+                let snapshots = memory.restore(name)?.into_iter().collect();
+                Ok(Answer { snapshots, total: memory.read()?.len() as u64, ..of(Vec::new()) })
+            }
+            MemoryCommand::Import { file } => {
+                let is_input = file == Path::new("-");
+                let file = if is_input { file.clone() } else { context.start.join(file) };
+                let theirs = Episodes::from_file(&bytes_of(&file, MAX_BYTES as u64)?)?;
+                let new = memory.change(|all| Ok(all.import(&theirs)))?;
+                Ok(Answer { total: new as u64, ..of(Vec::new()) })
+            }
+            _ => Ok(of(Vec::new())),
+        }
     }
 }
 
-fn stats(context: &Context) -> Result<Status> {
-    let repo = open_with_memory(context)?;
-    let (tip, all, unreadable) = everything(&Memory::new(&repo, None))?;
-    let now = clock::seconds();
-    let mut stats = Stats { episodes: all.len() as u64, ..Stats::default() };
-    for one in &all {
-        stats.teach += u64::from(one.teaches());
-        stats.open += u64::from(!one.teaches() && one.deprecated.is_none());
-        stats.deprecated += u64::from(one.deprecated.is_some());
-        stats.no_longer_shown +=
-            u64::from(!score::is_still_shown(one.effectiveness_at(now), one.uses));
-        stats.seen += one.seen;
-        stats.uses += one.uses;
-        stats.helped += one.helped;
-        stats.worse += one.worse;
-        *stats.by_code.entry(one.code.clone()).or_default() += one.seen;
-        *stats
-            .by_language
-            .entry(one.language.clone().unwrap_or_else(|| "-".to_owned()))
-            .or_default() += one.seen;
+fn not_found(id: &str) -> Finding {
+    let message = format!("There is no episode {id} in the memory of this repository.");
+    let remedy = "`edt memory list` shows all episodes with their ids.";
+    Finding::new(Code::EpisodeNotFound, message, remedy).nothing_changed()
+}
+
+/// The answers and notes that match `text`.
+fn found(all: &Episodes, text: &str) -> Vec<Episode> {
+    let has = |one: &&Episode| match &one.body {
+        Body::Note { text: note, .. } => note.to_lowercase().contains(&text.to_lowercase()),
+        _ => false,
+    };
+    let similar = all.similar(&keywords(text), clock::seconds(), |_| true);
+    similar.into_iter().map(|one| one.episode).chain(all.iter().filter(has)).cloned().collect()
+}
+
+fn note(text: &str, code: &str, language: Option<String>) -> Result<Episode> {
+    let is_line = !text.is_empty() && !text.chars().any(char::is_control);
+    if !is_line || text.len() > MAX_NOTE_BYTES || !Code::ALL.iter().any(|one| one.name() == code) {
+        let message = "The text is not one line of at most 400 bytes, or the code is unknown.";
+        let remedy = "Say what to do, such as 'Close every brace in the same edit.', and use a \
+                      code of `edt explain`.";
+        return Err(Finding::new(Code::BadRequest, message, remedy).nothing_changed().into());
     }
-    let total = stats.episodes;
-    Ok(context
-        .answer(&Answer { total, stats: Some(stats), unreadable, ..answer(tip) }, render_stats))
+    let body = Body::Note { code: code.to_owned(), language, text: text.to_owned() };
+    Ok(Episode::new(body, Origin::User, clock::seconds()))
+}
+
+fn export(all: &Episodes, file: &Path) -> Result<()> {
+    if fs::size(file).is_some() {
+        let message = format!("{} already exists.", file.shown());
+        let remedy = "Name a file that does not exist, or `-`.";
+        return Err(Finding::new(Code::FileExists, message, remedy).nothing_changed().into());
+    }
+    fs::write_atomic_unique(file, all.lines().as_bytes(), 0o600)
+        .map_err(|error| edt_io::failed("write", file, &error).into())
+}
+
+fn stats(all: &Episodes) -> Stats {
+    let average_score = all.average_score(clock::seconds());
+    let mut stats = Stats { average_score, ..Stats::default() };
+    for one in all.iter() {
+        let kind = match &one.body {
+            Body::Repair { code, class, .. } => format!("{code} {}", class.name()),
+            Body::Note { .. } => "notes".to_owned(),
+            Body::Answer { .. } => "answers".to_owned(),
+        };
+        *stats.seen.entry(kind).or_default() += one.seen;
+        stats.times_applied += one.times_applied;
+        stats.times_succeeded += one.times_succeeded;
+    }
+    stats
 }

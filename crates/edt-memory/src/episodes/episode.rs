@@ -11,6 +11,8 @@ use crate::class::Class;
 pub const SCHEMA: &str = "edt.episode/2";
 /// The longest text of an episode, in bytes.
 pub const MAX_TEXT_BYTES: usize = 2000;
+/// The longest note, in bytes.
+pub const MAX_NOTE_BYTES: usize = 400;
 /// The latest valid time, in seconds since 1970: the year 36812.
 const MAX_TIME: i64 = 1 << 40;
 const MAX_COUNT: u64 = 1 << 53;
@@ -104,6 +106,24 @@ impl Body {
         }
     }
 
+    /// The code of the refusals that it is about.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        match self {
+            Body::Repair { code, .. } | Body::Note { code, .. } => Some(code),
+            Body::Answer { .. } => None,
+        }
+    }
+
+    /// The language of the files that it is about.
+    #[must_use]
+    pub fn language(&self) -> Option<&str> {
+        match self {
+            Body::Repair { language, .. } | Body::Note { language, .. } => language.as_deref(),
+            Body::Answer { .. } => None,
+        }
+    }
+
     fn texts(&self) -> Vec<&str> {
         match self {
             Body::Repair { .. } => self.key(),
@@ -156,12 +176,17 @@ impl Episode {
         let seen = self.seen.saturating_add(now.seen);
         let last_seen = self.last_seen.max(now.last_seen);
         let again = Episode { body, seen, last_seen, ..self };
-        if restarts { again.restarted() } else { again }
-    }
-
-    fn restarted(self) -> Episode {
-        let score = score::INITIAL;
-        Episode { score, times_applied: 0, times_succeeded: 0, last_used: None, ..self }
+        if restarts {
+            let score = score::INITIAL;
+            return Episode {
+                score,
+                times_applied: 0,
+                times_succeeded: 0,
+                last_used: None,
+                ..again
+            };
+        }
+        again
     }
 
     /// After a use at `now`. The decay since the last use is applied first.
@@ -170,9 +195,7 @@ impl Episode {
         Episode {
             score: round(score::after(self.score_at(now), outcome)),
             times_applied: self.times_applied.saturating_add(1),
-            times_succeeded: self
-                .times_succeeded
-                .saturating_add(u64::from(outcome == Outcome::Succeeded)),
+            times_succeeded: self.times_succeeded + u64::from(outcome == Outcome::Succeeded),
             last_used: Some(now),
             ..self
         }
@@ -219,29 +242,22 @@ impl Episode {
     /// Why this version of edt cannot read it, as the end of a sentence.
     pub fn from_json(line: &[u8]) -> Result<Episode, String> {
         let one: Episode = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-        let is_time = |time: &i64| (0..=MAX_TIME).contains(time);
         let times = [Some(one.made), Some(one.last_seen), one.last_used];
-        let counts = [one.seen, one.times_applied];
-        let is_word = |word: &String| !word.is_empty() && word.len() <= MAX_TEXT_BYTES;
+        let are_times = times.iter().flatten().all(|time| (0..=MAX_TIME).contains(time));
+        let texts = one.body.texts().into_iter().chain(one.deprecated.as_deref());
+        let are_short = texts.chain(one.keywords.iter().map(String::as_str));
+        let are_words =
+            one.keywords.len() <= MAX_KEYWORDS && one.keywords.is_sorted_by(|a, b| a < b);
         let rules = [
             (one.schema == SCHEMA, "`schema` is not edt.episode/2"),
             (one.id == id_of(&one.body), "`id` is not that of `body`"),
             ((0.0..=1.0).contains(&one.score), "`score` is not between 0 and 1"),
-            (times.iter().flatten().all(is_time), "a time is out of range"),
-            (counts.iter().all(|count| *count <= MAX_COUNT), "a count is out of range"),
+            (are_times, "a time is out of range"),
+            (one.seen.max(one.times_applied) <= MAX_COUNT, "a count is out of range"),
             (one.times_succeeded <= one.times_applied, "more uses succeeded than there were"),
+            (are_words, "`keywords` are not sorted and unique, or too many"),
             (
-                one.keywords.len() <= MAX_KEYWORDS
-                    && one.keywords.iter().all(is_word)
-                    && one.keywords.is_sorted_by(|a, b| a < b),
-                "`keywords` are not sorted and unique, or too many",
-            ),
-            (
-                one.body
-                    .texts()
-                    .into_iter()
-                    .chain(one.deprecated.as_deref())
-                    .all(|text| text.len() <= MAX_TEXT_BYTES),
+                are_short.into_iter().all(|text| text.len() <= MAX_TEXT_BYTES),
                 "a text is longer than 2000 bytes",
             ),
         ];

@@ -11,7 +11,7 @@ mod store;
 
 use std::collections::BTreeMap;
 
-pub use episode::{Body, Episode, Origin};
+pub use episode::{Body, Episode, MAX_NOTE_BYTES, Origin};
 pub use retrieve::{MIN_SIMILARITY, Match};
 pub use score::Outcome;
 pub use store::{Memory, REF, SNAPSHOTS, Snapshot};
@@ -58,20 +58,17 @@ impl Episodes {
     /// # Errors
     /// `BAD_REQUEST` naming the first line that is no episode.
     pub fn from_file(bytes: &[u8]) -> Result<Episodes> {
-        let mut out = Episodes::default();
-        for (number, line) in bytes.split(|&b| b == b'\n').enumerate() {
-            if line.trim_ascii().is_empty() {
-                continue;
-            }
-            let one = Episode::from_json(line).map_err(|why| {
+        let lines = bytes.split(|&b| b == b'\n').enumerate();
+        let filled = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+        let parsed = filled.map(|(number, line)| {
+            Episode::from_json(line).map_err(|why| {
                 let summary = format!("Line {} is not an episode: {why}.", number + 1);
                 let remedy =
                     "Send lines of `edt memory export`; `edt schema episode` has the keys.";
-                Finding::new(Code::BadRequest, summary, remedy).nothing_changed()
-            })?;
-            out.known.insert(one.id.clone(), one);
-        }
-        Ok(out)
+                Finding::new(Code::BadRequest, summary, remedy).nothing_changed().into()
+            })
+        });
+        parsed.collect()
     }
 
     /// One line of JSON for each episode, in the order of the ids.
@@ -124,15 +121,13 @@ impl Episodes {
         };
         self.known.insert(one.id.clone(), one);
         if self.known.len() > MAX_EPISODES {
-            let worth = |one: &Episode| {
-                let is_users = matches!(one.origin, Origin::User | Origin::Adopted);
-                (is_users && one.deprecated.is_none(), one.score_at(now))
-            };
-            let least = self.known.values().min_by(|a, b| {
-                let ((a_kept, a_score), (b_kept, b_score)) = (worth(a), worth(b));
-                let older = a.last_seen.cmp(&b.last_seen);
-                a_kept.cmp(&b_kept).then(a_score.total_cmp(&b_score)).then(older)
-            });
+            let is_users = |one: &Episode| matches!(one.origin, Origin::User | Origin::Adopted);
+            // What the user wrote or adopted goes last.
+            let worth = |one: &Episode| one.score_at(now) + f64::from(u8::from(is_users(one)));
+            let least = self
+                .known
+                .values()
+                .min_by(|a, b| worth(a).total_cmp(&worth(b)).then(a.last_seen.cmp(&b.last_seen)));
             let id = least.map(|one| one.id.clone()).unwrap_or_default();
             self.known.remove(&id);
         }
@@ -143,7 +138,7 @@ impl Episodes {
         self.change(id, |one| one.used(outcome, now))
     }
 
-    /// Takes back one time that the episode `id` was seen; it goes with the last one.
+    /// Undoes one time that the episode `id` was seen; it goes with the last one.
     pub fn unlearn(&mut self, id: &str) {
         self.change(id, |one| Episode { seen: one.seen.saturating_sub(1), ..one });
         self.known.retain(|known, one| known != id || one.seen > 0);
@@ -174,6 +169,13 @@ impl Episodes {
     pub fn average_score(&self, now: i64) -> Option<f64> {
         let sum: f64 = self.iter().map(|one| one.score_at(now)).sum();
         (!self.is_empty()).then(|| sum / self.len() as f64)
+    }
+}
+
+impl FromIterator<Episode> for Episodes {
+    fn from_iter<I: IntoIterator<Item = Episode>>(all: I) -> Episodes {
+        let known = all.into_iter().map(|one| (one.id.clone(), one)).collect();
+        Episodes { known, unread: Vec::new() }
     }
 }
 

@@ -3,17 +3,20 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Episodes, MAX_BYTES};
+use super::{Episode, Episodes, MAX_BYTES};
 use edt_git::read::ObjectKind;
 use edt_git::{ObjectWriter, Oid, RefSwap, Repo, objects};
+use edt_io::fs;
 use edt_types::{Code, Finding, Result};
 
 /// The ref that names the blob.
 pub const REF: &str = "refs/edt/memory";
 /// The refs of earlier blobs, by name.
 pub const SNAPSHOTS: &str = "refs/edt/memory-at/";
+/// The files of [`Memory::about`], below the common directory.
+const LINES: &str = "edt/memory-lines-";
 /// How often a change is tried if another process changes the memory at the same time.
-const TRIES: usize = 3;
+const TRIES: usize = 20;
 
 /// The memory of a repository.
 #[derive(Debug)]
@@ -52,20 +55,33 @@ impl<'r> Memory<'r> {
         self.blob()?.map_or_else(|| Ok(Episodes::default()), |blob| self.episodes_in(REF, blob))
     }
 
-    /// The episodes about refusals with `code`: all that a refusal needs. Other lines are not parsed.
+    /// The episodes about refusals with `code` in files of `language`, or in all files. A plain
+    /// file for the code has their lines, because a refusal must not wait until a large blob is
+    /// inflated. It is made again for another blob, and may be deleted at any time.
     ///
     /// # Errors
     /// As [`read`](Memory::read).
-    pub fn with_code(&self, code: &str) -> Result<Episodes> {
+    pub fn about(&self, code: Code, language: Option<&str>) -> Result<Episodes> {
         let Some(blob) = self.blob()? else { return Ok(Episodes::default()) };
-        let (content, key) = (self.content(REF, blob)?, format!("\"code\":\"{code}\""));
-        let lines = content.split_inclusive(|&byte| byte == b'\n');
-        let wanted: Vec<u8> = lines
-            .filter(|line| memchr::memmem::find(line, key.as_bytes()).is_some())
-            .flatten()
-            .copied()
-            .collect();
-        Episodes::parse(&wanted).ok_or_else(|| no_memory(REF).into())
+        let file = self.repo.common_dir().join(format!("{LINES}{}", code.name()));
+        let head = format!("{blob}\n");
+        let known = fs::read_small(&file, MAX_BYTES as u64).unwrap_or_default();
+        let lines = if known.starts_with(head.as_bytes()) {
+            known
+        } else {
+            let all = self.read()?;
+            let about = all.iter().filter(|one| one.body.code() == Some(code.name()));
+            let lines = head + &about.map(|one| one.to_json() + "\n").collect::<String>();
+            let _ = fs::write_atomic_unique(&file, lines.as_bytes(), 0o600);
+            lines.into_bytes()
+        };
+        let keys = [language.map(|language| format!("\"{language}\"")), Some("null".to_owned())];
+        let keys = keys.into_iter().flatten().map(|word| format!("\"language\":{word},"));
+        let keys: Vec<String> = keys.collect();
+        let has = |line: &[u8], key: &String| memchr::memmem::find(line, key.as_bytes()).is_some();
+        let wanted = lines.split(|&byte| byte == b'\n');
+        let wanted = wanted.filter(|line| keys.iter().any(|key| has(line, key)));
+        Ok(wanted.filter_map(|line| Episode::from_json(line).ok()).collect())
     }
 
     /// The episodes in `blob`, which `name` names.
@@ -86,7 +102,7 @@ impl<'r> Memory<'r> {
     /// is called again if another process was faster. A change without an effect moves nothing.
     ///
     /// # Errors
-    /// Those of `change` and of [`read`](Memory::read); `SESSION_MOVED` after three races;
+    /// Those of `change` and of [`read`](Memory::read); `SESSION_MOVED` after twenty lost races;
     /// `SESSION_BUSY`, `IO_ERROR`, `GIT_DIR_READ_ONLY`. The memory stays as it was.
     pub fn change<T>(&self, mut change: impl FnMut(&mut Episodes) -> Result<T>) -> Result<T> {
         let mut tries = 1;
@@ -145,25 +161,17 @@ impl<'r> Memory<'r> {
     /// as [`read`](Memory::read).
     pub fn snapshot(&self, name: &str) -> Result<Snapshot> {
         let (reference, at) = (format!("{SNAPSHOTS}{name}"), self.blob()?);
-        let Some(at) = at else {
-            let summary = "The memory of this repository is empty.";
-            let remedy = "edt learns from refused edits; `edt memory add` adds a note.";
-            return Err(Finding::new(Code::EpisodeNotFound, summary, remedy)
-                .nothing_changed()
-                .into());
-        };
+        let remedy = "edt learns from refused edits; `edt memory add` adds a note.";
+        let at = at.ok_or_else(|| absent("The memory of this repository is empty.", remedy))?;
         self.episodes_in(REF, at)?;
-        let fault = if !self.repo.is_ref_name(&reference) {
-            "is not a valid name for a snapshot"
-        } else if self.repo.ref_value(&reference)?.is_some_and(|taken| taken != at) {
-            "exists already with another state"
-        } else {
-            self.point(&reference, None, at)?;
-            return Ok(Snapshot { name: name.to_owned(), blob: at.to_string() });
-        };
-        let summary = format!("The snapshot {name:?} {fault}.");
-        let remedy = "Use another name, of letters, digits and hyphens.";
-        Err(Finding::new(Code::BadRequest, summary, remedy).nothing_changed().into())
+        let is_valid = self.repo.is_ref_name(&reference);
+        if !is_valid || self.repo.ref_value(&reference)?.is_some_and(|taken| taken != at) {
+            let summary = format!("{name:?} is no name of a ref, or names another state already.");
+            let remedy = "Use another name, of letters, digits and hyphens.";
+            return Err(Finding::new(Code::BadRequest, summary, remedy).nothing_changed().into());
+        }
+        self.point(&reference, None, at)?;
+        Ok(Snapshot { name: name.to_owned(), blob: at.to_string() })
     }
 
     /// Restores the state with that name. The state before stays at the snapshot that is returned;
@@ -174,13 +182,9 @@ impl<'r> Memory<'r> {
     /// memory's ref names something else; as [`change`](Memory::change).
     pub fn restore(&self, name: &str) -> Result<Option<Snapshot>> {
         let (reference, from) = (format!("{SNAPSHOTS}{name}"), self.blob()?);
-        let Some(to) = self.repo.ref_value(&reference)? else {
-            let summary = format!("There is no snapshot {name:?}.");
-            let remedy = "`edt memory snapshot` lists the snapshots.";
-            return Err(Finding::new(Code::EpisodeNotFound, summary, remedy)
-                .nothing_changed()
-                .into());
-        };
+        let remedy = "`edt memory snapshot` lists the snapshots.";
+        let to = self.repo.ref_value(&reference)?;
+        let to = to.ok_or_else(|| absent(&format!("There is no snapshot {name:?}."), remedy))?;
         self.episodes_in(&reference, to)?;
         let Some(before) = from.filter(|from| *from != to) else {
             return self.point(REF, from, to).map(|()| None);
@@ -189,6 +193,10 @@ impl<'r> Memory<'r> {
         self.point(REF, from, to)?;
         Ok(Some(kept))
     }
+}
+
+fn absent(summary: &str, remedy: &str) -> Finding {
+    Finding::new(Code::EpisodeNotFound, summary, remedy).nothing_changed()
 }
 
 fn no_memory(name: &str) -> Finding {

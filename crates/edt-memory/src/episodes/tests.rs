@@ -236,6 +236,32 @@ fn the_memory_is_one_blob_with_lines() {
 }
 
 #[test]
+fn a_refusal_reads_the_lines_of_its_code_from_a_file_that_follows_the_blob() {
+    let (_scratch, repo) = scratch();
+    let memory = Memory::new(&repo);
+    let about = |code, language| memory.about(code, Some(language)).unwrap();
+    assert_eq!(about(Code::SyntaxError, "c"), Episodes::default());
+    let syntax = repair(Code::SyntaxError.name());
+    for one in [syntax.clone(), note("Of all files."), answer("mean revenue", "1")] {
+        learn(&memory, &one).unwrap();
+    }
+    let file = repo.common_dir().join("edt/memory-lines-SYNTAX_ERROR");
+    for _ in 0..2 {
+        assert_eq!(about(Code::SyntaxError, "c"), of([syntax.clone()]));
+        assert_eq!(about(Code::SyntaxError, "go"), Episodes::default());
+        assert_eq!(about(Code::Secret, "go"), of([note("Of all files.")]));
+        assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 2);
+    }
+    // Torn, of another blob, or gone.
+    for text in ["", "12\n{}\n"] {
+        std::fs::write(&file, text).unwrap();
+        assert_eq!(about(Code::SyntaxError, "c"), of([syntax.clone()]));
+    }
+    learn(&memory, &syntax).unwrap();
+    assert_eq!(about(Code::SyntaxError, "c"), of([Episode { seen: 2, ..syntax }]));
+}
+
+#[test]
 fn a_change_that_loses_the_race_is_made_again() {
     let (_scratch, repo) = scratch();
     let memory = Memory::new(&repo);
@@ -257,7 +283,7 @@ fn a_change_that_loses_the_race_is_made_again() {
         episodes.learn(repair("LATE"));
         Ok(())
     });
-    assert_eq!((code(always_late), n), (Code::SessionMoved, 3));
+    assert_eq!((code(always_late), n), (Code::SessionMoved, 20));
     assert!(memory.read().unwrap().get(&repair("LATE").id).is_none());
 }
 

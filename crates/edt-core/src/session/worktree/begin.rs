@@ -62,6 +62,7 @@ const RESERVED: &[&str] = &[
     "abandoned",
     "pending",
     "memory",
+    "memory-at",
     "proposals",
     "resolution",
     "saved",

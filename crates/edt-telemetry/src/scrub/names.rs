@@ -139,7 +139,7 @@ pub(super) const VALUE_LEADS: [char; 10] = ['(', '[', '{', '<', '&', '*', '!', '
 /// Whether an identifier has a word that names a secret. Words end at `_`, `-`, digits and case
 /// changes.
 #[must_use]
-pub fn is_secret_name(name: &str) -> bool {
+pub(super) fn is_secret_name(name: &str) -> bool {
     let mut words: Vec<String> = vec![String::new()];
     let mut before = ' ';
     let mut chars = name.chars().peekable();

@@ -4,12 +4,16 @@
 //! secrets. A name is secret if a complete word of it is (`DB_PASSWORD`, `setPassword`,
 //! `X-Api-Key`). If a literal follows, it is removed, with all further literals of the statement.
 //! If a bare value follows, it is removed unless it looks like code. In a URL everything before the
-//! `@` is removed. False positives are acceptable: they only make a lesson less specific. The time
+//! `@` is removed. False positives are acceptable: they only make a span less specific. The time
 //! is linear in the length of the text.
 
-use super::marks::{CUT, SECRET, head};
-use super::{entropy, names, values};
+mod entropy;
+mod marks;
+mod names;
+mod values;
+
 use edt_types::unseen::is_invisible;
+use marks::{CUT, SECRET, head};
 
 /// `text` without secrets and control characters, truncated to about `max_bytes`.
 #[must_use]
