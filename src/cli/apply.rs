@@ -16,13 +16,13 @@ use edt_core::txn::edit_fields::EditFields;
 use edt_core::txn::other_words::Surroundings;
 use edt_core::txn::patch_text::PatchText;
 use edt_core::txn::request::CONTEXT;
+use edt_core::txn::tried::Shown;
 use edt_core::txn::wire::Match;
 use edt_core::txn::{self, Request, tried};
 use edt_edit::Mode;
 use edt_edit::place::Matching;
 use edt_io::disk::MAX_FILE;
 use edt_io::fs;
-use edt_journal::refusals::TriedEdit;
 use edt_types::text::Shown as _;
 use edt_types::{Code, DryRun, Finding, RepoPath, Result, Status};
 
@@ -173,7 +173,7 @@ impl ProposeArgs {
             .into());
         }
         require_readable(&context.start, self.input.files())?;
-        let mut tried = Vec::new();
+        let mut tried = Shown::default();
         let request = self.input.request(context, &mut tried);
         propose(context, request, || tried)
     }
@@ -194,18 +194,16 @@ impl Input {
 
     fn run(&self, context: &Context, dry_run: DryRun) -> Result<Status> {
         require_readable(&context.start, self.files())?;
-        match self.proposal {
-            Some(ProposalName(id)) => apply_proposal(context, id, dry_run),
-            None => {
-                let mut tried = Vec::new();
-                let request = self.request(context, &mut tried);
-                apply(context, request, || tried, dry_run)
-            }
+        if let Some(ProposalName(id)) = self.proposal {
+            return apply_proposal(context, id, dry_run);
         }
+        let mut tried = Shown::default();
+        let request = self.request(context, &mut tried);
+        apply(context, request, || tried, dry_run)
     }
 
     /// The request. `tried` gets what one that cannot be read shows.
-    fn request(&self, context: &Context, tried: &mut Vec<TriedEdit>) -> Result<Request> {
+    fn request(&self, context: &Context, tried: &mut Shown) -> Result<Request> {
         let mut request = match &self.request {
             Some(file) => {
                 let bytes = bytes_of(file, MAX_REQUEST)?;
@@ -231,7 +229,8 @@ impl Input {
             }
             None => {
                 let fields = self.edit_fields(context)?;
-                tried.push(tried::of_fields(&fields));
+                *tried =
+                    Shown { agent: self.agent.clone(), edits: vec![tried::of_fields(&fields)] };
                 let request = Request::of(
                     self.message.clone(),
                     self.agent.clone(),
@@ -326,14 +325,14 @@ impl Surroundings for Worktree<'_> {
 pub(super) fn apply(
     context: &Context,
     request: Result<Request>,
-    tried: impl FnOnce() -> Vec<TriedEdit>,
+    tried: impl FnOnce() -> Shown,
     dry_run: DryRun,
 ) -> Result<Status> {
     if dry_run == DryRun::Yes {
         context.asks_only();
     }
     let request = request.map_err(|found| match (dry_run, context.workspace()) {
-        (DryRun::No, Ok(workspace)) => txn::refused_unread(&workspace, tried(), None, found),
+        (DryRun::No, Ok(workspace)) => txn::refused_unread(&workspace, tried(), found),
         _ => found,
     })?;
     let mut workspace = context.workspace()?;
@@ -362,12 +361,14 @@ pub(super) fn apply_proposal(context: &Context, id: u64, dry_run: DryRun) -> Res
 pub(super) fn propose(
     context: &Context,
     request: Result<Request>,
-    tried: impl FnOnce() -> Vec<TriedEdit>,
+    tried: impl FnOnce() -> Shown,
 ) -> Result<Status> {
     const PROPOSE: &str = "propose";
     let mut workspace = context.workspace()?;
     let request = request.map_err(|found| {
-        let attempt = Attempt { call: PROPOSE, edits: tried(), ..Attempt::default() };
+        let Shown { agent, edits } = tried();
+        let agent = agent.as_deref();
+        let attempt = Attempt { call: PROPOSE, agent, edits, ..Attempt::default() };
         refusals::refused(&workspace, attempt, found)
     })?;
     let done = proposal::propose::propose(&mut workspace, &request);

@@ -13,9 +13,9 @@ use super::{
     run, search, show, status, undo,
 };
 use crate::mcp::{Tool, ToolEffect, either, input, listed};
+use edt_core::txn::tried::Shown;
 use edt_core::txn::wire::RequestWire;
 use edt_core::txn::{Request, tried};
-use edt_journal::refusals::TriedEdit;
 use edt_run::RunObserver;
 use edt_run::request::RunRequestJson;
 use edt_types::{Code, DryRun, Finding, Result, Status};
@@ -70,7 +70,7 @@ pub(super) const TOOLS: &[Row] = &[
         input: input::<RequestWire>,
         arguments: &[],
         run: |context, args, _| {
-            apply::apply(context, request(context, &args), Vec::new, DryRun::Yes)
+            apply::apply(context, request(context, &args), Shown::default, DryRun::Yes)
         },
         takes_agent: true,
         instead: Some("Call `apply` with `check: true`."),
@@ -476,7 +476,7 @@ fn request(context: &Context, args: &Value) -> Result<Request> {
 }
 
 /// What a request that cannot be read shows.
-fn tried(args: &Value) -> Vec<TriedEdit> {
+fn tried(args: &Value) -> Shown {
     tried::of_json(args.to_string().as_bytes())
 }
 

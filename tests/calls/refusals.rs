@@ -85,6 +85,7 @@ fn a_refused_edit_is_in_a_private_file() {
         )
     );
     assert_eq!(refused["findings"][0]["cause"], "nothing_near");
+    assert_eq!(refused["worktree"], json!(workspace.root.canonicalize().unwrap()));
     let mode = workspace.root.join(RECORD).metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
@@ -188,13 +189,17 @@ fn what_followed_is_recorded() {
     let how: Vec<_> = followed.iter().map(|one| (&one["of"], &one["how"])).collect();
     assert_eq!(how, [(&ids[0], &json!("refused_again")), (&ids[1], &json!("landed"))]);
     assert_eq!(followed[1]["commit"], landed.json["commit"]);
-    assert!(!workspace.exists(".git/edt/refusals-open"));
+    // Nothing is open: the next edit finds that, and the one after it does not look.
+    workspace.edt(&["apply", "a.txt", "--mode", "append", "--content", "y\n"]).landed();
+    assert!(!workspace.exists(".git/edt/main/refusals-open"));
 }
 
 #[test]
 fn a_secret_is_never_in_the_record() {
-    let workspace =
-        TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", b"[guards]\nsecret = \"refuse\"\n")]);
+    let workspace = TestRepo::with(&[
+        ("a.txt", b"one\n"),
+        ("edt.toml", b"[guards.secret]\nmode = \"refuse\"\n"),
+    ]);
     let token = format!("ghp_{}", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fG3hJ5");
     let sent = json!({"path": "a.txt", "mode": "append", "content": format!("{token}\n")});
     workspace.refuses_request(&["SECRET"], 1, &sent);

@@ -125,57 +125,77 @@ fn agents_are_counted_over_sessions_and_filters_hold() {
     assert_eq!(stats(&workspace, &["--since", "2099-01-01"])["sessions"], json!([]));
     workspace.refuses(&["NO_SESSION"], 1, &["stats", "--session", "third"]);
     workspace.refuses(&["BAD_REQUEST"], 2, &["stats", "--since", "soon"]);
-    workspace.refuses(&["BAD_REQUEST"], 2, &["stats", "--minutes-per-undo=-1"]);
+}
+
+/// The refusals of an answer by code: how many, and how many of each outcome that occurred.
+fn refusals(answer: &Value) -> Value {
+    let codes = answer["refusals"]["codes"].as_object().unwrap();
+    let counts = |outcomes: &Value| {
+        let counts = outcomes.as_object().unwrap().iter();
+        counts
+            .filter(|(_, count)| count.as_u64().is_some_and(|count| count > 0))
+            .map(|(key, count)| (key.clone(), count.clone()))
+            .collect::<serde_json::Map<String, Value>>()
+    };
+    codes.iter().map(|(code, outcomes)| (code.clone(), Value::Object(counts(outcomes)))).collect()
 }
 
 #[test]
-fn refusals_come_from_the_memory_and_the_estimate_names_its_parts() {
+fn modes_are_counted_with_the_share_of_appends() {
     let workspace = busy();
-    let all = stats(&workspace, &["--minutes-per-undo", "2", "--minutes-per-mistake", "3"]);
-    assert_eq!(all["refusals"]["codes"]["SIZE_REDUCTION"], 1, "{all:#}");
-    let (saved, fixed) = (&all["time_saved"], all["refusals"]["fixed"].as_f64().unwrap());
-    assert_eq!(
-        saved["minutes"],
-        json!(all["total"]["undone"].as_f64().unwrap() * 2.0 + fixed * 3.0)
-    );
-    assert_eq!(saved["formula"], "undone * minutes_per_undo + fixed * minutes_per_mistake");
-    assert_eq!(
-        (&all["refusals"]["kinds"], &all["refusals"]["fixed"]),
-        (&json!(1), &json!(0)),
-        "an override is not a fix"
-    );
-    assert_eq!(all["refusals_unknown"], Value::Null);
+    let first = stats(&workspace, &["--session", "first"])["total"].clone();
+    // Three appends, and an overwrite; an undone edit counts, too.
+    assert_eq!(first["modes"], json!({"append": 3, "overwrite": 1}), "{first:#}");
+    assert_eq!(first["append_share"], 0.75);
+    let range = "refs/edt/first/base..refs/edt/first/landed/1";
+    assert_eq!(commits(&workspace, range, &["Edt-Mode: append"]), 2);
+}
+
+#[test]
+fn refusals_are_counted_by_code_and_by_what_followed() {
+    let workspace = busy();
+    let all = stats(&workspace, &[]);
+    let expected = json!({"SIZE_REDUCTION": {"refused": 1, "overridden": 1}});
+    assert_eq!(refusals(&all), expected, "an override is not a fix");
     for filter in [["--agent", "robot"], ["--session", "first"], ["--since", "3 days ago"]] {
-        let some = stats(&workspace, &filter);
-        assert_eq!(
-            (&some["refusals"], &some["time_saved"]["fixed"]),
-            (&Value::Null, &Value::Null),
-            "{filter:?}"
-        );
-        assert!(some["refusals_unknown"].as_str().unwrap().contains("by kind"), "{some:#}");
+        assert_eq!(refusals(&stats(&workspace, &filter)), expected, "{filter:?}");
+    }
+    for filter in [["--agent", "other"], ["--session", "second"], ["--since", "2099-01-01"]] {
+        assert_eq!(refusals(&stats(&workspace, &filter)), json!({}), "{filter:?}");
     }
 }
 
 #[test]
-fn a_refusal_counts_immediately_and_a_landing_without_an_override_fixes_it() {
+fn groups_have_edits_and_refusals() {
+    let workspace = busy();
+    workspace.edt(&["begin", "third"]);
+    workspace.apply(&json!({"path": "a.txt", "mode": "edit", "content": "x", "agent": "robot"}));
+    let group = |by: &str, key: &str, name: &Value| {
+        let groups = stats(&workspace, &["--by", by])["groups"].clone();
+        let found = groups.as_array().unwrap().iter().find(|one| one["group"][key] == *name);
+        let found = found.unwrap_or_else(|| panic!("{name} in {groups:#}")).clone();
+        (found["made"]["edits"].clone(), found["refusals"]["all"]["refused"].clone())
+    };
+    assert_eq!(group("agent", "agent", &json!("robot")), (json!(3), json!(2)));
+    assert_eq!(group("session", "session", &json!("first")), (json!(3), json!(1)));
+    assert_eq!(group("session", "session", &json!("third")), (json!(0), json!(1)));
+    assert_eq!(group("model", "agent", &json!("robot")), (json!(3), json!(2)));
+    assert_eq!(group("turn", "session", &json!("third")), (json!(0), json!(1)));
+    assert_eq!(stats(&workspace, &[])["groups"], json!([]));
+}
+
+#[test]
+fn a_refusal_counts_immediately_and_a_landing_follows_it() {
     let workspace = TestRepo::with(&[("a.txt", b"one\ntwo\n")]);
     let edit = |old: &str| {
-        workspace.edt(&[
-            "apply",
-            "a.txt",
-            "--mode",
-            "edit",
-            "--old-text",
-            old,
-            "--content",
-            "three\n",
-        ])
+        let args = ["apply", "a.txt", "--mode", "edit", "--content", "three\n", "--old-text", old];
+        workspace.edt(&args)
     };
     assert_eq!(edit("four\n").codes(), ["OLD_TEXT_NOT_FOUND"]);
-    let refusals = || stats(&workspace, &[])["refusals"].clone();
-    assert_eq!(refusals(), json!({"kinds": 1, "fixed": 0, "codes": {"OLD_TEXT_NOT_FOUND": 1}}));
+    let now = || refusals(&stats(&workspace, &[]));
+    assert_eq!(now(), json!({"OLD_TEXT_NOT_FOUND": {"refused": 1, "nothing": 1}}));
     edit("two\n").landed();
-    assert_eq!(refusals(), json!({"kinds": 1, "fixed": 1, "codes": {"OLD_TEXT_NOT_FOUND": 1}}));
+    assert_eq!(now(), json!({"OLD_TEXT_NOT_FOUND": {"refused": 1, "landed": 1}}));
 }
 
 #[test]
@@ -184,8 +204,8 @@ fn a_repository_without_sessions_has_nothing_to_count() {
     let all = stats(&workspace, &[]);
     assert_eq!((&all["sessions"], &all["agents"]), (&json!([]), &json!([])));
     assert_eq!(
-        (&all["total"]["undo_rate"], &all["time_saved"]["minutes"]),
-        (&Value::Null, &json!(0.0))
+        (&all["total"]["undo_rate"], &all["total"]["append_share"]),
+        (&Value::Null, &Value::Null)
     );
     // A session that began on nothing.
     workspace.edt(&["apply", "a", "--mode", "create", "--content", "a\n"]).landed();

@@ -79,8 +79,8 @@ impl Workspace {
     pub fn apply(&mut self, request: &Request) -> Result<Outcome, Refusal> {
         self.change(|locked| {
             request.check().map_err(|found| {
-                let (edits, agent) = (tried::of_request(request), request.agent.as_deref());
-                txn::refused_unread(locked, edits, agent, found)
+                let (agent, edits) = (request.agent.clone(), tried::of_request(request));
+                txn::refused_unread(locked, tried::Shown { agent, edits }, found)
             })?;
             apply_or_propose(locked, request, DryRun::No)
         })

@@ -99,11 +99,12 @@ fn an_override_of_the_refusal_is_told_from_a_fix() {
 #[test]
 fn a_request_that_cannot_be_read_is_recorded_as_far_as_it_shows() {
     let scratch = scratch();
-    let json = br#"{"path": "a.txt", "mode": "edit", "content": "x"}"#;
+    let json = br#"{"path": "a.txt", "mode": "edit", "content": "x", "agent": "codex"}"#;
     let found = Request::from_json(json).unwrap_err();
-    let found = refused_unread(&scratch.open(), tried::of_json(json), Some("codex"), found);
+    let found = refused_unread(&scratch.open(), tried::of_json(json), found);
     assert!(found.is_recorded());
     let call = recorded(&scratch).remove(0).refused;
+    assert_eq!(call.agent.as_deref(), Some("codex"));
     assert_eq!(call.findings[0].code, "OLD_TEXT_REQUIRED");
     assert_eq!(call.edits[0].new.as_deref(), Some("x"));
     apply(&scratch, &Request::new("x").append("a.txt", "x\n")).unwrap();
@@ -118,12 +119,18 @@ fn texts_of_ignored_and_protected_files_and_credentials_are_withheld() {
         "*.env\n",
     );
     let token = format!("ghp_{}", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fG3hJ5");
+    scratch.write("x.env", "one\n");
     for (path, text) in [("x.env", "plain words"), ("ci/a.yml", "plain words"), ("a.txt", &token)] {
-        scratch.write("x.env", "one\n");
         apply(&scratch, &Request::new("x").edit(path, "nothing like it", text)).unwrap_err();
     }
+    // An absolute path cannot be applied, and may name the same file.
+    let file = scratch.repo().real_root().unwrap().join("x.env");
+    let json = serde_json::json!({"path": file, "mode": "edit", "old_text": "a", "content": "b"});
+    let json = json.to_string();
+    let found = Request::from_json(json.as_bytes()).unwrap_err();
+    let _ = refused_unread(&scratch.open(), tried::of_json(json.as_bytes()), found);
     let all = recorded(&scratch);
-    assert_eq!(all.len(), 3);
+    assert_eq!(all.len(), 4);
     for one in all {
         assert_eq!(one.refused.edits[0].old, None, "{one:?}");
     }

@@ -2,10 +2,12 @@
 
 use super::guard::Cleared;
 use super::report::{self, RecordedFile};
+use super::request::Request;
 use super::separate::{FileEdit, Separated};
+use super::tried;
 use crate::session::engine::{Change, WorktreeChange};
 use crate::session::recording::edit_commit::EditCommit;
-use crate::session::refs::message::Kind;
+use crate::session::refs::message::{Kind, MODE};
 use crate::session::turns::Asked;
 use crate::session::user::ownership;
 use crate::session::worktree::begin::{self, BeginOptions, NewSession};
@@ -60,10 +62,17 @@ pub fn commit<'w, 'q>(
             None => workspace.asked(&session),
         },
         allowed: cleared.allowed.clone(),
-        more: cleared.request.proposal.iter().map(|id| ("Edt-Proposal", id.to_string())).collect(),
+        more: more(cleared.request),
     };
     let staged = plan.write(&workspace.repo, objects)?;
     Ok(Committed { workspace, cleared, session, staged })
+}
+
+/// The trailers of `request` alone.
+fn more(request: &Request) -> Vec<(&'static str, String)> {
+    let proposal = request.proposal.iter().map(|id| ("Edt-Proposal", id.to_string()));
+    let modes = tried::modes(request).into_iter().map(|mode| (MODE, mode.to_owned()));
+    proposal.chain(modes).collect()
 }
 
 /// The parts of one of edt's commits.
@@ -281,7 +290,7 @@ mod tests {
         let (base, tip) = (tree(scratch.session().base), tree(scratch.head()));
         let expected = format!(
             "why\n\nbody\n\nEdt-Session: fix\nEdt-Kind: edit\nEdt-Edit: 1\nEdt-Agent: robot\n\
-             Edt-Allowed: encoding\nEdt-Change: {base}..{tip}\n"
+             Edt-Allowed: encoding\nEdt-Change: {base}..{tip}\nEdt-Mode: append\n"
         );
         assert_eq!(scratch.message(scratch.head()), expected);
     }

@@ -45,7 +45,6 @@ use edt_types::{DryRun, Landing, Outcome, RecordedIn, Refusal, Result, Status, V
 
 use crate::refusals::{self, Attempt};
 use crate::session::LockedWorkspace;
-use edt_journal::refusals::TriedEdit;
 
 pub use pending::PendingChange;
 pub use request::Request;
@@ -133,13 +132,9 @@ pub fn refused(workspace: &LockedWorkspace, found: &Refusal) {
 /// Counts and records a request that was refused with `found` before it was tried. Returns the
 /// findings with their lessons.
 #[must_use]
-pub fn refused_unread(
-    workspace: &LockedWorkspace,
-    edits: Vec<TriedEdit>,
-    agent: Option<&str>,
-    found: Refusal,
-) -> Refusal {
+pub fn refused_unread(workspace: &LockedWorkspace, shown: tried::Shown, found: Refusal) -> Refusal {
     streak::refused(workspace, &found);
+    let (agent, edits) = (shown.agent.as_deref(), shown.edits);
     let attempt = Attempt { call: APPLY, agent, edits, ..Attempt::default() };
     refusals::refused(workspace, attempt, found)
 }

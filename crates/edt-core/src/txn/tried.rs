@@ -51,17 +51,30 @@ pub fn of_patch(patch: &PatchText) -> TriedEdit {
     TriedEdit { path, format: Format::Patch, ..TriedEdit::default() }.with_new(text)
 }
 
-/// The edits of a JSON request that cannot be read, as far as it shows them.
+/// What a request shows that cannot be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// The agent that it names.
+    pub agent: Option<String>,
+    /// Its edits.
+    pub edits: Vec<TriedEdit>,
+}
+
+/// What a JSON request shows.
 #[must_use]
-pub fn of_json(bytes: &[u8]) -> Vec<TriedEdit> {
+pub fn of_json(bytes: &[u8]) -> Shown {
     if bytes.len() > MAX_JSON {
-        return Vec::new();
+        return Shown::default();
     }
     let own = other_words::of(bytes, &Nowhere).map(|own| own.json);
     let json = own.or_else(|| serde_json::from_slice(bytes).ok());
-    let Some(Value::Object(request)) = json else { return Vec::new() };
+    let Some(Value::Object(request)) = json else { return Shown::default() };
+    Shown { agent: text(&request, "agent").map(str::to_owned), edits: edits_of(&request) }
+}
+
+fn edits_of(request: &Map<String, Value>) -> Vec<TriedEdit> {
     if let Some(patch) = request.get("patch").and_then(Value::as_str) {
-        let path = text(&request, "path").map(str::to_owned);
+        let path = text(request, "path").map(str::to_owned);
         let tried = TriedEdit { path, format: Format::Patch, ..TriedEdit::default() };
         return vec![tried.with_new(patch.as_bytes())];
     }
@@ -69,7 +82,7 @@ pub fn of_json(bytes: &[u8]) -> Vec<TriedEdit> {
         Some(edits) => {
             edits.iter().take(MAX_EDITS).filter_map(Value::as_object).map(of_object).collect()
         }
-        None => vec![of_object(&request)],
+        None => vec![of_object(request)],
     }
 }
 
@@ -149,6 +162,19 @@ fn lines_of(op: &Op) -> Option<[u64; 2]> {
     }
 }
 
+/// The modes of the edits of `request`, each once; `patch` for a patch.
+#[must_use]
+pub fn modes(request: &Request) -> Vec<&'static str> {
+    let name = |edit: &Edit| mode_of(&edit.op).map_or("patch", |mode| mode.name());
+    let mut modes: Vec<&'static str> = match &request.patch {
+        Some(_) => vec!["patch"],
+        None => request.edits.iter().map(name).collect(),
+    };
+    modes.sort_unstable();
+    modes.dedup();
+    modes
+}
+
 /// The mode that a request would name; `None` for what only a patch does.
 fn mode_of(op: &Op) -> Option<Mode> {
     Some(match op {
@@ -181,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_request_that_cannot_be_read_shows_path_mode_and_texts() {
-        let of = |json: &str| of_json(json.as_bytes());
+        let of = |json: &str| of_json(json.as_bytes()).edits;
         assert_eq!(
             of(r#"{"path": "a", "mode": "alter", "old_text": "1", "content": "2", "x": 1}"#),
             [edit("a", "alter").with_old(b"1").with_new(b"2")]
@@ -198,7 +224,7 @@ mod tests {
     fn words_of_other_agents_are_understood() {
         let json =
             br#"{"file_path": "a", "old_string": "1", "new_string": "2", "mode": "edit", "x": 1}"#;
-        assert_eq!(of_json(json)[0].old.as_deref(), Some("1"));
+        assert_eq!(of_json(json).edits[0].old.as_deref(), Some("1"));
     }
 
     #[test]
@@ -206,7 +232,7 @@ mod tests {
         let json = br#"{"patch": "nonsense", "path": "a"}"#;
         let tried = TriedEdit { path: Some("a".into()), format: Format::Patch, ..edit("", "") };
         let tried = TriedEdit { mode: None, ..tried }.with_new(b"nonsense");
-        assert_eq!(of_json(json), std::slice::from_ref(&tried));
+        assert_eq!(of_json(json).edits, std::slice::from_ref(&tried));
         let request = Request::from_json(json).unwrap();
         assert_eq!(of_request(&request), [tried]);
     }

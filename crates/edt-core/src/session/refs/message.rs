@@ -74,6 +74,9 @@ impl Kind {
     }
 }
 
+/// The trailer that names a mode of the request's edits.
+pub(crate) const MODE: &str = "Edt-Mode";
+
 /// The trailers of a commit made by edt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trailers {
@@ -95,6 +98,8 @@ pub struct Trailers {
     pub conversation: Option<String>,
     /// The overrides that were needed.
     pub allowed: Vec<String>,
+    /// The modes of the request's edits. Read only: [`MODE`] is written as a further trailer.
+    pub modes: Vec<String>,
     /// The name of the commit's private record, if it has one. A rebase, an amend and a
     /// cherry-pick keep it.
     pub private: Option<String>,
@@ -114,6 +119,7 @@ impl Trailers {
             turn: None,
             conversation: None,
             allowed: Vec::new(),
+            modes: Vec::new(),
             private: None,
         }
     }
@@ -218,6 +224,7 @@ pub fn parse(message: &str) -> Option<Trailers> {
         turn: values("Edt-Turn").pop().and_then(|turn| number(&turn)),
         conversation: values("Edt-Conversation").pop(),
         allowed: values("Edt-Allowed"),
+        modes: values(MODE),
         private: values("Edt-Private").pop(),
     })
 }
@@ -238,6 +245,7 @@ mod tests {
             turn: Some(3),
             conversation: Some("0194-ab".into()),
             allowed: vec!["size_reduction".into(), "encoding".into()],
+            modes: Vec::new(),
             private: Some("0123456789abcdef".into()),
         };
         let message = compose("say why\n\nand more\n", &trailers);

@@ -5,6 +5,7 @@ pub mod blame;
 pub mod file_diff;
 pub mod history;
 pub mod log;
+pub mod refusal_stats;
 pub mod refused;
 pub mod stats;
 pub mod status;

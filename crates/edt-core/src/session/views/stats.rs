@@ -5,21 +5,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::session::landing::list::{self, SessionChoice, SessionSummary};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::message::Kind;
+use crate::session::refs::message::{Kind, Trailers};
 use crate::session::refs::names::REFS;
 use crate::session::refs::record::Undone;
 use edt_git::{Oid, Repo};
 use edt_types::Result;
 
-/// Which commits to count.
+/// Which commits, and which refusals, to count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatsFilter {
-    /// Only commits of this session.
+    /// Only those of this session.
     pub session: Option<String>,
-    /// Only commits of this agent.
+    /// Only those of this agent.
     pub agent: Option<String>,
-    /// Only commits made at this time or later, in seconds since 1970.
+    /// Only those made at this time or later, in seconds since 1970.
     pub since: Option<i64>,
+}
+
+/// Who made an edit or a refused call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Maker {
+    /// The agent.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The number of the turn in the session.
+    pub turn: Option<u64>,
 }
 
 /// Numbers of commits by kind.
@@ -39,6 +50,11 @@ pub struct EditCounts {
     pub user_commits: u64,
     /// Edits, restores and runs that used each override, including undone ones.
     pub overrides: BTreeMap<String, u64>,
+    /// Edits by each mode of their requests, including undone ones. One with several modes counts
+    /// for each.
+    pub modes: BTreeMap<String, u64>,
+    /// Edits whose modes are known.
+    pub with_mode: u64,
 }
 
 impl EditCounts {
@@ -55,8 +71,13 @@ impl EditCounts {
         self.undone += other.undone;
         self.checkpoints += other.checkpoints;
         self.user_commits += other.user_commits;
-        for (word, count) in &other.overrides {
-            *self.overrides.entry(word.clone()).or_default() += count;
+        self.with_mode += other.with_mode;
+        for (own, others) in
+            [(&mut self.overrides, &other.overrides), (&mut self.modes, &other.modes)]
+        {
+            for (word, count) in others {
+                *own.entry(word.clone()).or_default() += count;
+            }
         }
     }
 
@@ -86,6 +107,10 @@ impl EditCounts {
         for word in &trailers.allowed {
             *self.overrides.entry(word.clone()).or_default() += 1;
         }
+        self.with_mode += u64::from(!trailers.modes.is_empty());
+        for mode in &trailers.modes {
+            *self.modes.entry(mode.clone()).or_default() += 1;
+        }
     }
 }
 
@@ -101,8 +126,8 @@ enum CommitState {
 pub struct SessionStats {
     /// The session.
     pub session: SessionSummary,
-    /// Counts by agent; `None` for commits without an agent.
-    pub agents: BTreeMap<Option<String>, EditCounts>,
+    /// Counts by maker; that of the user's commits is empty.
+    pub makers: BTreeMap<Maker, EditCounts>,
     /// How often it landed.
     pub landed: u64,
     /// How often a program's changes were reverted.
@@ -114,7 +139,7 @@ impl SessionStats {
     #[must_use]
     pub fn all(&self) -> EditCounts {
         let mut all = EditCounts::default();
-        self.agents.values().for_each(|tally| all.add(tally));
+        self.makers.values().for_each(|tally| all.add(tally));
         all
     }
 }
@@ -135,7 +160,7 @@ pub fn stats(repo: &Repo, filter: &StatsFilter) -> Result<Vec<SessionStats>> {
         .map(|session| counted(repo, &refs, session, filter))
         .collect::<Result<Vec<SessionStats>>>()?;
     let narrow = filter.agent.is_some() || filter.since.is_some();
-    Ok(counted.into_iter().filter(|counted| !narrow || !counted.agents.is_empty()).collect())
+    Ok(counted.into_iter().filter(|counted| !narrow || !counted.makers.is_empty()).collect())
 }
 
 fn counted(
@@ -153,7 +178,7 @@ fn counted(
     };
     let (landed, undone, refused) = (tips("landed"), tips("undone"), tips("refused"));
     let mut counted = SessionStats {
-        agents: BTreeMap::new(),
+        makers: BTreeMap::new(),
         landed: landed.len() as u64,
         rolled_back: refused.len() as u64,
         session,
@@ -167,9 +192,8 @@ fn counted(
     {
         let session = Session { tip, ..counted.session.session() };
         walk(repo, &session, state, &mut seen, &mut |commit| {
-            let agent = commit.trailers.as_ref().and_then(|trailers| trailers.agent.clone());
-            let matches_agent =
-                filter.agent.as_ref().is_none_or(|name| agent.as_ref() == Some(name));
+            let maker = commit.trailers.as_ref().map(maker).unwrap_or_default();
+            let matches_agent = filter.agent.is_none() || maker.agent == filter.agent;
             // The session may have begun on another session's commit. That commit belongs to the
             // other one.
             let in_session = commit
@@ -180,11 +204,16 @@ fn counted(
                 && in_session
                 && filter.since.is_none_or(|since| commit.committed_at >= since)
             {
-                counted.agents.entry(agent).or_default().count(commit, state);
+                counted.makers.entry(maker).or_default().count(commit, state);
             }
         })?;
     }
     Ok(counted)
+}
+
+fn maker(trailers: &Trailers) -> Maker {
+    let Trailers { agent, model, turn, .. } = trailers;
+    Maker { agent: agent.clone(), model: model.clone(), turn: *turn }
 }
 
 /// Calls `show` for each edit and each other commit of `session`, down to its base or to a commit in
@@ -239,7 +268,13 @@ mod tests {
     }
 
     fn one() -> EditCounts {
-        EditCounts { edits: 1, ..EditCounts::default() }
+        EditCounts { edits: 1, ..mode("edit") }
+    }
+
+    /// One edit of this mode.
+    fn mode(name: &str) -> EditCounts {
+        let modes = BTreeMap::from([(name.to_owned(), 1)]);
+        EditCounts { modes, with_mode: 1, ..EditCounts::default() }
     }
 
     #[test]
@@ -251,7 +286,7 @@ mod tests {
     fn an_undone_edit_counts_as_undone() {
         let scratch = one_edit();
         scratch.undo(1).unwrap();
-        assert_eq!(counts(&scratch), EditCounts { undone: 1, ..EditCounts::default() });
+        assert_eq!(counts(&scratch), EditCounts { undone: 1, ..mode("edit") });
     }
 
     #[test]
@@ -302,15 +337,32 @@ mod tests {
         scratch.apply(&request).unwrap();
         scratch.undo(1).unwrap();
         let overrides = BTreeMap::from([("encoding".to_owned(), 1)]);
-        assert_eq!(counts(&scratch), EditCounts { undone: 1, overrides, ..one() });
+        let modes = BTreeMap::from([("edit".to_owned(), 1), ("append".to_owned(), 1)]);
+        let with_mode = 2;
+        assert_eq!(
+            counts(&scratch),
+            EditCounts { undone: 1, overrides, modes, with_mode, ..one() }
+        );
     }
 
     #[test]
     fn edits_are_counted_by_agent() {
         let scratch = one_edit();
         scratch.apply(&Request::new("x").append("b.txt", "c\n").agent("robot")).unwrap();
-        let agents = stats(&scratch.repo(), &StatsFilter::default()).unwrap().remove(0).agents;
-        assert_eq!(agents, BTreeMap::from([(None, one()), (Some("robot".to_owned()), one())]));
+        let makers = stats(&scratch.repo(), &StatsFilter::default()).unwrap().remove(0).makers;
+        let robot = Maker { agent: Some("robot".to_owned()), ..Maker::default() };
+        let append = EditCounts { edits: 1, ..mode("append") };
+        assert_eq!(makers, BTreeMap::from([(Maker::default(), one()), (robot, append)]));
+    }
+
+    #[test]
+    fn an_edit_of_several_modes_counts_for_each() {
+        let scratch = one_edit();
+        let request = Request::new("x").append("b.txt", "c\n").append("a.txt", "c\n");
+        scratch.apply(&request.create("c.txt", "c\n")).unwrap();
+        let modes = ["append", "create", "edit"].map(|mode| (mode.to_owned(), 1));
+        assert_eq!(counts(&scratch).modes, BTreeMap::from(modes));
+        assert_eq!(counts(&scratch).with_mode, 2);
     }
 
     #[test]
@@ -356,6 +408,8 @@ mod tests {
             checkpoints: 5,
             user_commits: 7,
             overrides: BTreeMap::from([("encoding".to_owned(), 8)]),
+            modes: BTreeMap::from([("edit".to_owned(), 9)]),
+            with_mode: 10,
         };
         let mut sum = counts.clone();
         sum.add(&counts);
@@ -367,6 +421,8 @@ mod tests {
             checkpoints: 10,
             user_commits: 14,
             overrides: BTreeMap::from([("encoding".to_owned(), 16)]),
+            modes: BTreeMap::from([("edit".to_owned(), 18)]),
+            with_mode: 20,
         };
         assert_eq!((sum, counts.made()), (twice, 10));
     }

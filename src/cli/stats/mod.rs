@@ -1,50 +1,82 @@
 //! `edt stats`.
 
+mod render;
+
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::context::Context;
-use super::render::{DIM, NAME, paint};
+use super::value::one_of;
 use edt_core::session::files::diff_report;
-use edt_core::session::views::stats::{EditCounts, SessionStats, StatsFilter, stats};
+use edt_core::session::views::refusal_stats::{RefusalCounts, RefusalStats, Refusals};
+use edt_core::session::views::stats::{EditCounts, Maker, SessionStats, StatsFilter, stats};
 use edt_git::Repo;
 use edt_io::clock;
-use edt_journal::refusals::RefusalLog;
-use edt_types::text::{counted, escape_controls};
 use edt_types::{Code, Finding, Result, Status};
 
-/// Why refusals are not counted with a filter.
-const UNKNOWN: &str = "The memory counts refusals by kind, not by session, agent or date. `edt stats` without a filter counts them.";
-
-/// Count edits, overrides, undone edits and landings, per session and agent. The counts come from
-/// Git; refusals come from the memory.
+/// Count edits, modes, overrides, undone edits, landings and refusals, per session and agent. The
+/// counts come from Git, and those of refusals from their record.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  edt stats --since '2 weeks ago'\n  edt stats --agent codex --json"
+    after_help = "Example:\n  edt stats --since '2 weeks ago'\n  edt stats --by model\n  edt stats --agent codex --json"
 )]
 pub(super) struct Args {
     /// Count only this session.
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
-    /// Count only the edits of this agent.
+    /// Count only the edits and the refusals of this agent.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Count only commits of this day (UTC) or later: 2026-01-31, or `3 days ago` (minutes, hours,
-    /// days, weeks).
+    /// Count only commits and refusals of this day (UTC) or later: 2026-01-31, or `3 days ago`
+    /// (minutes, hours, days, weeks).
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
+    /// Also count by this.
+    #[arg(long, value_name = "WHAT", value_parser = one_of(By::ALL))]
+    by: Option<By>,
     /// List the sessions that have ended, too. The totals always count them.
     #[arg(long)]
     ended: bool,
-    /// For the estimate: the time that the user needs to undo one edit by hand.
-    #[arg(long, value_name = "MINUTES", default_value_t = 5.0)]
-    minutes_per_undo: f64,
-    /// For the estimate: the time that a landed mistake would have cost.
-    #[arg(long, value_name = "MINUTES", default_value_t = 10.0)]
-    minutes_per_mistake: f64,
+}
+
+/// What makes a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Agent,
+    Model,
+    Turn,
+    Session,
+}
+
+/// The name of a group: of `agent`, `model`, `turn` and `session` those that make it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+struct Group {
+    /// The session; null for calls before it began.
+    session: Option<String>,
+    /// The agent.
+    agent: Option<String>,
+    /// The model.
+    model: Option<String>,
+    /// The number of the turn in the session.
+    turn: Option<u64>,
+}
+
+impl By {
+    const ALL: [(&str, By); 4] =
+        [("agent", By::Agent), ("model", By::Model), ("turn", By::Turn), ("session", By::Session)];
+
+    fn group(self, session: Option<&str>, maker: &Maker) -> Group {
+        let Maker { agent, model, turn } = maker.clone();
+        let session = session.map(str::to_owned);
+        match self {
+            By::Agent => Group { agent, ..Group::default() },
+            By::Model => Group { agent, model, ..Group::default() },
+            By::Turn => Group { session, agent, turn, ..Group::default() },
+            By::Session => Group { session, ..Group::default() },
+        }
+    }
 }
 
 /// The answer of `edt stats`.
@@ -52,7 +84,7 @@ pub(super) struct Args {
 pub(super) struct Answer {
     /// Always `edt.stats/1`.
     schema: &'static str,
-    /// Only commits made at this time or later were counted; in seconds since 1970.
+    /// Only commits and refusals made at this time or later were counted; in seconds since 1970.
     since: Option<i64>,
     /// All sessions together.
     total: Numbers,
@@ -63,13 +95,10 @@ pub(super) struct Answer {
     ended: u64,
     /// Each agent, ordered by name. Edits without an agent come first.
     agents: Vec<AgentNumbers>,
-    /// The refusals that the memory has. Null with `--session`, `--agent` or `--since`, because the
-    /// memory counts refusals by kind only.
-    refusals: Option<Refusals>,
-    /// Why `refusals` is null; null if it is not.
-    refusals_unknown: Option<&'static str>,
-    /// An estimate, with all its factors.
-    time_saved: TimeSaved,
+    /// The groups of `--by`, ordered by name; empty without it.
+    groups: Vec<GroupNumbers>,
+    /// The refused calls in the record.
+    refusals: RefusalNumbers,
 }
 
 /// How often something happened.
@@ -91,6 +120,11 @@ struct Numbers {
     user_commits: u64,
     /// How many edits, restores and runs needed each override.
     overrides: BTreeMap<String, u64>,
+    /// How many edits have each mode, including undone ones; `patch` for a patch. An edit with
+    /// several modes counts for each. Edits by an agent's own tool have none.
+    modes: BTreeMap<String, u64>,
+    /// The part of the edits with a mode that have `append`; null if there are none.
+    append_share: Option<f64>,
 }
 
 /// A session in numbers.
@@ -138,62 +172,89 @@ struct AgentNumbers {
     numbers: Numbers,
 }
 
-/// The refusals that the memory has, counted since the memory was created.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-struct Refusals {
-    /// Kinds of failures.
-    kinds: u64,
-    /// Kinds after which an edit of the same file was applied without an override.
-    fixed: u64,
-    /// How often each code occurred.
-    codes: BTreeMap<String, u64>,
+/// A group in numbers.
+#[derive(Debug, Serialize, JsonSchema)]
+struct GroupNumbers {
+    /// What its edits and refusals have in common.
+    group: Group,
+    /// The counts of this group.
+    #[serde(rename = "made")]
+    numbers: Numbers,
+    /// Its refused calls.
+    refusals: RefusalNumbers,
 }
 
-/// An estimate of the time saved, in minutes: observed counts multiplied by assumed times.
+/// Refused calls.
 #[derive(Debug, Serialize, JsonSchema)]
-struct TimeSaved {
-    /// `undone × minutes_per_undo + fixed × minutes_per_mistake`.
-    minutes: f64,
-    /// The formula of `minutes`.
-    formula: &'static str,
-    /// Edits, restores and runs that `edt undo` undid.
-    undone: u64,
-    /// Assumed; `--minutes-per-undo`.
-    minutes_per_undo: f64,
-    /// Kinds of refusals after which an edit was applied without an override. Null, and 0 in the
-    /// sum, if `refusals` is null.
-    fixed: Option<u64>,
-    /// Assumed; `--minutes-per-mistake`.
-    minutes_per_mistake: f64,
+struct RefusalNumbers {
+    /// All of them.
+    all: Outcomes,
+    /// By code. A call with several codes counts for each.
+    codes: BTreeMap<String, Outcomes>,
+}
+
+/// Refused calls, and what the next call about the same place was.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+struct Outcomes {
+    /// How many calls were refused.
+    refused: u64,
+    /// It landed.
+    landed: u64,
+    /// It landed with an override.
+    overridden: u64,
+    /// It was refused, too.
+    refused_again: u64,
+    /// There was none. It is always so for a command.
+    nothing: u64,
+    /// How often the memory found each class of difference between the two calls.
+    classes: BTreeMap<String, u64>,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate of fewer than 2^52 edits")]
+fn rate(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
 }
 
 impl From<&EditCounts> for Numbers {
     fn from(tally: &EditCounts) -> Numbers {
-        let EditCounts { edits, restores, runs, undone, checkpoints, user_commits, overrides } =
-            tally.clone();
-        let made = tally.made();
-        #[expect(clippy::cast_precision_loss, reason = "a rate of fewer than 2^52 edits")]
-        let undo_rate = (made > 0).then(|| undone as f64 / made as f64);
-        Numbers { edits, restores, runs, undone, undo_rate, checkpoints, user_commits, overrides }
+        let undo_rate = rate(tally.undone, tally.made());
+        let appends = tally.modes.get("append").copied().unwrap_or_default();
+        let append_share = rate(appends, tally.with_mode);
+        let EditCounts { edits, restores, runs, undone, checkpoints, user_commits, .. } = *tally;
+        let EditCounts { overrides, modes, .. } = tally.clone();
+        Numbers {
+            edits,
+            restores,
+            runs,
+            undone,
+            undo_rate,
+            checkpoints,
+            user_commits,
+            overrides,
+            modes,
+            append_share,
+        }
+    }
+}
+
+impl From<&RefusalCounts> for Outcomes {
+    fn from(counts: &RefusalCounts) -> Outcomes {
+        let nothing = counts.nothing();
+        let RefusalCounts { calls: refused, landed, overridden, refused_again, classes } =
+            counts.clone();
+        Outcomes { refused, landed, overridden, refused_again, nothing, classes }
+    }
+}
+
+impl From<&RefusalStats> for RefusalNumbers {
+    fn from(stats: &RefusalStats) -> RefusalNumbers {
+        let codes = stats.codes.iter().map(|(code, counts)| (code.clone(), counts.into()));
+        RefusalNumbers { all: (&stats.all).into(), codes: codes.collect() }
     }
 }
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        for (flag, minutes) in [
-            ("--minutes-per-undo", self.minutes_per_undo),
-            ("--minutes-per-mistake", self.minutes_per_mistake),
-        ] {
-            if !minutes.is_finite() || minutes < 0.0 {
-                let message = format!("{flag} is {minutes}, which is not a duration.");
-                return Err(Finding::new(
-                    Code::BadRequest,
-                    message,
-                    format!("Send {flag} with 0 or more."),
-                )
-                .into());
-            }
-        }
         let (repo, _) = context.repo()?;
         let since = self.since.as_deref().map(|text| moment(text, clock::seconds())).transpose()?;
         let filter =
@@ -207,6 +268,7 @@ impl Args {
                 Finding::new(Code::NoSession, message, "`edt status` lists the sessions.").into()
             );
         }
+        let refusals = Refusals::of(&repo, &filter);
         let mut total = EditCounts::default();
         for one in &counted {
             total.add(&one.all());
@@ -215,36 +277,20 @@ impl Args {
             .iter()
             .filter(|one| self.ended || self.session.is_some() || !one.session.has_ended())
             .collect();
-        let refusals = if filter == StatsFilter::default() { Some(refusals(&repo)) } else { None };
         let answer = Answer {
             schema: "edt.stats/1",
             since,
-            time_saved: self.saved(&total, refusals.as_ref().map(|refusals| refusals.fixed)),
             total: Numbers::from(&total),
             agents: agent_numbers(&counted),
+            groups: self.by.map_or_else(Vec::new, |by| group_numbers(&counted, &refusals, by)),
             ended: (counted.len() - listed.len()) as u64,
             sessions: listed
                 .into_iter()
                 .map(|one| session_numbers(&repo, one))
                 .collect::<Result<_>>()?,
-            refusals_unknown: if refusals.is_none() { Some(UNKNOWN) } else { None },
-            refusals,
+            refusals: (&refusals.total()).into(),
         };
         Ok(context.answer(&answer, Answer::render_human))
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    fn saved(&self, total: &EditCounts, fixed: Option<u64>) -> TimeSaved {
-        let undone = total.undone;
-        let (undos, mistakes) = (undone as f64, fixed.unwrap_or_default() as f64);
-        TimeSaved {
-            minutes: undos * self.minutes_per_undo + mistakes * self.minutes_per_mistake,
-            formula: "undone * minutes_per_undo + fixed * minutes_per_mistake",
-            undone,
-            minutes_per_undo: self.minutes_per_undo,
-            fixed,
-            minutes_per_mistake: self.minutes_per_mistake,
-        }
     }
 }
 
@@ -272,10 +318,16 @@ fn session_numbers(repo: &Repo, counted: &SessionStats) -> Result<SessionNumbers
 
 fn agent_numbers(counted: &[SessionStats]) -> Vec<AgentNumbers> {
     let mut agents: BTreeMap<&Option<String>, (u64, EditCounts)> = BTreeMap::new();
-    for (agent, tally) in counted.iter().flat_map(|one| &one.agents) {
-        let (sessions, all) = agents.entry(agent).or_default();
-        *sessions += 1;
-        all.add(tally);
+    for one in counted {
+        let mut own: BTreeMap<&Option<String>, EditCounts> = BTreeMap::new();
+        for (maker, tally) in &one.makers {
+            own.entry(&maker.agent).or_default().add(tally);
+        }
+        for (agent, tally) in own {
+            let (sessions, all) = agents.entry(agent).or_default();
+            *sessions += 1;
+            all.add(&tally);
+        }
     }
     let of = |(agent, (sessions, tally)): (&Option<String>, (u64, EditCounts))| AgentNumbers {
         agent: agent.clone(),
@@ -285,16 +337,23 @@ fn agent_numbers(counted: &[SessionStats]) -> Vec<AgentNumbers> {
     agents.into_iter().map(of).collect()
 }
 
-fn refusals(repo: &Repo) -> Refusals {
-    let mut refusals = Refusals::default();
-    for one in RefusalLog::of(repo).all() {
-        refusals.fixed += u64::from(one.followed.is_some_and(|followed| followed.class.is_some()));
-        for finding in &one.refused.findings {
-            *refusals.codes.entry(finding.cause_code().to_owned()).or_default() += 1;
+fn group_numbers(counted: &[SessionStats], refusals: &Refusals, by: By) -> Vec<GroupNumbers> {
+    let mut groups: BTreeMap<Group, (EditCounts, RefusalStats)> = BTreeMap::new();
+    for one in counted {
+        for (maker, tally) in &one.makers {
+            let group = by.group(Some(&one.session.name), maker);
+            groups.entry(group).or_default().0.add(tally);
         }
     }
-    refusals.kinds = refusals.codes.len() as u64;
-    refusals
+    for (group, refused) in refusals.by(|session, maker| by.group(session, maker)) {
+        groups.entry(group).or_default().1 = refused;
+    }
+    let of = |(group, (tally, refused)): (Group, (EditCounts, RefusalStats))| GroupNumbers {
+        group,
+        numbers: Numbers::from(&tally),
+        refusals: (&refused).into(),
+    };
+    groups.into_iter().map(of).collect()
 }
 
 /// The time that `text` names, in seconds since 1970.
@@ -321,95 +380,6 @@ fn moment(text: &str, now: i64) -> Result<i64> {
         Finding::new(Code::BadRequest, message, "Send a date such as 2026-01-31, or `3 days ago`.")
             .into()
     })
-}
-
-impl Answer {
-    fn render_human(&self) -> String {
-        let mut out = format!("{}\n", self.total.render_human("all sessions"));
-        for session in &self.sessions {
-            let _ = write!(
-                out,
-                "\n{}",
-                session.numbers.render_human(&format!("{} ({})", session.name, session.state))
-            );
-            let Net { files, lines_added, lines_removed, bytes_before, bytes_after } = &session.net;
-            let (landed, rolled_back) = (session.landed, session.rolled_back);
-            let net = format!(
-                "landed {landed}, rolled back {rolled_back}; against its base {}, +{lines_added} -{lines_removed} lines, {bytes_before} -> {}",
-                counted(*files, "file"),
-                counted(*bytes_after, "byte")
-            );
-            let _ = writeln!(out, "  {}", paint(DIM, &net));
-        }
-        if self.ended > 0 {
-            let ended = counted(self.ended, "ended session");
-            let _ = writeln!(out, "\n{}", paint(DIM, &format!("… {ended}: --ended lists them")));
-        }
-        for agent in &self.agents {
-            let name = agent.agent.as_deref().unwrap_or("(no name)");
-            let _ = write!(
-                out,
-                "\n{}",
-                agent
-                    .numbers
-                    .render_human(&format!("agent {name}, {}", counted(agent.sessions, "session")))
-            );
-        }
-        let codes = self.refusals.iter().flat_map(|refusals| &refusals.codes);
-        let codes: Vec<String> = codes.map(|(code, count)| format!("{code} {count}")).collect();
-        if !codes.is_empty() {
-            let _ = writeln!(out, "\nrefused (as far as the memory knows): {}", codes.join(", "));
-        }
-        if let Some(why) = self.refusals_unknown {
-            let _ = writeln!(out, "\nrefused: not counted. {why}");
-        }
-        let TimeSaved { minutes, undone, minutes_per_undo, fixed, minutes_per_mistake, .. } =
-            &self.time_saved;
-        let fixed = fixed.map_or_else(|| "unknown".to_owned(), |fixed| fixed.to_string());
-        let _ = writeln!(
-            out,
-            "\nestimate of time saved: {minutes} min = {undone} undone * {minutes_per_undo} min + {fixed} kinds of mistakes fixed * {minutes_per_mistake} min (both assumed)"
-        );
-        out
-    }
-}
-
-impl Numbers {
-    fn render_human(&self, title: &str) -> String {
-        let Numbers {
-            edits,
-            restores,
-            runs,
-            undone,
-            undo_rate,
-            checkpoints,
-            user_commits,
-            overrides,
-        } = self;
-        let rate = undo_rate.map_or_else(String::new, |rate| format!(" ({:.1} %)", rate * 100.0));
-        let mut out = format!("{}\n", paint(NAME, &escape_controls(title).0));
-        let _ = writeln!(
-            out,
-            "  {}, {}, {} in effect; {undone} undone{rate}",
-            counted(*edits, "edit"),
-            counted(*restores, "restore"),
-            counted(*runs, "run")
-        );
-        let _ = writeln!(
-            out,
-            "  {}, {} of the user",
-            counted(*checkpoints, "checkpoint"),
-            counted(*user_commits, "commit")
-        );
-        let words: Vec<String> = overrides
-            .iter()
-            .map(|(word, count)| format!("{} {count}", escape_controls(word).0))
-            .collect();
-        if !words.is_empty() {
-            let _ = writeln!(out, "  overrides: {}", words.join(", "));
-        }
-        out
-    }
 }
 
 #[cfg(test)]
@@ -439,37 +409,47 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_three_lines_at_most() {
+    fn numbers_are_four_lines_at_most() {
         let mut counts = counts();
+        counts.modes.insert("append".to_owned(), 1);
+        counts.with_mode = 4;
         counts.overrides.insert("size_reduction".to_owned(), 2);
         assert_eq!(
             crate::cli::tests::plain(&Numbers::from(&counts).render_human("fix (open)")),
             "fix (open)\n  3 edits, 0 restores, 0 runs in effect; 1 undone (25.0 %)\n  0 checkpoints, 0 \
-         commits of the user\n  overrides: size_reduction 2\n"
+         commits of the user\n  overrides: size_reduction 2\n  modes: append 1 (25.0 %)\n"
         );
     }
 
-    fn args(per_undo: f64, per_mistake: f64) -> Args {
-        Args {
-            session: None,
-            agent: None,
-            since: None,
-            ended: false,
-            minutes_per_undo: per_undo,
-            minutes_per_mistake: per_mistake,
-        }
+    #[test]
+    fn refusals_are_a_line_and_one_for_each_code() {
+        let counts = |calls, landed| RefusalCounts {
+            calls,
+            landed,
+            classes: BTreeMap::from([("white_space".to_owned(), landed)]),
+            ..RefusalCounts::default()
+        };
+        let codes = BTreeMap::from([
+            ("HASH_REQUIRED".to_owned(), RefusalCounts { calls: 1, ..counts(1, 1) }),
+            ("SECRET".to_owned(), RefusalCounts { calls: 2, ..RefusalCounts::default() }),
+        ]);
+        let stats = RefusalStats { all: counts(3, 1), codes };
+        assert_eq!(
+            RefusalNumbers::from(&stats).render_human(""),
+            "refused: 3: 1 landed next, 2 not followed (white_space 1)\n  HASH_REQUIRED  1: 1 landed \
+             next (white_space 1)\n  SECRET         2: 2 not followed\n"
+        );
+        assert_eq!(RefusalNumbers::from(&RefusalStats::default()).render_human(""), "");
     }
 
     #[test]
-    fn the_estimate_multiplies_undos_and_fixes() {
-        let saved = args(5.0, 10.0).saved(&counts(), Some(2));
-        assert_eq!((saved.minutes, saved.undone, saved.fixed), (25.0, 1, Some(2)));
-    }
-
-    #[test]
-    fn unknown_fixes_count_as_none_in_the_estimate() {
-        let saved = args(5.0, 10.0).saved(&counts(), None);
-        assert_eq!((saved.minutes, saved.fixed), (5.0, None));
+    fn a_turn_is_a_group_of_its_session() {
+        let maker = Maker { agent: Some("a".into()), model: Some("m".into()), turn: Some(3) };
+        let name = |by: By| by.group(Some("fix"), &maker).render_human();
+        assert_eq!(
+            By::ALL.map(|(_, by)| name(by)),
+            ["agent a", "agent a, model m", "session fix, agent a, turn 3", "session fix"]
+        );
     }
 
     #[test]
