@@ -246,3 +246,43 @@ fn losses_of_several_landings_add_up_until_the_user_lands() {
     cut("five", 40);
     repo.edt(&["land"]).landed();
 }
+
+#[test]
+fn an_agent_raises_no_number_of_its_policy() {
+    let policy = "[session]\nmax_edits = 1\n[limits]\nfailed_patches = 1\n";
+    let repo = TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", policy.as_bytes())]);
+    let looser = "[session]\nmax_edits = 9\n[limits]\nfailed_patches = 9\n";
+    let wrong = json!({"path": "a.txt", "mode": "edit", "old_text": "no such text", "content": ""});
+    let edit = json!({"path": "edt.toml", "mode": "overwrite", "content": looser});
+    assert_eq!(repo.apply(&edit).codes(), ["APPROVAL_REQUIRED"]);
+    // The file on disk is not the policy of the session.
+    repo.write("edt.toml", looser);
+    let append = json!({"path": "a.txt", "mode": "append", "content": "x\n"});
+    let landed = repo.apply(&append).landed();
+    assert_eq!(landed.json["remaining_edits"], 0, "{:#}", landed.json);
+    let refused = repo.apply(&append);
+    assert_eq!(refused.codes(), ["EDIT_LIMIT_REACHED"]);
+    assert!(refused.hint().contains("The user lands the session with `edt land`"));
+    assert_eq!(repo.apply(&wrong).codes(), ["EDIT_LIMIT_REACHED"]);
+    let other = TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", policy.as_bytes())]);
+    other.write("edt.toml", looser);
+    assert_eq!(other.apply(&wrong).codes(), ["INVALID_PATCH_LIMIT_EXCEEDED"]);
+}
+
+#[test]
+fn a_hook_refuses_an_edit_beyond_the_budget() {
+    let policy = b"[session]\nmax_edits = 1\n";
+    let repo = TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", policy)]);
+    repo.apply(&json!({"path": "a.txt", "mode": "append", "content": "x\n"})).landed();
+    let payload = json!({"session_id": "s", "cwd": repo.root, "hook_event_name": "PreToolUse",
+        "tool_name": "Edit", "tool_input":
+        {"file_path": repo.root.join("a.txt"), "old_string": "one", "new_string": "two"}});
+    let mut command = repo.command(EDT);
+    command.args(["agent-hook", "claude-code"]).stdin(std::process::Stdio::piped());
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut input, payload.to_string().as_bytes()).unwrap();
+    drop(input);
+    let said = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    assert!(said.contains("EDIT_LIMIT_REACHED"), "{said}");
+}

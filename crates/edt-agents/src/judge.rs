@@ -28,7 +28,7 @@ use edt_core::session::turns;
 use edt_core::session::views::user_switch;
 use edt_core::session::worktree::options::Options;
 use edt_core::session::{LockedWorkspace, Session};
-use edt_core::txn::{APPLY, Request};
+use edt_core::txn::{APPLY, Request, budget};
 use edt_edit::{Edit, Op};
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::{Environment, clock};
@@ -115,7 +115,7 @@ fn judged(
                 // Only a request that could be read can teach.
                 judged.map_err(|found| refused(&workspace, &request, found))
             }),
-            None => check_paths(&workspace, &paths),
+            None => budget::check(&workspace).and_then(|()| check_paths(&workspace, &paths)),
         };
         match result.and_then(|()| check_recordable(&workspace, &paths)) {
             Err(findings) => {

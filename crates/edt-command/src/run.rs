@@ -19,6 +19,10 @@ pub struct RunRules {
     pub max_timeout: Duration,
     /// The time limit of a call that requests none.
     pub timeout: Duration,
+    /// The most private memory of a program and all that it starts, in bytes.
+    pub memory: Option<u64>,
+    /// The most processor time of a program and all that it starts.
+    pub cpu: Option<Duration>,
     /// Further directories that programs may write, from the user's file: absolute, or below `~/`.
     pub writable: Vec<PathBuf>,
     /// Paths of home directories that programs may read, from the user's file: absolute, or below
@@ -61,6 +65,8 @@ pub enum OnFindings {
 pub struct Table {
     sandbox: Option<Level>,
     timeout: Option<u64>,
+    memory_mib: Option<u64>,
+    cpu_seconds: Option<u64>,
     unknown: Option<Decision>,
     writable: Vec<PathBuf>,
     readable: Vec<PathBuf>,
@@ -72,6 +78,8 @@ pub struct Table {
 
 /// The longest time limit that a file may set.
 const MAX_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
+/// The highest limit of memory that a file may set: a pebibyte.
+const MAX_MEMORY_MIB: u64 = 1 << 30;
 const DEFAULT_TIMEOUT_SECONDS: u64 = 120;
 
 impl Default for RunRules {
@@ -80,6 +88,8 @@ impl Default for RunRules {
             min_level: Level::Standard,
             max_timeout: Duration::from_secs(600),
             timeout: Duration::from_secs(DEFAULT_TIMEOUT_SECONDS),
+            memory: None,
+            cpu: None,
             writable: Vec::new(),
             readable: Vec::new(),
             secrets: Vec::new(),
@@ -117,6 +127,8 @@ pub(super) fn merged(user: Table, repo: Table) -> Result<RunRules, (bool, String
         min_level: stricter(user.sandbox.unwrap_or(built_in.min_level), repo.sandbox),
         max_timeout,
         timeout: built_in.timeout.min(max_timeout),
+        memory: lower(user.memory_mib, repo.memory_mib).map(|mib| mib << 20),
+        cpu: lower(user.cpu_seconds, repo.cpu_seconds).map(Duration::from_secs),
         writable: user.writable,
         readable: user.readable,
         secrets,
@@ -125,6 +137,11 @@ pub(super) fn merged(user: Table, repo: Table) -> Result<RunRules, (bool, String
         on_findings: stricter(user.on_findings.unwrap_or(built_in.on_findings), repo.on_findings),
         unknown: stricter(user.unknown.unwrap_or(built_in.unknown), repo.unknown),
     })
+}
+
+/// The lower of the two limits that are set.
+fn lower(user: Option<u64>, repo: Option<u64>) -> Option<u64> {
+    user.into_iter().chain(repo).min()
 }
 
 fn stricter<T: Ord>(user: T, repo: Option<T>) -> T {
@@ -141,6 +158,14 @@ fn invalid(table: &Table) -> Option<String> {
         return Some(format!(
             "[run] timeout must be between 1 and {MAX_TIMEOUT_SECONDS} seconds, not {seconds}"
         ));
+    }
+    for (key, number, most) in [
+        ("memory_mib", table.memory_mib, MAX_MEMORY_MIB),
+        ("cpu_seconds", table.cpu_seconds, MAX_TIMEOUT_SECONDS),
+    ] {
+        if let Some(number) = number.filter(|number| !(1..=most).contains(number)) {
+            return Some(format!("[run] {key} must be between 1 and {most}, not {number}"));
+        }
     }
     let rooted = |path: &&PathBuf| {
         path.is_absolute() || path.starts_with("~") && path.components().count() > 1
@@ -186,6 +211,12 @@ mod tests {
             (Level::Strict, Duration::from_secs(60), Decision::Deny)
         );
         assert_eq!(both.on_findings, OnFindings::Refuse);
+        let (few, many) =
+            ("memory_mib = 10\ncpu_seconds = 5\n", "memory_mib = 20\ncpu_seconds = 6\n");
+        for (user, repo) in [(few, many), (many, few), (few, ""), ("", few)] {
+            let limits = of(user, repo);
+            assert_eq!((limits.memory, limits.cpu), (Some(10 << 20), Some(Duration::from_secs(5))));
+        }
         let own = "environment = [\"A\", \"B_*\"]\nreadable = [\"~/.a\"]";
         assert_eq!(of(own, "").environment, ["A", "B_*"]);
         assert_eq!(of(own, "").readable, [PathBuf::from("~/.a")]);

@@ -12,8 +12,8 @@ use super::permit::Permitted;
 use super::store::{OutputStore, OutputStream};
 use super::{RunObserver, Signal};
 use crate::sandbox::{
-    self, NamespaceBackend, RecordPlan, ResourceLimit, ResourceLimits, RunningProgram, SandboxPlan,
-    StartError, Termination, VariableRules,
+    self, NamespaceBackend, RecordPlan, ResourceLimit, RunningProgram, SandboxPlan, StartError,
+    Termination, VariableRules,
 };
 use edt_git::Repo;
 use edt_io::streams::{self, Follow as _, FollowEnd, PipeReader};
@@ -183,7 +183,7 @@ fn plan(
             .into_iter()
             .chain(permitted.secrets.iter().cloned())
             .collect(),
-        limits: ResourceLimits::of(permitted.level),
+        limits: permitted.resources,
         backend: NamespaceBackend::Any,
         edt: edt_io::fs::current_program()
             .map_err(|error| failed("find", Path::new("edt"), &error))?,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::covered::{self, CoveredFiles};
 use super::recipe;
 use super::request::{ProgramInput, ProgramRequest};
+use super::sandbox::ResourceLimits;
 use edt_command::{
     CommandEvaluation, CommandQuery, Decision, Host as _, LocalHost, OnFindings, RunRules,
 };
@@ -37,6 +38,8 @@ pub(super) struct Permitted<'q> {
     pub(super) input: Option<Vec<u8>>,
     pub(super) level: Level,
     pub(super) limit: Duration,
+    /// The resources that the program and all that it starts may use.
+    pub(super) resources: ResourceLimits,
     pub(super) writable: Vec<PathBuf>,
     pub(super) readable: Vec<PathBuf>,
     pub(super) secrets: Vec<PathBuf>,
@@ -83,6 +86,7 @@ pub(super) fn of_shell<'q>(
         input: None,
         level: Level::Permissive,
         limit: NO_LIMIT,
+        resources: ResourceLimits::of(Level::Permissive),
         writable: Vec::new(),
         readable: Vec::new(),
         secrets: Vec::new(),
@@ -172,6 +176,7 @@ pub(super) fn permit<'q>(
         input,
         level,
         limit,
+        resources: ResourceLimits::of(level).at_most(rules.memory, rules.cpu),
         writable: paths(&rules.writable),
         readable: paths(&rules.readable),
         secrets: paths(&rules.secrets),

@@ -1,7 +1,7 @@
 //! The answer to a command that changes something: one shape for success and refusal.
 //!
-//! Every key is always present (`null` or `[]` where there is nothing), so that one schema serves
-//! the command line, servers and hooks.
+//! Every key but `remaining_edits` is always present (`null` or `[]` where there is nothing), so that
+//! one schema serves the command line, servers and hooks.
 
 use super::Status;
 use schemars::JsonSchema;
@@ -25,6 +25,10 @@ pub struct Outcome {
     /// The number of the edit that this call made. After an undo or a redo: how many edits the
     /// session has.
     pub edit: Option<u64>,
+    /// How many edits the session may still have. It is there only if policy sets `[session]
+    /// max_edits`, for a call that edits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remaining_edits: Option<u64>,
     /// The number of the proposal that this call made, waits for, or applied.
     pub proposal: Option<u64>,
     /// The commits of the user's uncommitted changes that `edt checkpoint` made, oldest first.
@@ -55,6 +59,7 @@ impl Outcome {
             commit: None,
             parent: None,
             edit: None,
+            remaining_edits: None,
             proposal: None,
             checkpoints: Vec::new(),
             files: Vec::new(),

@@ -3,6 +3,7 @@
 //! `pipeline` has the five stages. Each has a type that only the stage before can make, so that no
 //! transaction can skip the guards.
 
+pub mod budget;
 pub mod commit;
 mod correction;
 pub mod digest;
@@ -148,6 +149,9 @@ fn pipeline(
     let resolved = stage!(RESOLVE, resolve::resolve(workspace, request))?;
     let observers = &workspace.options().observers;
     observers.iter().for_each(|observer| observer.session(&resolved.state.session.name));
+    let state = &resolved.state;
+    let session = state.exists.then_some(&state.session);
+    let left = budget::for_edit(&workspace.repo, session, &state.policy)?;
     // Every new text is computed in memory. Nothing is changed.
     let planned = stage!(PLAN, plan::plan(workspace, resolved))?;
     // All guards check all files. Nothing is changed.
@@ -155,7 +159,8 @@ fn pipeline(
     let cleared = evaluated.map_err(guard::Unapproved::findings)?;
     if dry_run == DryRun::Yes || cleared.changes_nothing() {
         let status = if cleared.changes_nothing() { Status::Unchanged } else { Status::WouldApply };
-        return Ok(report::of(workspace, &cleared, status, &[]));
+        let outcome = report::of(workspace, &cleared, status, &[]);
+        return Ok(Outcome { remaining_edits: left, ..outcome });
     }
     if cleared.state.resolving {
         return stage!(PUBLISH, resolution::publish(workspace, &cleared));
@@ -163,7 +168,9 @@ fn pipeline(
     // Objects are written; no ref names them.
     let committed = stage!(COMMIT, commit::commit(workspace, cleared))?;
     // Journal, files, compare-and-swap of the ref, index.
-    stage!(PUBLISH, committed.publish())
+    let outcome = stage!(PUBLISH, committed.publish())?;
+    let remaining_edits = left.map(|left| left.saturating_sub(1));
+    Ok(Outcome { remaining_edits, ..outcome })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The failure streak: the second failed patch in a row for a file is answered with the advice to
-//! send the complete file instead, unless edt has another correction for it than for the first.
+//! send the complete file instead, unless edt has another correction for it than for the one before.
+//! `[limits] failed_patches` sets another number than 2.
 //!
 //! The count is kept per session and file, in edt's state directory, where it may be deleted at any
 //! time. It is read and written under the worktree's lock. So, of many processes that fail at the
@@ -54,7 +55,9 @@ pub(super) fn count(
                 .write(&file, &before);
         }
         Err(found) => {
-            let (after, mut found) = before.clone().failed(&session.name, found.clone().into_vec());
+            let most = most_failures(workspace);
+            let (after, mut found) =
+                before.clone().failed(&session.name, found.clone().into_vec(), most);
             after.write(&file, &before);
             let limits =
                 found.iter_mut().filter(|finding| finding.code == Code::InvalidPatchLimitExceeded);
@@ -74,27 +77,42 @@ pub(super) fn refused(workspace: &LockedWorkspace, found: &Refusal) {
     if before != Streaks::default()
         && let Some(session) = session_of(workspace, &answer)
     {
-        before.clone().failed(&session.name, found.clone().into_vec()).0.write(&file, &before);
+        let most = most_failures(workspace);
+        before
+            .clone()
+            .failed(&session.name, found.clone().into_vec(), most)
+            .0
+            .write(&file, &before);
     }
+}
+
+/// At which failure in a row the advice is given.
+fn most_failures(workspace: &LockedWorkspace) -> u64 {
+    workspace.current_policy().map_or(2, |policy| policy.failed_patches)
 }
 
 /// The files whose latest patch failed, the most recent last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Streaks(Vec<Streak>);
 
-/// A session, a path, and the digest of the correction that was offered, if there was one. A patch
-/// that names no file has the empty path.
-type Streak = (String, String, Option<String>);
+/// A session, a path, the digest of the correction that was offered, if there was one, and the number
+/// of failures. A patch that names no file has the empty path.
+type Streak = (String, String, Option<String>, u64);
 
 impl Streaks {
     /// Ends the streak of every path that was changed or was already as requested.
     fn succeeded(mut self, session: &str, paths: &BTreeSet<String>) -> Streaks {
-        self.0.retain(|(of, path, _)| of != session || !paths.contains(path));
+        self.0.retain(|(of, path, ..)| of != session || !paths.contains(path));
         self
     }
 
     /// Counts the failures of one request: the new state, and the findings to answer.
-    fn failed(mut self, session: &str, mut found: Vec<Finding>) -> (Streaks, Vec<Finding>) {
+    fn failed(
+        mut self,
+        session: &str,
+        mut found: Vec<Finding>,
+        most: u64,
+    ) -> (Streaks, Vec<Finding>) {
         let paths: BTreeSet<String> = found.iter().map(path_of).collect();
         let offered = offered(&found);
         for path in paths {
@@ -107,13 +125,16 @@ impl Streaks {
                 continue;
             }
             let before = self.forget(session, &path);
-            let is_new = offered.is_some() && before.as_ref() != Some(&offered);
-            if before.is_some() && !is_new {
+            let is_known = |(_, _, known, _): &Streak| offered.is_none() || *known == offered;
+            let before = before.filter(is_known).map_or(0, |(.., failures)| failures);
+            let number = before.saturating_add(1);
+            // A first failure with a correction is answered with it.
+            if number >= most && (before > 0 || offered.is_none()) {
                 let failures: Vec<Finding> =
                     found.extract_if(.., |finding| failed(finding)).collect();
-                found.push(limit(&path, failures));
+                found.push(limit(&path, number, failures));
             } else {
-                self.0.push((session.to_owned(), path, offered.clone()));
+                self.0.push((session.to_owned(), path, offered.clone(), number));
             }
         }
         let surplus = self.0.len().saturating_sub(MAX_ENTRIES);
@@ -121,11 +142,10 @@ impl Streaks {
         (self, found)
     }
 
-    /// Removes an entry, and returns the correction that it had.
-    #[expect(clippy::option_option, reason = "no entry, and one without a correction")]
-    fn forget(&mut self, session: &str, path: &str) -> Option<Option<String>> {
-        let at = self.0.iter().position(|(of, other, _)| of == session && other == path)?;
-        Some(self.0.remove(at).2)
+    /// Removes an entry, and returns it.
+    fn forget(&mut self, session: &str, path: &str) -> Option<Streak> {
+        let at = self.0.iter().position(|(of, other, ..)| of == session && other == path)?;
+        Some(self.0.remove(at))
     }
 
     /// The content of `file`; empty if it cannot be read.
@@ -192,7 +212,7 @@ fn named_paths(request: &Request, outcome: &Outcome) -> BTreeSet<String> {
 }
 
 /// `INVALID_PATCH_LIMIT_EXCEEDED` in place of `failures`, which are all about one file.
-fn limit(path: &str, failures: Vec<Finding>) -> Finding {
+fn limit(path: &str, number: u64, failures: Vec<Finding>) -> Finding {
     let of = if path.is_empty() { "that names no file".to_owned() } else { format!("for {path}") };
     let count =
         if failures.len() > 1 { format!(", in {} places", failures.len()) } else { String::new() };
@@ -212,7 +232,13 @@ fn limit(path: &str, failures: Vec<Finding>) -> Finding {
     {
         evidence.entry(key).or_insert(value);
     }
-    let message = format!("The second patch in a row {of} failed{count}. {first}");
+    let which = match number {
+        1 => "This patch".to_owned(),
+        2 => "The second patch in a row".to_owned(),
+        3 => "The third patch in a row".to_owned(),
+        number => format!("Patch {number} in a row"),
+    };
+    let message = format!("{which} {of} failed{count}. {first}");
     let hint = next_step(path, path, evidence.get("hash").and_then(Value::as_str));
     let path = (!path.is_empty()).then(|| path.to_owned());
     let limit = Finding::new(Code::InvalidPatchLimitExceeded, message, hint);
@@ -280,13 +306,15 @@ mod tests {
     }
 
     fn streaks(of: &[(&str, &str)]) -> Streaks {
-        Streaks(of.iter().map(|(of, path)| ((*of).to_owned(), (*path).to_owned(), None)).collect())
+        Streaks(
+            of.iter().map(|(of, path)| ((*of).to_owned(), (*path).to_owned(), None, 1)).collect(),
+        )
     }
 
     /// The entries after the session `s` failed with `found`, and the codes that it is answered.
     fn after(before: &[(&str, &str)], found: &[(Code, &str)]) -> (Streaks, Vec<&'static str>) {
         let found = found.iter().map(|(code, path)| finding(*code, path)).collect();
-        let (streaks, found) = streaks(before).failed("s", found);
+        let (streaks, found) = streaks(before).failed("s", found, 2);
         (streaks, found.iter().map(|finding| finding.code.name()).collect())
     }
 
@@ -305,7 +333,7 @@ mod tests {
     fn another_correction_is_offered_instead_of_the_complete_file() {
         let failed = |before: Streaks, correction: &str| {
             let found = finding(Code::OldTextNotFound, "a").with("request", correction);
-            let (streaks, found) = before.failed("s", vec![found]);
+            let (streaks, found) = before.failed("s", vec![found], 2);
             (streaks, found[0].code.name())
         };
         let (first, code) = failed(Streaks::default(), "one");
@@ -313,7 +341,7 @@ mod tests {
         assert_eq!(failed(first.clone(), "one").1, "INVALID_PATCH_LIMIT_EXCEEDED");
         let (second, code) = failed(first, "two");
         assert_eq!(code, "OLD_TEXT_NOT_FOUND");
-        let (_, found) = second.failed("s", vec![finding(Code::OldTextNotFound, "a")]);
+        let (_, found) = second.failed("s", vec![finding(Code::OldTextNotFound, "a")], 2);
         assert_eq!(found[0].code.name(), "INVALID_PATCH_LIMIT_EXCEEDED");
     }
 
@@ -344,7 +372,8 @@ mod tests {
         let done = BTreeSet::from(["a".to_owned(), String::new()]);
         let before = streaks(&[("s", ""), ("s", "a"), ("s", "b"), ("other", "")]);
         assert_eq!(before.succeeded("s", &done), streaks(&[("s", "b"), ("other", "")]));
-        let (_, found) = streaks(&[("s", "")]).failed("s", vec![finding(Code::InvalidPatch, "")]);
+        let (_, found) =
+            streaks(&[("s", "")]).failed("s", vec![finding(Code::InvalidPatch, "")], 2);
         assert_eq!((found[0].code, &found[0].path), (Code::InvalidPatchLimitExceeded, &None));
         assert!(found[0].remedy.contains("\"mode\": \"overwrite\""), "{}", found[0].remedy);
     }
@@ -361,8 +390,8 @@ mod tests {
             .with("hash", "beef")
             .with("context", "3 | x");
         let found = vec![one, finding(Code::OldTextNotFound, "b"), two];
-        let before = Streaks(vec![("s".to_owned(), "a".to_owned(), offered(&found))]);
-        let (_, found) = before.failed("s", found);
+        let before = Streaks(vec![("s".to_owned(), "a".to_owned(), offered(&found), 1)]);
+        let (_, found) = before.failed("s", found, 2);
         assert_eq!(found.len(), 2);
         assert_eq!(
             found[1],
@@ -402,8 +431,8 @@ mod tests {
     #[test]
     fn the_oldest_entries_are_dropped_first() {
         let full =
-            Streaks((0..MAX_ENTRIES).map(|n| ("s".to_owned(), n.to_string(), None)).collect());
-        let (after, _) = full.failed("s", vec![finding(Code::InvalidPatch, "new")]);
+            Streaks((0..MAX_ENTRIES).map(|n| ("s".to_owned(), n.to_string(), None, 1)).collect());
+        let (after, _) = full.failed("s", vec![finding(Code::InvalidPatch, "new")], 2);
         assert_eq!(
             (after.0.len(), after.0[0].1.as_str(), after.0[MAX_ENTRIES - 1].1.as_str()),
             (MAX_ENTRIES, "1", "new")
@@ -457,6 +486,17 @@ mod tests {
         assert_eq!(limit.evidence["file"], "1 | one\n2 | two\n");
         assert_eq!(limit.evidence["hash"], hash.as_str());
         assert_eq!(fail(&scratch, "a.txt").code, Code::OldTextNotFound);
+    }
+
+    #[test]
+    fn a_file_may_set_another_number_of_failures() {
+        for (most, codes) in [(1, [true, true, true]), (3, [false, false, true])] {
+            let policy = format!("[limits]\nfailed_patches = {most}\n");
+            let scratch =
+                crate::tests::Scratch::with(&[("a.txt", "one\ntwo\n"), ("edt.toml", &policy)]);
+            let is_limit = codes.map(|_| fail(&scratch, "a.txt").code != Code::OldTextNotFound);
+            assert_eq!(is_limit, codes, "{most}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::globs::{Globs, unreadable};
 use super::guard_rule::{GuardMode, GuardRule, KnownGuard, Override, PROTECTED_PATH};
-use super::limits::{DeletionLimits, SizeLimits};
+use super::limits::{DeletionLimits, Limits, Session, SizeLimits};
 use super::privacy::{Attribution, Privacy};
 use super::validator::{self, Trust, Validator};
 use edt_command::CommandPolicy;
@@ -39,6 +39,10 @@ pub struct Policy {
     pub size_limits: SizeLimits,
     /// The largest file that an edit or a checkpoint reads or writes, in bytes.
     pub max_file_bytes: u64,
+    /// At which failed patch in a row for a file the complete file is asked for.
+    pub failed_patches: u64,
+    /// How many edits a session may have; `None`: any number.
+    pub max_edits: Option<u64>,
     /// The limits of the guard `mass_deletion`.
     pub deletion_limits: DeletionLimits,
     /// The time limit for parsing one file in all guards.
@@ -108,24 +112,11 @@ struct File {
     command: Vec<edt_command::Table>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Session {
-    switch: Option<bool>,
-    durability: Option<Durability>,
-}
-
 /// Either file may switch the memory off.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Memory {
     enabled: Option<bool>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Limits {
-    max_file_bytes: Option<u64>,
 }
 
 /// Branches, as globs of their short names. Both files only add to the built-in list.
@@ -267,6 +258,13 @@ impl Policy {
                 u64::min,
             )
             .unwrap_or(MAX_FILE),
+            failed_patches: stricter_of(
+                user.limits.failed_patches,
+                repo.limits.failed_patches,
+                u64::min,
+            )
+            .unwrap_or(2),
+            max_edits: stricter_of(user.session.max_edits, repo.session.max_edits, u64::min),
             deletion_limits: DeletionLimits {
                 max_files: stricter_of(pd.max_files, rd.max_files, u64::min).unwrap_or(10),
                 max_lines: stricter_of(pd.max_lines, rd.max_lines, u64::min).unwrap_or(2000),
@@ -417,12 +415,8 @@ fn parse(text: Option<&str>, origin: &str, known: &[KnownGuard]) -> Result<File>
         let why = "[[protect]] is for paths that only the user may change: its override is \"approval\" or \"never\"";
         return Err(unreadable(origin, why).into());
     }
-    if let Some(most) = file.limits.max_file_bytes.filter(|most| !(1..=MAX_FILE).contains(most)) {
-        return Err(unreadable(
-            origin,
-            &format!("max_file_bytes must be between 1 and {MAX_FILE}; it is {most}"),
-        )
-        .into());
+    if let Some(why) = file.limits.fault() {
+        return Err(unreadable(origin, &why).into());
     }
     let settable: Vec<&str> =
         known.iter().map(|(name, _)| *name).filter(|name| *name != PROTECTED_PATH).collect();
@@ -527,6 +521,27 @@ mod tests {
         .unwrap();
         assert_eq!(looser.rule("size_reduction", None).mode, GuardMode::Warn);
         assert!((looser.size_limits.max_bytes_lost - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn of_two_numbers_the_smaller_one_counts() {
+        let of = |user, repo| {
+            let policy = Policy::of(Some(user), Some(repo)).unwrap();
+            (policy.failed_patches, policy.max_edits)
+        };
+        assert_eq!(of("", ""), (2, None));
+        let (few, many) = (
+            "[limits]\nfailed_patches = 3\n[session]\nmax_edits = 5\n",
+            "[limits]\nfailed_patches = 4\n[session]\nmax_edits = 50\n",
+        );
+        for (user, repo) in [(few, many), (many, few), (few, ""), ("", few)] {
+            assert_eq!(of(user, repo), (3, Some(5)));
+        }
+        for number in [0, 101] {
+            let text = format!("[limits]\nfailed_patches = {number}\n");
+            let error = Policy::of(None, Some(&text)).unwrap_err().to_string();
+            assert!(error.contains("between 1 and 100"), "{error}");
+        }
     }
 
     #[test]

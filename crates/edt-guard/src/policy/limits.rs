@@ -1,5 +1,45 @@
 //! Numbers that `edt.toml` may set.
 
+use serde::Deserialize;
+
+use edt_io::disk::MAX_FILE;
+use edt_types::Durability;
+
+/// The highest number of failed patches that a file may set.
+const MOST_FAILED: u64 = 100;
+
+/// `[session]` as written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Session {
+    pub(super) switch: Option<bool>,
+    pub(super) durability: Option<Durability>,
+    pub(super) max_edits: Option<u64>,
+}
+
+/// `[limits]` as written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Limits {
+    pub(super) max_file_bytes: Option<u64>,
+    pub(super) failed_patches: Option<u64>,
+}
+
+impl Limits {
+    /// What is wrong with a number.
+    pub(super) fn fault(&self) -> Option<String> {
+        for (key, number, most) in [
+            ("max_file_bytes", self.max_file_bytes, MAX_FILE),
+            ("failed_patches", self.failed_patches, MOST_FAILED),
+        ] {
+            if let Some(number) = number.filter(|number| !(1..=most).contains(number)) {
+                return Some(format!("{key} must be between 1 and {most}; it is {number}"));
+            }
+        }
+        None
+    }
+}
+
 /// The limits of the guard `size_reduction`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SizeLimits {

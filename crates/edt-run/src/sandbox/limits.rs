@@ -62,6 +62,16 @@ impl ResourceLimits {
         }
     }
 
+    /// The same with at most this private memory, in bytes, and this processor time.
+    #[must_use]
+    pub fn at_most(self, memory: Option<u64>, cpu: Option<Duration>) -> ResourceLimits {
+        ResourceLimits {
+            memory_bytes: self.memory_bytes.into_iter().chain(memory).min(),
+            cpu: self.cpu.into_iter().chain(cpu).min(),
+            ..self
+        }
+    }
+
     /// Whether the supervisor must check resource usage periodically.
     pub(super) fn watched(&self) -> bool {
         self.memory_bytes.is_some() || self.processes.is_some() || self.cpu.is_some()
@@ -128,6 +138,17 @@ mod tests {
         };
         assert_eq!(ResourceLimits::of(Level::Standard), loose);
         assert_eq!(ResourceLimits::of(Level::Permissive), loose);
+    }
+
+    #[test]
+    fn a_policy_only_lowers_limits() {
+        let hour = Duration::from_secs(3600);
+        let strict = ResourceLimits::of(Level::Strict);
+        assert_eq!(strict.at_most(Some(8 << 30), Some(2 * hour)), strict);
+        let low = strict.at_most(Some(1), Some(hour / 2));
+        assert_eq!((low.memory_bytes, low.cpu), (Some(1), Some(hour / 2)));
+        let standard = ResourceLimits::of(Level::Standard).at_most(Some(7), None);
+        assert_eq!((standard.memory_bytes, standard.cpu), (Some(7), None));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::session::landing::list::{self, SessionChoice, SessionSummary};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::message::{Kind, Trailers};
-use crate::session::refs::names::REFS;
+use crate::session::refs::names::{REFS, numbered_tips};
 use crate::session::refs::record::Undone;
 use edt_git::{Oid, Repo};
 use edt_types::Result;
@@ -161,6 +161,24 @@ pub fn stats(repo: &Repo, filter: &StatsFilter) -> Result<Vec<SessionStats>> {
         .collect::<Result<Vec<SessionStats>>>()?;
     let narrow = filter.agent.is_some() || filter.since.is_some();
     Ok(counted.into_iter().filter(|counted| !narrow || !counted.makers.is_empty()).collect())
+}
+
+/// How many edits `session` has, including undone ones. Restores and runs are none.
+///
+/// # Errors
+/// `IO_ERROR`, `OBJECT_MISSING`.
+pub fn edits_made(repo: &Repo, session: &Session) -> Result<u64> {
+    let (mut seen, mut edits) = (BTreeSet::new(), 0);
+    let mut count = |commit: &Commit| {
+        let is_own = |made: &Trailers| made.kind == Kind::Edit && made.session == session.name;
+        edits += u64::from(commit.trailers.as_ref().is_some_and(is_own));
+    };
+    walk(repo, session, CommitState::Current, &mut seen, &mut count)?;
+    for (_, tip) in numbered_tips(repo, &session.name, "undone")? {
+        let undone = Session { tip, ..session.clone() };
+        walk(repo, &undone, CommitState::Undone, &mut seen, &mut count)?;
+    }
+    Ok(edits)
 }
 
 fn counted(
