@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::complete;
 use super::context::Context;
+use super::log_refusals::{self, RefusedLine};
 use super::render::{DIM, NAME, NOTE, paint, short};
 use super::status::refused_lines;
 use super::{log_files, log_turns};
@@ -57,7 +58,7 @@ pub(super) struct Args {
     #[arg(short, long, conflicts_with = "by_turn")]
     #[serde(skip)]
     patch: bool,
-    /// Print the number, the id and the subject alone.
+    /// Print the number, the id and the subject of each commit alone.
     #[arg(long, conflicts_with_all = ["by_turn", "stat", "patch"])]
     #[serde(skip)]
     oneline: bool,
@@ -78,6 +79,8 @@ pub(super) struct Answer {
     truncated: bool,
     /// Its landing, if it has no commit since; else null.
     pub(super) landed: Option<Landed>,
+    /// Its refused calls in the record, newest first: of a cut list those since its last commit.
+    refusals: Vec<RefusedLine>,
     /// Its refused edits that are kept in this worktree, oldest first.
     refused_edits: Vec<RefusedEdit>,
     /// Its runs that were refused and rolled back, oldest first.
@@ -293,6 +296,7 @@ impl Args {
         let session = if landing.is_none() { session.viewed(&repo)? } else { session };
         let limit = self.number.unwrap_or(usize::MAX);
         let of_file = matches!(operand, Some(Operand::File(_)));
+        let is_part = self.oneline || matches!(operand, Some(Operand::Range(..)));
         let mut turns = Vec::new();
         let listed: Vec<Commit>;
         let (mut lines, truncated): (Vec<Line>, bool) = match &operand {
@@ -336,14 +340,26 @@ impl Args {
         }
         let landed = landing.map(|landing| Landed::of(&repo, &landing)).transpose()?;
         let refused_runs = refused::runs(&repo, &session.name)?;
+        let file = match &operand {
+            Some(Operand::File(path)) if !self.by_turn => Some(path.text()),
+            _ => None,
+        };
+        let since = |most: usize| lines.iter().take(most).next_back().map(|line| line.time);
         let part = |most: u64| {
             let most = usize::try_from(most).unwrap_or(usize::MAX);
+            let truncated = truncated || most < lines.len();
+            let since = since(most).filter(|_| truncated);
             Ok(Answer {
                 schema: "edt.log/1",
                 session: session.report(false),
+                refusals: if is_part {
+                    Vec::new()
+                } else {
+                    log_refusals::of(&repo, &session.name, since, file.as_deref())
+                },
                 commits: lines.iter().take(most).cloned().collect(),
                 turns: turns.iter().take(most).cloned().collect(),
-                truncated: truncated || most < lines.len(),
+                truncated,
                 landed: landed.clone(),
                 refused_edits: refused_edits::kept(&repo, Some(&session.name)),
                 refused_runs: refused_runs.clone(),
@@ -406,9 +422,16 @@ fn is_file(repo: &Repo, shown: Option<&ShownSession>, path: &RepoPath) -> bool {
 fn render_human(answer: &Answer, of_file: bool) -> String {
     let mut out = String::new();
     out.push_str(&log_turns::render_human(&answer.turns));
+    let mut refusals = answer.refusals.iter().filter(|_| answer.turns.is_empty()).peekable();
     for line in answer.commits.iter().filter(|_| answer.turns.is_empty()) {
+        while let Some(refused) = refusals.next_if(|refused| refused.time > line.time) {
+            let _ = writeln!(out, "{}", refused.render_human());
+        }
         let _ = writeln!(out, "{}", line.render_human());
         out.push_str(&log_files::render_human(line.files.as_deref().unwrap_or_default()));
+    }
+    for refused in refusals {
+        let _ = writeln!(out, "{}", refused.render_human());
     }
     if answer.truncated {
         let _ = writeln!(out, "{}", paint(DIM, "… more: raise -n"));
@@ -532,6 +555,7 @@ mod tests {
             turns: vec![],
             truncated,
             landed: None,
+            refusals: vec![],
             refused_edits: vec![],
             refused_runs: vec![],
             kept: vec![],

@@ -27,6 +27,7 @@ mod interrupt;
 mod land;
 mod log;
 mod log_files;
+mod log_refusals;
 mod log_turns;
 mod ls;
 mod man;

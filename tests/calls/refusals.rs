@@ -216,3 +216,37 @@ fn a_record_that_cannot_be_written_changes_no_answer() {
     let wrong = json!({"path": "a.txt", "mode": "edit", "content": "x"});
     workspace.refuses_request(&["OLD_TEXT_REQUIRED"], 1, &wrong);
 }
+
+#[test]
+fn the_log_shows_refusals_of_the_session_and_of_a_file() {
+    let workspace = repository();
+    let append = |path: &str| {
+        workspace.edt(&["apply", path, "--mode", "append", "--content", "x\n"]).landed()
+    };
+    append("b.txt");
+    workspace.apply(&json!({"path": "a.txt", "mode": "edit", "content": "x", "agent": "robot"}));
+    hook(&workspace, "Bash", &json!({"command": "git push --force origin main"}));
+    let landed = append("a.txt");
+    let listed = |args: &[&str]| workspace.edt(&[&["log"], args].concat()).json["refusals"].clone();
+    let all = listed(&[]);
+    assert_eq!(all.as_array().unwrap().len(), 2, "{all:#}");
+    let (command, edit) = (&all[0], &all[1]);
+    assert_eq!(
+        (&command["codes"], &command["command"], &command["followed"]),
+        (&json!(["COMMAND_DENIED"]), &json!("git push --force origin main"), &Value::Null)
+    );
+    assert_eq!(
+        (&edit["codes"], &edit["paths"], &edit["agent"]),
+        (&json!(["OLD_TEXT_REQUIRED"]), &json!(["a.txt"]), &json!("robot"))
+    );
+    assert_eq!(
+        (&edit["followed"], &edit["followed_by"]),
+        (&json!("landed"), &landed.json["commit"])
+    );
+    assert_eq!(listed(&["a.txt"]), json!([edit]));
+    assert_eq!(listed(&["b.txt"]), json!([]));
+    let text = workspace.command(EDT).arg("log").output().unwrap().stdout;
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("x OLD_TEXT_REQUIRED a.txt (robot)"), "{text}");
+    assert!(text.contains("x COMMAND_DENIED git push --force origin main (claude-code)"), "{text}");
+}

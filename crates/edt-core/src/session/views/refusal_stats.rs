@@ -84,6 +84,12 @@ impl Refusals {
         Refusals(all)
     }
 
+    /// All of them, oldest first.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<Recorded> {
+        self.0
+    }
+
     /// The counts of all of them.
     #[must_use]
     pub fn total(&self) -> RefusalStats {
