@@ -13,7 +13,9 @@ use edt_git::Repo;
 use edt_guard::guard::secret;
 use edt_guard::policy::Policy;
 use edt_io::fs;
-use edt_journal::refusals::{Followed, How, RefusalLog, RefusedCall, RefusedFinding, TriedEdit};
+use edt_journal::refusals::{
+    Followed, How, Place, RefusalLog, RefusedCall, RefusedFinding, TriedEdit,
+};
 use edt_types::{Landing, Refusal, RepoPath};
 
 /// How much of the words of two texts is equal if they are about the same place.
@@ -69,7 +71,7 @@ pub fn record(
     let who = who(repo, options, session.as_ref());
     let mut call = RefusedCall {
         session: session.map(|session| session.name),
-        worktree: repo.root_path().to_string_lossy().into_owned(),
+        worktree: root_of(repo),
         agent: attempt.agent.map(str::to_owned).or(who.agent),
         model: who.model,
         turn: who.turn,
@@ -86,10 +88,11 @@ pub fn record(
     }
     let log = RefusalLog::of(repo);
     make_directory(repo);
-    for earlier in log.open(call.session.as_deref(), &call.paths()) {
+    let place = Place { worktree: &call.worktree, session: call.session.as_deref() };
+    for earlier in log.open(place, &call.paths()) {
         if is_same_place(&earlier, &call.edits, &call.paths()) {
-            let how = How::RefusedAgain;
-            log.follow(Followed { of: earlier.id, how, ..Followed::default() });
+            let (how, session) = (How::RefusedAgain, call.session.clone());
+            log.follow(Followed { of: earlier.id, how, session, ..Followed::default() });
         }
     }
     log.append(call)
@@ -113,7 +116,8 @@ fn follow(
 ) {
     let named = landing.paths.iter().flat_map(|(path, from)| std::iter::once(*path).chain(*from));
     let paths: Vec<&str> = named.collect();
-    let open = log.open(Some(landing.session), &paths);
+    let place = Place { worktree: &root_of(&workspace.repo), session: Some(landing.session) };
+    let open = log.open(place, &paths);
     let edits =
         if open.is_empty() { Vec::new() } else { request.map_or_else(Vec::new, tried::of_request) };
     let policy = if open.is_empty() { None } else { workspace.current_policy().ok() };
@@ -136,6 +140,12 @@ fn follow(
             ..Followed::default()
         });
     }
+}
+
+/// The root of the worktree, as an absolute path without symbolic links.
+fn root_of(repo: &Repo) -> String {
+    let root = repo.real_root().unwrap_or_else(|_| repo.root_path().to_owned());
+    root.to_string_lossy().into_owned()
 }
 
 /// Makes the directory of the record, which may not be there before the first edit.
@@ -162,8 +172,8 @@ fn who(repo: &Repo, options: &Options, session: Option<&Session>) -> Asked {
 /// of an ignored file, and no credential.
 fn may_be_kept(repo: &Repo, policy: Option<&Policy>, edit: &TriedEdit) -> bool {
     let path = edit.path.as_deref().unwrap_or_default();
-    let root = repo.root_path().to_string_lossy();
-    let inside = path.strip_prefix(&*root).map_or(path, |below| below.trim_start_matches('/'));
+    let below = path.strip_prefix(&root_of(repo)).and_then(|below| below.strip_prefix('/'));
+    let inside = below.unwrap_or(path);
     let is_open = RepoPath::parse(inside.as_bytes()).is_ok_and(|path| {
         policy.is_some_and(|policy| !policy.protects(&path))
             && matches!(repo.ignores(&path), Ok(false))

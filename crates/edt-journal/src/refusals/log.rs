@@ -1,9 +1,7 @@
 //! Reads and writes the record of refusals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
 
 use super::line::{self, Followed, Line, RefusedCall};
 use edt_git::Repo;
@@ -11,7 +9,7 @@ use edt_io::{clock, fs, lines, process};
 
 /// The file of lines, below the common directory.
 const FILE: &str = "edt/refusals.jsonl";
-/// The file that names what is open, below the worktree's state directory.
+/// The empty file that is there while something may be open, below the worktree's state directory.
 const OPEN: &str = "refusals-open";
 /// Above this size the older half of the file is dropped.
 const MAX_FILE: u64 = 4 << 20;
@@ -19,10 +17,10 @@ const MAX_FILE: u64 = 4 << 20;
 const MAX_READ: u64 = 2 * MAX_FILE;
 /// How much of the file's end is searched for what is open.
 const TAIL: u64 = 256 << 10;
-/// The most open refusals of a worktree; the oldest are forgotten first.
+/// The most refusals that can be open; older ones were given up.
 const MAX_OPEN: usize = 64;
-/// A larger list was not written by edt.
-const MAX_OPEN_FILE: u64 = 4 << 20;
+/// So were those before this time.
+const OPEN_SECONDS: i64 = 24 * 60 * 60;
 
 /// The record of refusals, as one worktree sees it.
 #[derive(Debug, Clone)]
@@ -40,12 +38,23 @@ pub struct Recorded {
     pub followed: Option<Followed>,
 }
 
-/// A refusal that nothing followed yet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Open {
-    id: String,
-    session: Option<String>,
-    paths: Vec<String>,
+/// The worktree and the session of a call.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The root of the worktree, as [`RefusedCall::worktree`] has it.
+    pub worktree: &'a str,
+    /// The session; `None` if there is none yet.
+    pub session: Option<&'a str>,
+}
+
+impl Place<'_> {
+    /// Whether a refusal belongs to the session, or to the worktree before it began.
+    fn has(self, refused: &RefusedCall) -> bool {
+        match refused.session.as_deref() {
+            Some(session) => Some(session) == self.session,
+            None => refused.worktree == self.worktree,
+        }
+    }
 }
 
 impl RefusalLog {
@@ -63,6 +72,7 @@ impl RefusalLog {
 
     /// Records `refused`, with a new id and the time if it has none. Returns what is kept of it.
     /// Whatever fails is ignored: it must not change an answer.
+    #[expect(clippy::must_use_candidate, reason = "it is called for the line that it writes")]
     pub fn append(&self, mut refused: RefusedCall) -> RefusedCall {
         if refused.time == 0 {
             refused.time = clock::seconds();
@@ -72,18 +82,9 @@ impl RefusalLog {
             refused.id = format!("{:x}-{:x}", now.as_nanos(), process::process_id());
         }
         let (refused, line) = refused.into_line();
-        if !self.write(&line) || refused.paths().is_empty() {
-            return refused;
+        if self.write(&line) && !refused.paths().is_empty() && self.has_none_open() {
+            let _ = lines::append(&self.open, b"");
         }
-        let mut open = self.read_open();
-        open.push(Open {
-            id: refused.id.clone(),
-            session: refused.session.clone(),
-            paths: refused.paths().into_iter().map(str::to_owned).collect(),
-        });
-        let surplus = open.len().saturating_sub(MAX_OPEN);
-        open.drain(..surplus);
-        self.write_open(&open);
         refused
     }
 
@@ -93,33 +94,43 @@ impl RefusalLog {
         fs::size(&self.open).is_none()
     }
 
-    /// The refusals in this worktree that nothing followed, of `session` or from before it began,
-    /// about one of `paths`; newest first. Only the end of the file is read.
+    /// The refusals that nothing followed, at `place` and about one of `paths`; newest first. Only
+    /// the end of the file is read, and what was refused a day ago is no longer open.
     #[must_use]
-    pub fn open(&self, session: Option<&str>, paths: &[&str]) -> Vec<RefusedCall> {
+    pub fn open(&self, place: Place<'_>, paths: &[&str]) -> Vec<RefusedCall> {
         if self.has_none_open() {
             return Vec::new();
         }
-        let mut open = self.read_open();
-        open.retain(|one| {
-            one.session.as_deref().is_none_or(|of| Some(of) == session)
-                && one.paths.iter().any(|path| paths.contains(&path.as_str()))
-        });
+        let mut open = self.unfollowed();
+        open.retain(|refused| place.has(refused));
         if open.is_empty() {
-            return Vec::new();
+            let _ = fs::remove_file(&self.open);
         }
+        open.retain(|refused| refused.paths().iter().any(|path| paths.contains(path)));
+        open
+    }
+
+    /// The newest refusals with a path that nothing followed, newest first.
+    fn unfollowed(&self) -> Vec<RefusedCall> {
         let bytes = lines::tail(&self.file, TAIL);
-        // The id is the first key.
-        let starts: Vec<String> =
-            open.iter().map(|one| format!("{{\"refused\":{{\"id\":\"{}\"", one.id)).collect();
-        let is_open = |line: &&[u8]| starts.iter().any(|start| line.starts_with(start.as_bytes()));
-        let lines = bytes.split(|byte| *byte == b'\n').rev().filter(is_open);
-        lines
-            .filter_map(|line| match serde_json::from_slice(line) {
-                Ok(Line::Refused(refused)) => Some(*refused),
-                _ => None,
-            })
-            .collect()
+        let since = clock::seconds().saturating_sub(OPEN_SECONDS);
+        let (mut followed, mut open) = (BTreeSet::new(), Vec::new());
+        for line in bytes.split(|byte| *byte == b'\n').rev() {
+            // Most lines are not parsed: the id is their first value.
+            if let Some(id) = id_after(line, b"{\"followed\":{\"of\":\"") {
+                followed.insert(id);
+            } else if let Some(id) = id_after(line, b"{\"refused\":{\"id\":\"")
+                && !followed.contains(id)
+                && let Ok(Line::Refused(refused)) = serde_json::from_slice(line)
+                && !refused.paths().is_empty()
+            {
+                if open.len() == MAX_OPEN || refused.time < since {
+                    break;
+                }
+                open.push(*refused);
+            }
+        }
+        open
     }
 
     /// Records what followed a refusal, which is no longer open then. A later line about the same
@@ -128,13 +139,7 @@ impl RefusalLog {
         if followed.time == 0 {
             followed.time = clock::seconds();
         }
-        let mut open = self.read_open();
-        let before = open.len();
-        open.retain(|one| one.id != followed.of);
         self.write(&line::of(&Line::Followed(followed)));
-        if open.len() != before {
-            self.write_open(&open);
-        }
     }
 
     /// Every refusal in the file, oldest first, with what followed it. A torn or foreign line is
@@ -177,20 +182,11 @@ impl RefusalLog {
         let newer = lines::tail(&self.file, MAX_FILE / 2);
         let _ = fs::write_atomic_unique(&self.file, &newer, 0o600);
     }
+}
 
-    fn read_open(&self) -> Vec<Open> {
-        let bytes = fs::read_small(&self.open, MAX_OPEN_FILE).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
-    }
-
-    fn write_open(&self, open: &[Open]) {
-        let _ = if open.is_empty() {
-            fs::remove_file(&self.open)
-        } else {
-            let bytes = serde_json::to_vec(open).unwrap_or_default();
-            fs::write_atomic(&self.open, &bytes, 0o600)
-        };
-    }
+/// The text between `start` and the next quote, if `line` begins so.
+fn id_after<'l>(line: &'l [u8], start: &[u8]) -> Option<&'l [u8]> {
+    line.strip_prefix(start)?.split(|byte| *byte == b'"').next()
 }
 
 impl Followed {
@@ -241,6 +237,8 @@ mod tests {
         }
     }
 
+    const S: Place<'_> = Place { worktree: "/w", session: Some("s") };
+
     fn landed(of: &str) -> Followed {
         Followed { of: of.to_owned(), time: 7, ..Followed::default() }
     }
@@ -253,14 +251,16 @@ mod tests {
         let second = log.append(refused(Some("s"), "a", "2"));
         log.append(refused(Some("t"), "a", "3"));
         log.append(refused(Some("s"), "b", "4"));
-        assert_eq!(log.open(Some("s"), &["a", "c"]), [second.clone(), first.clone()]);
+        assert_eq!(log.open(S, &["a", "c"]), [second.clone(), first.clone()]);
         log.follow(landed(&second.id));
-        assert_eq!(log.open(Some("s"), &["a"]), std::slice::from_ref(&first));
+        assert_eq!(log.open(S, &["a"]), std::slice::from_ref(&first));
         log.follow(landed(&first.id));
-        assert_eq!(log.open(Some("s"), &["a"]), []);
-        assert!(!log.has_none_open());
+        assert_eq!(log.open(S, &["a"]), []);
+        let elsewhere = Place { worktree: "/v", session: None };
+        log.append(refused(None, "a", "5"));
+        assert_eq!(log.open(elsewhere, &["a"]), []);
         let followed: Vec<bool> = log.all().iter().map(|one| one.followed.is_some()).collect();
-        assert_eq!(followed, [true, true, false, false]);
+        assert_eq!(followed, [true, true, false, false, false]);
     }
 
     #[test]
@@ -298,7 +298,7 @@ mod tests {
         }
         log.follow(landed("nothing"));
         assert_eq!(log.all(), [Recorded { refused: kept.clone(), followed: None }]);
-        assert_eq!(log.open(Some("s"), &["a"]), [kept]);
+        assert_eq!(log.open(S, &["a"]), [kept]);
     }
 
     #[test]
@@ -352,13 +352,28 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_open_refusals_are_listed() {
+    fn the_marker_is_there_while_something_of_the_session_is_open() {
         let Scratch { log, .. } = &scratch();
+        let id = log.append(refused(Some("s"), "a", "1")).id;
+        log.append(refused(Some("t"), "a", "1"));
+        assert_eq!(log.open(S, &["b"]), []);
+        assert!(!log.has_none_open());
+        log.follow(landed(&id));
+        assert_eq!(log.open(S, &["b"]), []);
+        assert!(log.has_none_open());
+    }
+
+    #[test]
+    fn what_is_old_or_many_refusals_ago_is_given_up() {
+        let Scratch { log, .. } = &scratch();
+        let old = clock::seconds() - OPEN_SECONDS - 1;
+        log.append(RefusedCall { time: old, ..refused(None, "old", "1") });
         for number in 0..=MAX_OPEN {
             log.append(refused(None, &number.to_string(), "1"));
         }
-        assert_eq!(log.read_open().len(), MAX_OPEN);
-        assert_eq!(log.open(Some("s"), &["0"]), []);
+        assert_eq!(log.unfollowed().len(), MAX_OPEN);
+        assert_eq!(log.open(S, &["0", "old"]), []);
+        assert_eq!(log.open(S, &["1"]).len(), 1);
     }
 
     #[test]
