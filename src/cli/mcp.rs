@@ -10,6 +10,8 @@ use super::context::{CallDefaults, CapturedAnswer, Context};
 use super::mcp_args::take;
 use super::mcp_bounds::bounded;
 use super::mcp_instructions::instructions;
+#[cfg(feature = "metrics")]
+use super::mcp_metrics;
 use super::mcp_tools::{Row, TOOLS};
 use super::{caller, mcp_worktree, note, words};
 use crate::mcp::{self, CallProgress, Reply, ToolAnswer, ToolCall, ToolEffect};
@@ -32,6 +34,11 @@ pub(super) struct Args {
     /// Only these tools, or `all`; if omitted, the eight that an agent needs.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     tools: Vec<String>,
+    /// Show counters of the calls to a scraper, at the path /metrics of this loopback address with a
+    /// port, such as 127.0.0.1:9464. Port 0 is any; standard error says which.
+    #[cfg(feature = "metrics")]
+    #[arg(long, value_name = "ADDR")]
+    metrics: Option<String>,
 }
 
 impl Args {
@@ -40,12 +47,22 @@ impl Args {
         let names: Vec<&'static str> = rows.iter().map(|row| row.name).collect();
         let tools = rows.iter().map(|row| row.tool()).collect();
         let call_defaults = context.call_defaults();
+        #[cfg(feature = "metrics")]
+        let metrics = self
+            .metrics
+            .as_deref()
+            .map(|address| mcp_metrics::listen(context, address))
+            .transpose()?;
+        #[cfg(feature = "metrics")]
+        let counted = metrics.as_ref().map(|(_, metrics)| Arc::clone(metrics));
         let handler = move || -> mcp::Handler {
             let server = Server {
                 rows: rows.clone(),
                 call_defaults: call_defaults.clone(),
                 schemas: rows.iter().map(|_| OnceCell::new()).collect(),
                 cache: Arc::default(),
+                #[cfg(feature = "metrics")]
+                metrics: counted.clone(),
             };
             Box::new(move |call, reply| server.answer(call, reply))
         };
@@ -54,6 +71,8 @@ impl Args {
             instructions: instructions(&names),
             unknown_tool: Box::new(move |name| unknown_tool(name, &names)),
             handler: Arc::new(handler),
+            #[cfg(feature = "metrics")]
+            metrics,
         };
         let run_for_server = mcp::serve(service);
         telemetry::finish_server();
@@ -97,11 +116,18 @@ struct Server {
     schemas: Vec<OnceCell<Map<String, Value>>>,
     call_defaults: CallDefaults,
     cache: Arc<Cache>,
+    #[cfg(feature = "metrics")]
+    metrics: Option<Arc<mcp::metrics::Metrics>>,
 }
 
 impl Server {
     fn answer(&self, mut call: ToolCall, reply: Reply) {
         let row = self.rows[call.tool];
+        #[cfg(feature = "metrics")]
+        let measured = self.metrics.as_ref().map(|metrics| {
+            let modes = if row.is_request() { mcp_metrics::modes(&call.args) } else { Vec::new() };
+            (metrics, modes, edt_io::clock::now())
+        });
         note::request(row.name, std::mem::take(&mut call.request), &call.meta);
         let mut start = self.call_defaults.start.clone();
         let mut agent = None;
@@ -147,6 +173,10 @@ impl Server {
         // A dry run is about the future: its facts are the answer.
         let is_text = row.effect == ToolEffect::Reads && !refused && row.name != "check";
         let text = if is_text { text } else { brief(&json).to_string() };
+        #[cfg(feature = "metrics")]
+        if let Some((metrics, modes, began)) = measured {
+            metrics.count(&mcp_metrics::counted(row.name, status, &json, &modes, began.elapsed()));
+        }
         reply(ToolAnswer { json, text, refused });
         // The answer was sent before, so recording the span does not delay it.
         telemetry::end();

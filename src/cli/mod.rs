@@ -39,6 +39,8 @@ mod mcp_args;
 mod mcp_bounds;
 #[cfg(feature = "mcp")]
 mod mcp_instructions;
+#[cfg(feature = "metrics")]
+mod mcp_metrics;
 #[cfg(feature = "mcp")]
 mod mcp_tools;
 #[cfg(feature = "mcp")]

@@ -6,10 +6,13 @@
 //! worker     the calls, in order, on one thread with a cache; each run of a program has its own
 //! transport  lines in and out, and the answers to lines that are no message
 //! line       one line within limits, and its id
+//! metrics    counters for a scraper, if asked for
 //! schema     JSON Schemas in the subset that all clients understand
 //! ```
 
 mod line;
+#[cfg(feature = "metrics")]
+pub(crate) mod metrics;
 mod schema;
 mod serve;
 mod transport;
@@ -151,4 +154,7 @@ pub(crate) struct Service {
     pub unknown_tool: Box<dyn Fn(&str) -> String + Send + Sync>,
     /// Makes a handler; called on the thread that uses the handler.
     pub handler: Arc<dyn Fn() -> Handler + Send + Sync>,
+    /// Where counters are shown, if anywhere.
+    #[cfg(feature = "metrics")]
+    pub metrics: Option<(std::net::TcpListener, Arc<metrics::Metrics>)>,
 }

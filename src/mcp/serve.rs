@@ -54,6 +54,10 @@ pub(crate) fn serve(service: Service) -> std::io::Result<()> {
             open_calls: Semaphore::new(MAX_OPEN),
             programs: Semaphore::new(MAX_PROGRAMS),
         };
+        #[cfg(feature = "metrics")]
+        if let Some((listener, metrics)) = service.metrics {
+            tokio::spawn(super::metrics::serve(listener, metrics));
+        }
         let ended_input = Arc::new(Notify::new());
         let (read, write) = stdio_pipes();
         let (transport, writer) = lines(read, write, Arc::clone(&ended_input));

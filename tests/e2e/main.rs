@@ -36,6 +36,8 @@ mod hook_table;
 mod hooks;
 mod later_execution;
 mod mcp;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod output;
 mod paths;
 mod recorded_runs;
