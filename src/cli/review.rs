@@ -11,6 +11,7 @@ use edt_agents::hook::who::Who;
 use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::turns::SessionTurn;
 use edt_io::fs;
+use edt_review::marks::Marks;
 use edt_review::{Reader, SessionReview, SourceLookup, page};
 use edt_types::text::{Shown as _, counted};
 use edt_types::{Code, Finding, Result, Status};
@@ -53,7 +54,8 @@ impl Args {
         let is_user = context.who() == Who::User;
         let may_read =
             |turn: &SessionTurn| is_user || context.agent().is_some_and(|agent| turn.is_of(agent));
-        let review = Reader::default().read(&repo, &shown, SourceLookup::Now, may_read)?;
+        let mut review = Reader::default().read(&repo, &shown, SourceLookup::Now, may_read)?;
+        Marks::of(&repo, &shown.session.name).apply(&mut review);
         match &self.html {
             Some(file) => write(context, &review, file),
             None => Ok(context.answer(&review, |_| String::new())),

@@ -15,6 +15,9 @@ use edt_git::Repo;
 use edt_io::inherited::{self, Inherited};
 use edt_io::{Environment, environment, terminal};
 use edt_review::action::{Acted, Action};
+use edt_review::hunks::ReviewFile;
+use edt_review::marks::{Mark, Marks, Reviewed};
+use edt_review::model::whole_file;
 use edt_review::serve::{self, Ended, Source};
 use edt_review::{Reader, SessionReview, SourceLookup};
 use edt_types::text::shell_word;
@@ -66,7 +69,21 @@ impl Source for Served {
         let shown = ShownSession::named(&repo, &self.name)?
             .ok_or_else(|| ShownSession::unknown(&self.name))?;
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        reader.read(&repo, &shown, lookup, |_| self.is_user)
+        let mut review = reader.read(&repo, &shown, lookup, |_| self.is_user)?;
+        Marks::of(&repo, &self.name).apply(&mut review);
+        Ok(review)
+    }
+
+    fn whole(&self, commit: Option<&str>, path: &str) -> Result<Option<ReviewFile>> {
+        let repo = Repo::open_in(Environment::Process, &self.start)?;
+        let shown = ShownSession::named(&repo, &self.name)?
+            .ok_or_else(|| ShownSession::unknown(&self.name))?;
+        whole_file(&repo, &shown, commit, path)
+    }
+
+    fn mark(&self, mark: Mark, reviewed: Reviewed) -> Result<()> {
+        let repo = Repo::open_in(Environment::Process, &self.start)?;
+        Marks::set(&repo, &self.name, mark, reviewed)
     }
 
     fn state(&self) -> String {

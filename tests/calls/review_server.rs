@@ -106,6 +106,8 @@ impl Server {
         let body = format!("form={form}&tip={tip}&at={at}&{fields}");
         let answer = self.ask("POST", "/act", &[("origin", &self.origin())], &body);
         assert_eq!(status(&answer), 303, "{answer}");
+        // A page that renews itself meanwhile does not take the answer.
+        self.get("/", &[("x-edt-renew", "1")]);
         self.get(&format!("/?at={at}"), &[])
     }
 }
@@ -206,6 +208,71 @@ fn an_undo_on_the_page_can_be_redone_there() {
     let undone = page.split_once("/?at=undone-").unwrap().1.split_once('"').unwrap().0.to_owned();
     server.act(&format!("undone-{undone}"), "action=redo");
     assert_eq!(workspace.rev("HEAD"), before);
+}
+
+/// Marks the first file of the page at `at`.
+fn mark(server: &Server, at: &str, reviewed: &str) -> String {
+    let page = server.get(&format!("/?at={at}"), &[]);
+    let form = page.split_once("action=\"/mark\"").unwrap().1.split_once("</form>").unwrap().0;
+    let value = |name: &str| {
+        let rest = form.split_once(&format!("name=\"{name}\" value=\"")).unwrap().1;
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    let names = ["form", "at", "file", "before", "after"];
+    let fields: String = names.iter().map(|name| format!("{name}={}&", value(name))).collect();
+    let body = format!("{fields}reviewed={reviewed}");
+    server.ask("POST", "/mark", &[("origin", &server.origin())], &body)
+}
+
+#[test]
+fn a_file_is_reviewed_until_it_changes_again() {
+    let workspace = session();
+    let server = Server::of(&workspace);
+    let answer = mark(&server, "all", "yes");
+    assert!(answer.contains("location: /?at=all#all-2\r\n"), "{answer}");
+    let reviewed = || {
+        let files = workspace.edt(&["review"]).json["files"].take();
+        files.as_array().unwrap().iter().map(|file| file["reviewed"] == true).collect::<Vec<bool>>()
+    };
+    assert_eq!(reviewed(), [true, false]);
+    assert!(server.get("/", &[]).contains("<details class=\"file\" id=\"all-1\"><summary>"));
+    workspace.apply(&json!({"path": "a.txt", "mode": "append", "content": "new\n"})).landed();
+    assert_eq!(reviewed(), [false, false]);
+    workspace.edt(&["undo"]).landed();
+    assert_eq!(reviewed(), [true, false]);
+    mark(&server, "all", "no");
+    assert_eq!(reviewed(), [false, false]);
+}
+
+#[test]
+fn a_folded_file_is_shown_on_demand() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    let content = crate::test_repo::lines(3000);
+    workspace.apply(&json!({"path": "b.txt", "mode": "create", "content": content})).landed();
+    let server = Server::of(&workspace);
+    for at in ["all", "edit-1"] {
+        let page = server.get(&format!("/?at={at}"), &[]);
+        assert!(page.contains("This file is folded.") && !page.contains("data-n="), "{page}");
+        let link = format!("/?at={at}&amp;whole=0#{at}-1");
+        assert!(page.contains(&link), "{page}");
+        assert!(server.get(&format!("/?at={at}&whole=0"), &[]).contains("<ins data-n=\"3000\""));
+        assert_eq!(status(&server.get(&format!("/?at={at}&whole=7"), &[])), 200);
+    }
+}
+
+#[test]
+fn a_file_that_the_user_did_not_see_is_not_marked() {
+    let workspace = session();
+    let server = Server::of(&workspace);
+    let (form, _) = server.hidden("/?at=all");
+    let body = format!("form={form}&at=all&file=0&before=0&after=0&reviewed=yes");
+    let origin = server.origin();
+    assert_eq!(status(&server.ask("POST", "/mark", &[("origin", &origin)], &body)), 303);
+    assert!(server.get("/", &[]).contains("The file changed since the page was loaded"));
+    assert_eq!(workspace.edt(&["review"]).json["files"][0]["reviewed"], false);
+    let wrong = body.replace(&form, "0");
+    assert_eq!(status(&server.ask("POST", "/mark", &[("origin", &origin)], &wrong)), 403);
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub struct ReviewFile {
     pub binary: bool,
     /// Whether the file changed so much that its hunks are left out.
     pub folded: bool,
+    /// Whether the user marked this change as reviewed.
+    pub reviewed: bool,
     /// How many lines were added.
     pub lines_added: u64,
     /// How many lines were removed.
@@ -113,6 +115,7 @@ impl ReviewFile {
             mode_after: diff.mode_after,
             binary: diff.binary,
             folded,
+            reviewed: false,
             lines_added: diff.lines_added,
             lines_removed: diff.lines_removed,
         }

@@ -5,6 +5,7 @@
 pub mod action;
 mod authors;
 pub mod hunks;
+pub mod marks;
 pub mod model;
 pub mod page;
 pub mod serve;

@@ -22,7 +22,7 @@ use edt_core::session::views::refused::{self, RefusedRun};
 use edt_core::txn::refused_edits::{self, RefusedEdit};
 use edt_git::{ObjectWriter, Oid, Repo};
 use edt_io::clock;
-use edt_types::{Result, SessionReport};
+use edt_types::{RepoPath, Result, SessionReport};
 
 /// How long a page may search for who wrote the lines, in milliseconds.
 const MAX_AUTHORS_MS: u64 = 3_000;
@@ -202,8 +202,7 @@ impl Reader {
         lookup: SourceLookup,
         may_read: impl Fn(&SessionTurn) -> bool,
     ) -> Result<SessionReview> {
-        let ShownSession { session, landing } = shown;
-        let session = if landing.is_none() { session.viewed(repo)? } else { session.clone() };
+        let (session, landing) = (viewed(repo, shown)?, &shown.landing);
         let mut commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
         commits.reverse();
         let known: Vec<SessionTurn> = session_turns::known(repo, &session.name);
@@ -323,6 +322,38 @@ impl Reader {
         self.diffs.insert((from, to), Arc::new(files.clone()));
         Ok(files)
     }
+}
+
+fn viewed(repo: &Repo, shown: &ShownSession) -> Result<Session> {
+    match &shown.landing {
+        None => shown.session.viewed(repo),
+        Some(_) => Ok(shown.session.clone()),
+    }
+}
+
+/// One file with all its hunks: of a commit, or of the session as a whole. `None` if it does not
+/// differ there.
+///
+/// # Errors
+/// `OBJECT_MISSING`, `IO_ERROR`.
+pub fn whole_file(
+    repo: &Repo,
+    shown: &ShownSession,
+    commit: Option<&str>,
+    path: &str,
+) -> Result<Option<ReviewFile>> {
+    let commit = commit.and_then(|hex| Oid::from_hex(hex.as_bytes()).ok());
+    let (from, to) = if let Some(oid) = commit {
+        let commit = Commit::read(repo, oid)?;
+        (commit.parent_tree(repo)?, commit.tree)
+    } else {
+        let session = viewed(repo, shown)?;
+        (repo.tree_of(session.base)?, repo.tree_of(session.tip)?)
+    };
+    let path = RepoPath::from_tree(path.as_bytes());
+    let mut found = file_diff::between_at(repo, from, to, std::slice::from_ref(&path))?;
+    found.retain(|file| file.path == path.text());
+    Ok(found.pop().map(ReviewFile::whole))
 }
 
 /// The message without its first line and without the trailers of edt.

@@ -2,16 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::text::shown;
+use super::text::{FormValues, shown};
 use crate::model::{ReviewStep, SessionReview};
 
-/// What every form has.
+/// The forms of the page of one session.
 pub(super) struct Form<'a> {
     pub(super) review: &'a SessionReview,
-    /// The value that only the page knows.
-    pub(super) value: &'a str,
-    /// The article to which the answer leads.
-    pub(super) at: &'a str,
+    pub(super) values: FormValues<'a>,
 }
 
 impl Form<'_> {
@@ -72,9 +69,9 @@ impl Form<'_> {
     fn form(&self, action: &str, fields: &Markup, name: &str, what: &str) -> Markup {
         html! {
             form method="post" action="/act" {
-                input type="hidden" name="form" value=(self.value);
+                input type="hidden" name="form" value=(self.values.form);
                 input type="hidden" name="tip" value=(self.review.tip);
-                input type="hidden" name="at" value=(self.at);
+                input type="hidden" name="at" value=(self.values.at);
                 input type="hidden" name="action" value=(action);
                 (fields)
                 button title=(what) { (name) }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::text::{Room, short, shown};
+use super::text::{FormValues, Sheet, short, shown};
 use crate::hunks::{LineSource, ReviewFile, ReviewHunk, ReviewLine, changes};
 use edt_types::FileChangeKind;
 use edt_types::text::escape_controls;
@@ -24,14 +24,24 @@ pub(super) fn file(
     file: &ReviewFile,
     (id, at): (&str, usize),
     command: &str,
-    room: &mut Room,
+    sheet: &mut Sheet<'_>,
 ) -> Markup {
     let body = || html! { @for hunk in &file.hunks { (self::hunk(hunk)) } };
-    let fold =
-        || html! { p.note { "This file is folded. " code { (shown(command)) } " prints it." } };
+    let live = sheet.values.is_some() && id != "uncommitted";
+    let fold = || {
+        html! {
+            p.note {
+                "This file is folded. " code { (shown(command)) } " prints it."
+                @if live {
+                    " " a href={ "/?at=" (id) "&whole=" (at) "#" (id) "-" (at + 1) } { "Show it" }
+                }
+            }
+        }
+    };
     html! {
-        details.file id={ (id) "-" (at + 1) } open {
+        details.file id={ (id) "-" (at + 1) } open[!file.reviewed] {
             summary {
+                @if file.reviewed { span.seen { "✓ " } }
                 (letter(file.change))
                 " " span.path {
                     @if let Some(from) = &file.from { (shown(from)) " → " }
@@ -43,7 +53,28 @@ pub(super) fn file(
             @if file.binary {
                 p.note { "A binary file, or one too large to show: "
                     (hash(file.hash_before.as_deref())) " → " (hash(file.hash_after.as_deref())) }
-            } @else if file.folded { (fold()) } @else { (room.take(body, fold)) }
+            } @else if file.folded { (fold()) } @else { (sheet.take(body, fold)) }
+            @if let Some(values) = sheet.values { (mark(file, (id, at), values)) }
+        }
+    }
+}
+
+/// The button that marks the file as reviewed. What is uncommitted has none: it changes under the
+/// same name.
+fn mark(file: &ReviewFile, (id, at): (&str, usize), values: FormValues<'_>) -> Markup {
+    if id == "uncommitted" {
+        return html! {};
+    }
+    let (next, name) =
+        if file.reviewed { ("no", "Mark as not reviewed") } else { ("yes", "Mark as reviewed") };
+    html! {
+        form.mark method="post" action="/mark" {
+            input type="hidden" name="form" value=(values.form);
+            input type="hidden" name="at" value=(id);
+            input type="hidden" name="file" value=(at);
+            input type="hidden" name="before" value=[&file.hash_before];
+            input type="hidden" name="after" value=[&file.hash_after];
+            button name="reviewed" value=(next) { (name) }
         }
     }
 }
@@ -111,8 +142,7 @@ fn writer(line: &ReviewLine) -> Option<String> {
     })
 }
 
-/// The text of a line, with what changed in it marked. Every line has a line end, so that copied
-/// lines are lines.
+/// The text of a line, with what changed in it marked.
 fn text(line: &ReviewLine) -> Markup {
     let bytes = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
     let piece =
@@ -126,6 +156,5 @@ fn text(line: &ReviewLine) -> Markup {
         }
         (piece(at, all))
         @if line.unterminated { i { " no newline at the end" } }
-        "\n"
     }
 }

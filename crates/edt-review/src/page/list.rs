@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::text::shown;
 use super::{diff, steps};
+use crate::hunks::ReviewFile;
 use crate::model::{ReviewStep, ReviewTurn, SessionReview};
 use edt_types::text::counted;
 
@@ -12,6 +13,11 @@ const MAX_PATHS: usize = 3;
 
 pub(super) fn has_refusals(review: &SessionReview) -> bool {
     !review.refused_edits.is_empty() || !review.refused_runs.is_empty()
+}
+
+/// Whether the user marked every file as reviewed.
+pub(super) fn is_reviewed(files: &[ReviewFile]) -> bool {
+    !files.is_empty() && files.iter().all(|file| file.reviewed)
 }
 
 /// The list, with links that `link` makes of the id of an article.
@@ -25,6 +31,7 @@ pub(super) fn list(review: &SessionReview, link: impl Fn(&str) -> String) -> Mar
                 li { a href=(link("all")) { span.what { "All changes" } " " (diff::counts(added, removed)) } }
                 @for (at, file) in review.files.iter().enumerate() {
                     li.sub { a href=(link(&format!("all-{}", at + 1))) {
+                        @if file.reviewed { span.seen { "✓ " } }
                         span.path { (shown(&file.path)) } " "
                         (diff::counts(file.lines_added, file.lines_removed))
                     } }
@@ -96,6 +103,7 @@ fn entry(step: &ReviewStep, link: &str) -> Markup {
     paths.extend((more > 0).then(|| format!("{more} more")));
     html! {
         li { a href=(link) {
+            @if is_reviewed(&step.files) { span.seen { "✓ " } }
             span.what { b { (step.name()) } " " (shown(&step.subject)) } " "
             (diff::counts(step.lines_added, step.lines_removed))
             small { (paths.join(", ")) }

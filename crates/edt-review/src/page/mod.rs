@@ -10,9 +10,10 @@ mod text;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::action::Acted;
+use crate::hunks::ReviewFile;
 use crate::model::{ReviewStep, SessionReview};
 use edt_types::text::{counted, escape_lines};
-use text::{Room, short, shown};
+use text::{FormValues, Sheet, short, shown};
 
 /// The style of the page.
 pub const STYLE: &str = include_str!("review.css");
@@ -43,7 +44,7 @@ pub fn file(review: &SessionReview) -> String {
     let head = html! { style { (PreEscaped(STYLE)) } };
     let script = html! { script { (PreEscaped(SCRIPT)) } };
     let page = |room: usize| {
-        let articles = articles(review, &mut Room(room));
+        let articles = articles(review, &mut Sheet { room, values: None });
         page(review, &head, &list, &articles, &script).into_string()
     };
     page(MAX_BYTES.saturating_sub(page(0).len()))
@@ -58,23 +59,57 @@ pub fn live(review: &SessionReview, live: &Live<'_>) -> String {
     });
     let head = html! { link rel="stylesheet" href="/review.css"; };
     let script = html! { script src="/review.js" defer {} };
-    let mut room = Room(MAX_LIVE);
-    let is_at = |step: &&ReviewStep, kind: &str| steps::id(step, kind) == live.at;
-    let own = review.steps().find(|step| is_at(step, "edit"));
-    let undone = review.undone.iter().find(|step| is_at(step, "undone"));
-    let form = actions::Form { review, value: live.form, at: live.at };
+    let values = FormValues { form: live.form, at: live.at };
+    let mut sheet = Sheet { room: MAX_LIVE, values: Some(values) };
+    let (own, undone) = (step_at(review, live.at), undone_at(review, live.at));
+    let form = actions::Form { review, values };
     let article = html! {
         p #news role="status" hidden { }
         @if let Some(acted) = live.acted { (answered(acted)) }
         @match (own, undone, live.at) {
-            (Some(step), ..) => { (form.of_step(step)) (steps::step(step, "edit", &mut room)) },
-            (_, Some(step), _) => { (form.redo()) (steps::step(step, "undone", &mut room)) },
-            (.., "uncommitted") => (steps::uncommitted(review, &mut room)),
+            (Some(step), ..) => { (form.of_step(step)) (steps::step(step, "edit", &mut sheet)) },
+            (_, Some(step), _) => { (form.redo()) (steps::step(step, "undone", &mut sheet)) },
+            (.., "uncommitted") => (steps::uncommitted(review, &mut sheet)),
             (.., "refused") => (steps::refusals(review)),
-            _ => { (form.of_session()) (steps::whole(review, &mut room)) },
+            _ => { (form.of_session()) (steps::whole(review, &mut sheet)) },
         }
     };
     page(review, &head, &list, &article, &script).into_string()
+}
+
+fn step_at<'r>(review: &'r SessionReview, at: &str) -> Option<&'r ReviewStep> {
+    review.steps().find(|step| steps::id(step, "edit") == at)
+}
+
+fn undone_at<'r>(review: &'r SessionReview, at: &str) -> Option<&'r ReviewStep> {
+    review.undone.iter().find(|step| steps::id(step, "undone") == at)
+}
+
+/// The files of the article `at` that can be marked as reviewed.
+#[must_use]
+pub fn files_at<'r>(review: &'r SessionReview, at: &str) -> &'r [ReviewFile] {
+    match step_at(review, at).or_else(|| undone_at(review, at)) {
+        Some(step) => &step.files,
+        None if at == "all" => &review.files,
+        None => &[],
+    }
+}
+
+/// The file at `place` of the article `at`, with the commit of its step; none for the session as a
+/// whole.
+pub fn file_at<'r>(
+    review: &'r mut SessionReview,
+    at: &str,
+    place: usize,
+) -> Option<(Option<String>, &'r mut ReviewFile)> {
+    if at == "all" {
+        return Some((None, review.files.get_mut(place)?));
+    }
+    let steps = review.turns.iter_mut().flat_map(|turn| &mut turn.steps);
+    let steps = steps.map(|step| (steps::id(step, "edit"), step));
+    let undone = review.undone.iter_mut().map(|step| (steps::id(step, "undone"), step));
+    let (_, step) = steps.chain(undone).find(|(id, _)| id == at)?;
+    Some((Some(step.commit.clone()), step.files.get_mut(place)?))
 }
 
 /// The page when there is no session to show, with the reason.
@@ -123,12 +158,12 @@ fn answered(acted: &Acted) -> Markup {
     }
 }
 
-fn articles(review: &SessionReview, room: &mut Room) -> Markup {
+fn articles(review: &SessionReview, sheet: &mut Sheet<'_>) -> Markup {
     html! {
-        (steps::whole(review, room))
-        @for step in review.steps() { (steps::step(step, "edit", room)) }
-        @if !review.uncommitted.is_empty() { (steps::uncommitted(review, room)) }
-        @for step in &review.undone { (steps::step(step, "undone", room)) }
+        (steps::whole(review, sheet))
+        @for step in review.steps() { (steps::step(step, "edit", sheet)) }
+        @if !review.uncommitted.is_empty() { (steps::uncommitted(review, sheet)) }
+        @for step in &review.undone { (steps::step(step, "undone", sheet)) }
         @if list::has_refusals(review) { (steps::refusals(review)) }
     }
 }
@@ -180,6 +215,8 @@ fn summary(review: &SessionReview) -> Markup {
         (counted(edits, "edit")) ", " (counted(review.files.len() as u64, "file")) " "
         (diff::counts(added, removed))
         " on " code { (shown(&review.session.branch)) }
+        @let seen = review.steps().filter(|step| list::is_reviewed(&step.files)).count() as u64;
+        @if seen > 0 { " · " (seen) " of " (review.steps().count()) " reviewed" }
         @if let Some(landed) = &review.landed {
             " · landed on " code { (shown(&landed.onto)) } " as " code { (short(&landed.commit)) }
         }
@@ -193,6 +230,7 @@ fn keys() -> Markup {
                 @for (key, what) in [
                     ("j / k", "next or previous entry of the list"),
                     ("n / p", "next or previous file"),
+                    ("r", "mark the chosen file as reviewed"),
                     ("s", "side by side, or one column"),
                     ("?", "these keys"),
                 ] {

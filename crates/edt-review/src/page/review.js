@@ -85,6 +85,7 @@
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     const action = {
       j: () => entry(1), k: () => entry(-1), n: () => file(1), p: () => file(-1),
+      r: () => document.activeElement?.closest(".file")?.querySelector(".mark button")?.click(),
       s: () => split.click(), "?": () => setHelp(help.hidden), Escape: () => setHelp(false),
     }[event.key];
     if (!action) return;
@@ -95,12 +96,15 @@
   // The page of a server changes with the session.
   const say = (text) => { const news = $("news"); news.textContent = text; news.hidden = false; };
   const renew = async () => {
-    const answer = await fetch(location.href, { credentials: "same-origin" });
+    const headers = { "x-edt-renew": "1" };
+    const answer = await fetch(location.href, { credentials: "same-origin", headers });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const main = page.querySelector("main");
     const nav = page.querySelector("nav");
     if (!main || !nav) { location.reload(); return; }
+    const shown = document.querySelector("main > .answer");
     document.querySelector("main").replaceChildren(...main.childNodes);
+    if (shown) document.querySelector("main").prepend(shown);
     document.querySelector("nav").replaceChildren(...nav.childNodes);
     document.querySelector(".top .meta").replaceChildren(...page.querySelector(".top .meta").childNodes);
     local();
@@ -131,4 +135,9 @@
   local();
   addEventListener("hashchange", () => { mark(); scrollTo(0, 0); document.querySelector(":target")?.scrollIntoView(); });
   mark();
+  // After a mark the page is at the next file. The browser goes there, without focus, first.
+  addEventListener("load", () => setTimeout(() => {
+    const at = location.hash && $(location.hash.slice(1));
+    if (at) at.querySelector("summary")?.focus();
+  }, 0));
 })();

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::diff;
-use super::text::{Room, short, shown};
+use super::text::{Sheet, short, shown};
 use crate::model::{ReviewStep, SessionReview};
 use edt_io::clock;
 use edt_types::text::{escape_lines, shell_word};
@@ -16,7 +16,7 @@ pub(super) fn id(step: &ReviewStep, kind: &str) -> String {
     }
 }
 
-pub(super) fn whole(review: &SessionReview, room: &mut Room) -> Markup {
+pub(super) fn whole(review: &SessionReview, sheet: &mut Sheet<'_>) -> Markup {
     html! {
         article #all {
             h2 { "All changes" }
@@ -30,13 +30,13 @@ pub(super) fn whole(review: &SessionReview, room: &mut Room) -> Markup {
             }
             @if review.files.is_empty() { p.note { "Nothing differs from the base." } }
             @for (at, file) in review.files.iter().enumerate() {
-                (diff::file(file, ("all", at), &format!("edt diff -- {}", word(&file.path)), room))
+                (diff::file(file, ("all", at), &format!("edt diff -- {}", word(&file.path)), sheet))
             }
         }
     }
 }
 
-pub(super) fn step(step: &ReviewStep, kind: &str, room: &mut Room) -> Markup {
+pub(super) fn step(step: &ReviewStep, kind: &str, sheet: &mut Sheet<'_>) -> Markup {
     let id = id(step, kind);
     let command =
         |path: &str| format!("edt diff {}^..{} -- {}", step.commit, step.commit, word(path));
@@ -76,13 +76,13 @@ pub(super) fn step(step: &ReviewStep, kind: &str, room: &mut Room) -> Markup {
                     (shown(&step.private.join(", "))) "." }
             }
             @for (at, file) in step.files.iter().enumerate() {
-                (diff::file(file, (&id, at), &command(&file.path), room))
+                (diff::file(file, (&id, at), &command(&file.path), sheet))
             }
         }
     }
 }
 
-pub(super) fn uncommitted(review: &SessionReview, room: &mut Room) -> Markup {
+pub(super) fn uncommitted(review: &SessionReview, sheet: &mut Sheet<'_>) -> Markup {
     html! {
         article #uncommitted {
             h2 { "Uncommitted" }
@@ -98,7 +98,7 @@ pub(super) fn uncommitted(review: &SessionReview, room: &mut Room) -> Markup {
             }
             @for (at, file) in review.uncommitted.iter().enumerate() {
                 @let command = format!("edt diff --worktree -- {}", word(&file.path));
-                (diff::file(file, ("uncommitted", at), &command, room))
+                (diff::file(file, ("uncommitted", at), &command, sheet))
             }
         }
     }

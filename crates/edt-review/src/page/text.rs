@@ -4,21 +4,35 @@ use maud::Markup;
 
 use edt_types::text::escape_controls;
 
-/// How many bytes of diffs a page may still get. A file that does not fit is folded.
+/// How many bytes of diffs a page may still get, and the values of its forms. A file that does not
+/// fit is folded.
 #[derive(Debug)]
-pub(super) struct Room(pub(super) usize);
+pub(super) struct Sheet<'a> {
+    pub(super) room: usize,
+    /// `None` if the page has no server.
+    pub(super) values: Option<FormValues<'a>>,
+}
 
-impl Room {
+/// What every form has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FormValues<'a> {
+    /// The value that only the page knows.
+    pub(super) form: &'a str,
+    /// The article to which the answer leads.
+    pub(super) at: &'a str,
+}
+
+impl Sheet<'_> {
     /// What `whole` returns, or what `folded` returns if there is no room for it.
     pub(super) fn take(
         &mut self,
         whole: impl FnOnce() -> Markup,
         folded: impl FnOnce() -> Markup,
     ) -> Markup {
-        if self.0 > 0 {
+        if self.room > 0 {
             let markup = whole();
-            if let Some(left) = self.0.checked_sub(markup.0.len()) {
-                self.0 = left;
+            if let Some(left) = self.room.checked_sub(markup.0.len()) {
+                self.room = left;
                 return markup;
             }
         }

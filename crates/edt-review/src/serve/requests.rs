@@ -12,12 +12,17 @@ use super::body::{self, Answer, Content, field};
 use super::guard::Refused;
 use super::shared::{Shared, locked};
 use crate::action::{Acted, Action};
+use crate::marks::{Mark, Reviewed};
 use crate::model::{SessionReview, SourceLookup};
 use crate::page::{self, Live};
 use edt_io::clock;
+use edt_types::{Finding, Refusal};
 
 const HTML: &str = "text/html; charset=utf-8";
 const PLAIN: &str = "text/plain; charset=utf-8";
+
+/// The header of a page that renews itself.
+const RENEW: &str = "x-edt-renew";
 
 /// How many events may wait for a page.
 const MAX_EVENTS: usize = 8;
@@ -52,8 +57,11 @@ async fn checked(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Ans
     match (request.method(), path.as_str()) {
         (&Method::GET, "/") => {
             let at = field(&query, "at").unwrap_or("all").to_owned();
+            let whole = field(&query, "whole").and_then(|place| place.parse().ok());
+            let renews = request.headers().contains_key(RENEW);
             let shared = Arc::clone(shared);
-            let page = tokio::task::spawn_blocking(move || page(&shared, &at)).await;
+            let page =
+                tokio::task::spawn_blocking(move || page(&shared, (&at, whole), renews)).await;
             Ok(page.unwrap_or_else(|_| broken()))
         }
         (&Method::GET, "/review.css") => {
@@ -65,6 +73,7 @@ async fn checked(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Ans
         }
         (&Method::GET, "/events") => Ok(events(shared)),
         (&Method::POST, "/act") => act(shared, request).await,
+        (&Method::POST, "/mark") => mark(shared, request).await,
         _ => Ok(body::text(StatusCode::NOT_FOUND, PLAIN, "There is no such page.\n".to_owned())),
     }
 }
@@ -81,28 +90,35 @@ fn exchange(shared: &Shared, token: &str) -> Result<Answer, Refused> {
     Ok(answer)
 }
 
-fn page(shared: &Shared, at: &str) -> Answer {
+/// The page at `at`, with the file at `whole` unfolded. The answer to an action is for a page that
+/// is loaded, not for one that `renews` itself.
+fn page(shared: &Shared, (at, whole): (&str, Option<usize>), renews: bool) -> Answer {
+    let acted = if renews { None } else { locked(&shared.acted).take() };
     // Only the session as a whole says who wrote a line.
     let is_step =
         ["edit-", "undone-", "uncommitted", "refused"].iter().any(|id| at.starts_with(id));
     let lookup = if is_step { SourceLookup::Never } else { SourceLookup::Now };
     match shared.source.read(lookup) {
-        Ok(review) => {
+        Ok(mut review) => {
+            if let Some(place) = whole
+                && let Some((commit, file)) = page::file_at(&mut review, at, place)
+                && let Ok(Some(found)) = shared.source.whole(commit.as_deref(), &file.path)
+            {
+                (file.hunks, file.folded) = (found.hunks, false);
+            }
             let form = locked(&shared.guard).form().to_owned();
-            let acted = locked(&shared.acted).take();
             let live = Live { at, form: &form, acted: acted.as_ref() };
             body::text(StatusCode::OK, HTML, page::live(&review, &live))
         }
         Err(refusal) => {
-            let acted = locked(&shared.acted).take();
-            let found: Vec<String> = refusal
-                .as_slice()
-                .iter()
-                .map(|finding| format!("{} {}", finding.message(), finding.hint()))
-                .collect();
-            body::text(StatusCode::OK, HTML, page::over(&found.join("\n"), acted.as_ref()))
+            body::text(StatusCode::OK, HTML, page::over(&messages(&refusal), acted.as_ref()))
         }
     }
+}
+
+fn messages(refusal: &Refusal) -> String {
+    let message = |finding: &Finding| format!("{} {}", finding.message(), finding.hint());
+    refusal.as_slice().iter().map(message).collect::<Vec<_>>().join("\n")
 }
 
 fn events(shared: &Shared) -> Answer {
@@ -112,11 +128,55 @@ fn events(shared: &Shared) -> Answer {
     body::answer(StatusCode::OK, "text/event-stream", Content::Events(events))
 }
 
-async fn act(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Refused> {
+/// The fields of a form of the page.
+async fn form(
+    shared: &Shared,
+    request: Request<Incoming>,
+) -> Result<Vec<(String, String)>, Refused> {
     let headers = request.headers().clone();
     let Some(fields) = body::form(request.into_body()).await else { return Err(Refused::Form) };
     let value = field(&fields, "form").unwrap_or_default();
     locked(&shared.guard).check_form(&headers, value)?;
+    Ok(fields)
+}
+
+/// Marks a file as reviewed, and leads to the next one.
+async fn mark(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Refused> {
+    let fields = form(shared, request).await?;
+    let shared = Arc::clone(shared);
+    let marked = tokio::task::spawn_blocking(move || {
+        let (at, place) = (field(&fields, "at")?, field(&fields, "file")?.parse::<usize>().ok()?);
+        let reviewed = match field(&fields, "reviewed")? {
+            "yes" => Reviewed::Yes,
+            "no" => Reviewed::No,
+            _ => return None,
+        };
+        let review = shared.source.read(SourceLookup::Never).ok()?;
+        let seen = |hash: &Option<String>, name| {
+            hash.as_deref().unwrap_or_default() == field(&fields, name).unwrap_or_default()
+        };
+        // What the user saw is what the mark is about.
+        let file = page::files_at(&review, at).get(place);
+        let file = file
+            .filter(|file| seen(&file.hash_before, "before") && seen(&file.hash_after, "after"));
+        let failed = match file.map(|file| shared.source.mark(Mark::of(file), reviewed)) {
+            Some(Ok(())) => None,
+            Some(Err(refusal)) => Some(messages(&refusal)),
+            None => Some("The file changed since the page was loaded: look again.".to_owned()),
+        };
+        if let Some(text) = failed {
+            *locked(&shared.acted) = Some(Acted { command: String::new(), done: false, text });
+        }
+        // The number of an id counts from 1.
+        let next = if reviewed == Reviewed::Yes { place + 2 } else { place + 1 };
+        let at = plain(at)?;
+        Some(redirect(&format!("/?at={at}#{at}-{next}")))
+    });
+    marked.await.unwrap_or_else(|_| Some(broken())).ok_or(Refused::Form)
+}
+
+async fn act(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Refused> {
+    let fields = form(shared, request).await?;
     let at = field(&fields, "at").unwrap_or("all").to_owned();
     let doing = Arc::clone(shared);
     let acted = tokio::task::spawn_blocking(move || {
@@ -131,8 +191,7 @@ async fn act(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Answer,
     let Ok(acted) = acted.await else { return Ok(broken()) };
     let Some(acted) = acted else { return Err(Refused::Form) };
     *locked(&shared.acted) = Some(acted);
-    let is_plain = at.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    Ok(redirect(&if is_plain { format!("/?at={at}") } else { "/".to_owned() }))
+    Ok(redirect(&plain(&at).map_or_else(|| "/".to_owned(), |at| format!("/?at={at}"))))
 }
 
 fn action(fields: &[(String, String)], review: &SessionReview) -> Option<Action> {
@@ -151,6 +210,11 @@ fn action(fields: &[(String, String)], review: &SessionReview) -> Option<Action>
         "abandon" => Action::Abandon,
         _ => return None,
     })
+}
+
+/// The id, if it has the characters of one.
+fn plain(id: &str) -> Option<&str> {
+    id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-').then_some(id)
 }
 
 fn changed() -> Acted {

@@ -9,6 +9,8 @@ use tokio::sync::mpsc;
 
 use super::guard::Guard;
 use crate::action::{Acted, Action};
+use crate::hunks::ReviewFile;
+use crate::marks::{Mark, Reviewed};
 use crate::model::{SessionReview, SourceLookup};
 use edt_types::Result;
 
@@ -20,8 +22,20 @@ pub trait Source: Send + Sync + 'static {
     /// Those of [`Reader::read`](crate::Reader::read), and `NO_SESSION` if it is gone.
     fn read(&self, lookup: SourceLookup) -> Result<SessionReview>;
 
+    /// A file with all its hunks: of the step with this commit, or of the session as a whole.
+    ///
+    /// # Errors
+    /// Those of [`whole_file`](crate::model::whole_file).
+    fn whole(&self, commit: Option<&str>, path: &str) -> Result<Option<ReviewFile>>;
+
     /// A text that differs if the session changed. It is cheap.
     fn state(&self) -> String;
+
+    /// Stores that a file with its content before and after was reviewed, or was not.
+    ///
+    /// # Errors
+    /// Those of [`Marks::set`](crate::marks::Marks::set), and of opening the repository.
+    fn mark(&self, mark: Mark, reviewed: Reviewed) -> Result<()>;
 
     /// Does what the user chose.
     fn act(&self, action: &Action) -> Acted;
