@@ -124,6 +124,7 @@ fn args(action: &Action) -> Vec<OsString> {
         Action::Restore(path) => vec!["restore".into(), "--".into(), path.clone()],
         Action::Land(None) => vec!["land".into()],
         Action::Land(Some(message)) => vec!["land".into(), format!("--message={message}")],
+        Action::LandTo(edit) => vec!["land".into(), "--to".into(), edit.to_string()],
         Action::Abandon => vec!["abandon".into()],
     };
     all.into_iter().map(OsString::from).collect()

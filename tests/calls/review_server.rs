@@ -181,11 +181,12 @@ fn other_names_and_other_sites_are_refused_and_change_nothing() {
 
 #[test]
 fn each_button_leaves_the_repository_as_its_command_does() {
-    let cases: [(&str, &str, &[&str]); 5] = [
+    let cases: [(&str, &str, &[&str]); 6] = [
         ("edit-1", "action=undo-to&edit=1", &["undo", "--to", "1"]),
         ("edit-2", "action=revert&edit=2", &["revert", "2"]),
         ("all", "action=restore&file=0", &["restore", "a.txt"]),
         ("all", "action=land&message=Say+two", &["land", "-m", "Say two"]),
+        ("edit-2", "action=land-to&edit=2", &["land", "--to", "2"]),
         ("all", "action=abandon", &["abandon"]),
     ];
     for (at, fields, args) in cases {

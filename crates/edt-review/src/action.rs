@@ -13,6 +13,8 @@ pub enum Action {
     Restore(String),
     /// `edt land`, with a message.
     Land(Option<String>),
+    /// `edt land --to EDIT`.
+    LandTo(u64),
     /// `edt abandon`.
     Abandon,
 }

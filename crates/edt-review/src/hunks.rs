@@ -73,6 +73,9 @@ pub struct ReviewLine {
     /// What differs from the line on the other side, as offsets of bytes in `text`, the end
     /// excluded. Empty if the whole line differs.
     pub changed: Vec<(u64, u64)>,
+    /// Whether only white space differs from the line on the other side, or the line has nothing
+    /// else.
+    pub space_only: bool,
     /// Who wrote the line, for the lines of the session as a whole that the session added.
     pub source: Option<LineSource>,
 }
@@ -151,6 +154,7 @@ fn hunks(patch: &str) -> Vec<ReviewHunk> {
             text: text.to_owned(),
             unterminated: false,
             changed: Vec::new(),
+            space_only: text.trim().is_empty() && marker != " ",
             source: None,
         });
     }
@@ -191,11 +195,17 @@ fn mark_words(lines: &mut [ReviewLine]) {
             let best = candidates.filter_map(compared).min_by_key(|(size, ..)| *size);
             if let Some((_, to, old, new)) = best {
                 next = to + 1;
+                let is_same = without_space(&lines[from].text).eq(without_space(&lines[to].text));
+                (lines[from].space_only, lines[to].space_only) = (is_same, is_same);
                 lines[from].changed = old;
                 lines[to].changed = new;
             }
         }
     }
+}
+
+fn without_space(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|c| !c.is_whitespace())
 }
 
 /// Lines of a hunk without an unchanged line between them.
@@ -261,6 +271,14 @@ mod tests {
         let lines = hunks(patch).remove(0).lines;
         let marked: Vec<usize> = lines.iter().map(|line| line.changed.len()).collect();
         assert_eq!(marked, [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn lines_that_differ_in_white_space_alone_are_marked() {
+        let patch = "@@ -1,3 +1,4 @@\n-if (a) b();\n-c\n+if  (a)  b();\n+d\n+\n end\n";
+        let lines = hunks(patch).remove(0).lines;
+        let marked: Vec<bool> = lines.iter().map(|line| line.space_only).collect();
+        assert_eq!(marked, [true, false, true, false, true, false]);
     }
 
     #[test]

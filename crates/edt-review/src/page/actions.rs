@@ -23,6 +23,7 @@ impl Form<'_> {
             div.actions role="group" aria-label="What to do with this edit" {
                 (self.form("revert", &number, "Revert this edit", "A new commit reverts this edit; later ones stay"))
                 (self.form("undo-to", &number, "Undo to here", "The edits after this one are undone; this one stays"))
+                (self.form("land-to", &number, "Land to here", "This edit and those before it become a commit on the base branch; the rest stays in the session"))
             }
         }
     }

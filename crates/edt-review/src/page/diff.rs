@@ -114,10 +114,10 @@ fn hunk(hunk: &ReviewHunk) -> Markup {
                 (same(&lines[at..change.removed.start]))
                 div.g {
                     @for line in &lines[change.removed.clone()] {
-                        del data-o=[line.old] { (text(line)) }
+                        del data-o=[line.old] data-s=[space(line)] { (text(line)) }
                     }
                     @for line in &lines[change.added.clone()] {
-                        ins data-n=[line.new] data-w=[writer(line)] { (text(line)) }
+                        ins data-n=[line.new] data-s=[space(line)] data-w=[writer(line)] { (text(line)) }
                     }
                 }
                 @let () = { at = change.added.end; };
@@ -133,6 +133,11 @@ fn same(lines: &[ReviewLine]) -> Markup {
             div.k { @for line in lines { p data-o=[line.old] data-n=[line.new] { (text(line)) } } }
         }
     }
+}
+
+/// Set if only white space differs.
+fn space(line: &ReviewLine) -> Option<&'static str> {
+    line.space_only.then_some("")
 }
 
 fn writer(line: &ReviewLine) -> Option<String> {

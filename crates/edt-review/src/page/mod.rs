@@ -193,6 +193,7 @@ fn page(
                     p.meta { (summary(review)) }
                     div.tools {
                         button #split type="button" aria-pressed="false" hidden { "Side by side" }
+                        button #space type="button" aria-pressed="false" hidden { "Ignore white space" }
                         button #keys type="button" aria-expanded="false" aria-controls="help" hidden {
                             "Keys" }
                     }
@@ -232,6 +233,7 @@ fn keys() -> Markup {
                     ("n / p", "next or previous file"),
                     ("r", "mark the chosen file as reviewed"),
                     ("s", "side by side, or one column"),
+                    ("w", "ignore changes of white space"),
                     ("?", "these keys"),
                 ] {
                     dt { kbd { (key) } } dd { (what) }

@@ -57,6 +57,13 @@
   split.hidden = false;
   split.addEventListener("click", () => setSplit(!document.body.classList.contains("split")));
 
+  const space = $("space");
+  space.hidden = false;
+  space.addEventListener("click", () => {
+    const on = document.body.classList.toggle("nospace");
+    space.setAttribute("aria-pressed", String(on));
+  });
+
   const help = $("help");
   const keys = $("keys");
   const setHelp = (on) => {
@@ -86,7 +93,7 @@
     const action = {
       j: () => entry(1), k: () => entry(-1), n: () => file(1), p: () => file(-1),
       r: () => document.activeElement?.closest(".file")?.querySelector(".mark button")?.click(),
-      s: () => split.click(), "?": () => setHelp(help.hidden), Escape: () => setHelp(false),
+      s: () => split.click(), w: () => space.click(), "?": () => setHelp(help.hidden), Escape: () => setHelp(false),
     }[event.key];
     if (!action) return;
     event.preventDefault();

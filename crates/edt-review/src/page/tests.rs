@@ -6,7 +6,15 @@ use edt_types::{FileChangeKind, SessionReport};
 fn line(text: &str) -> ReviewLine {
     let source = Some(LineSource::User);
     let text = text.to_owned();
-    ReviewLine { old: None, new: Some(1), text, unterminated: false, changed: vec![(0, 1)], source }
+    ReviewLine {
+        old: None,
+        new: Some(1),
+        text,
+        unterminated: false,
+        changed: vec![(0, 1)],
+        space_only: false,
+        source,
+    }
 }
 
 fn changed(path: &str, texts: &[&str]) -> ReviewFile {

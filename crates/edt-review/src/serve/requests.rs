@@ -207,6 +207,7 @@ fn action(fields: &[(String, String)], review: &SessionReview) -> Option<Action>
         "redo" => Action::Redo,
         "restore" => Action::Restore(file()?),
         "land" => Action::Land(message.map(str::to_owned)),
+        "land-to" => Action::LandTo(edit()?),
         "abandon" => Action::Abandon,
         _ => return None,
     })
