@@ -71,8 +71,8 @@ impl EpisodeStore {
         lent
     }
 
-    /// Takes back the episodes that were lent, with what was learned on the task `origin`.
-    pub fn take_back(&mut self, origin: &TaskOrigin, after: &Episodes) {
+    /// The lent episodes are `after`, with what was learned on the task `origin`.
+    pub fn returned(&mut self, origin: &TaskOrigin, after: &Episodes) {
         for one in after.iter() {
             let seen = self.episodes.get(&one.id).map_or(0, |known| known.seen);
             let origins = self.origins.entry(one.id.clone()).or_default();
@@ -110,7 +110,7 @@ impl EpisodeStore {
     }
 }
 
-/// The episode with all its times at `now`: the clock of the benchmark stands still.
+/// The episode with all its times at `now`: in the benchmark no time passes.
 fn at(one: Episode, now: i64) -> Episode {
     let last_used = one.last_used.map(|_| now);
     Episode { made: now, last_seen: now, last_used, ..one }

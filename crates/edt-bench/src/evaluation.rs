@@ -42,7 +42,9 @@ pub(super) fn evaluate(
         .map(|intended| region::outside(&task.before, files, &intended, deadline));
     for suspect in suspects {
         attempt.tried_without += 1;
-        attempt.harmful += u32::from(guard_harm::would_pass(input, suspect, place)?);
+        let (harmful, used) = guard_harm::would_pass(input, suspect, place)?;
+        attempt.harmful += u32::from(harmful);
+        attempt.judge_usage = attempt.judge_usage.plus(used);
     }
     attempt.score = verdict.score;
     attempt.feedback = shortened(&verdict.feedback);
@@ -54,7 +56,7 @@ pub(super) fn evaluate(
     };
     attempt.error_class = (!verdict.pass).then_some(class);
     attempt.hint = verdict.hint.as_deref().map(shortened);
-    attempt.judge_usage = verdict.usage;
+    attempt.judge_usage = attempt.judge_usage.plus(verdict.usage);
     Ok(attempt)
 }
 

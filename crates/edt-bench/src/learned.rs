@@ -9,6 +9,8 @@ use super::judge::gives_away;
 use super::results::AttemptResult;
 use super::task::Task;
 
+/// How much of an error is kept, in characters: its end, which usually has the reason.
+const MAX_ERROR: usize = 300;
 /// The longest list of changed lines, in bytes.
 const MAX_CHANGES: usize = 1200;
 
@@ -30,7 +32,9 @@ impl FailedAttempt {
         attempt: &AttemptResult,
     ) -> Option<FailedAttempt> {
         let class = attempt.error_class.filter(|class| *class != ErrorClass::Refused)?;
-        let (error, hint) = (attempt.feedback.clone(), attempt.hint.clone());
+        let from = attempt.feedback.char_indices().rev().nth(MAX_ERROR - 1);
+        let error = attempt.feedback[from.map_or(0, |(at, _)| at)..].trim().to_owned();
+        let hint = attempt.hint.clone();
         Some(FailedAttempt { answer: answer(task, files), error, class, hint })
     }
 
@@ -124,6 +128,12 @@ mod tests {
             }
         );
         assert_eq!(FailedAttempt::of(&task, &before, &failed(ErrorClass::Refused)), None);
+        let long = AttemptResult {
+            feedback: format!("{}the reason", "ü".repeat(5000)),
+            ..failed(ErrorClass::Code)
+        };
+        let one = FailedAttempt::of(&task, &before, &long).unwrap();
+        assert!(one.error.ends_with("üthe reason") && one.error.chars().count() == MAX_ERROR);
     }
 
     #[test]

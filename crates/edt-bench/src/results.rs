@@ -104,6 +104,19 @@ pub struct TokenUsage {
 }
 
 impl TokenUsage {
+    /// Both together; what neither reports stays unknown.
+    #[must_use]
+    pub fn plus(self, other: TokenUsage) -> TokenUsage {
+        fn sum<T: std::ops::Add<Output = T> + Default>(a: Option<T>, b: Option<T>) -> Option<T> {
+            (a.is_some() || b.is_some()).then(|| a.unwrap_or_default() + b.unwrap_or_default())
+        }
+        TokenUsage {
+            input_tokens: sum(self.input_tokens, other.input_tokens),
+            output_tokens: sum(self.output_tokens, other.output_tokens),
+            cost_usd: sum(self.cost_usd, other.cost_usd),
+        }
+    }
+
     /// Whether the numbers are plausible: at most 2^53 tokens and a million dollars.
     #[must_use]
     pub fn is_plausible(&self) -> bool {

@@ -198,7 +198,7 @@ impl<'o> UnitRunner<'o> {
         )?;
         executor.end();
         if let Some(memory) = self.memory.as_mut().filter(|_| learns) {
-            memory.take_back(&origin, &refusal_lessons::end(&repo)?);
+            memory.returned(&origin, &refusal_lessons::end(&repo)?);
         }
         self.record(task, session, &transcript)?;
         fs::remove_dir_all(&place).map_err(|error| failed("remove", &place, &error))?;
