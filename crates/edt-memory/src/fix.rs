@@ -145,7 +145,7 @@ impl Pair {
 }
 
 fn has_more(long: &str, short: &str) -> bool {
-    long.len() > short.len() && long.contains(short.trim_end())
+    long.len() > short.len() && long.contains(short)
 }
 
 /// Two edits with their texts.

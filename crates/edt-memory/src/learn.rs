@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use crate::advice::{Kind, Lesson, lesson};
+use crate::advice::{Kind, Lesson, is_answered, lesson};
 use crate::class::Class;
 use crate::episodes::{Body, Episode, Memory, Origin, Outcome};
 use crate::fix::{NoFix, class_of_calls};
@@ -32,8 +32,12 @@ pub fn refused(repo: &Repo, call: &RefusedCall, findings: &[Finding]) -> Option<
     }
     let found = Memory::new(repo).about(code, kind.language.as_deref()).ok();
     let lesson = found.and_then(|episodes| lesson(&episodes, &kind, finding, now));
+    let path = finding.path.clone();
+    if is_answered(finding) {
+        shown.add(call, path.clone(), &kind.code, "", State::Answered);
+    }
     if let Some(lesson) = &lesson {
-        shown.add(call, finding.path.clone(), &kind.code, &lesson.id, State::Open);
+        shown.add(call, path, &kind.code, &lesson.id, State::Open);
     }
     shown.save();
     lesson
@@ -67,8 +71,12 @@ pub fn followed(
     let episode = Episode::new(body, Origin::Here, now);
     let commit = || landing.commit.to_owned();
     let mut shown = ShownLessons::of(repo);
+    let is_its = |one: &&mut Shown| one.call == refused.id;
+    if shown.all.iter_mut().filter(is_its).any(|one| one.state == State::Answered) {
+        return found.is_ok().then_some(class);
+    }
     let mut outcomes = shown.take_failures();
-    for one in shown.all.iter_mut().filter(|one| found.is_ok() && one.call == refused.id) {
+    for one in shown.all.iter_mut().filter(is_its).filter(|_| found.is_ok()) {
         one.state = State::Succeeded(commit());
         outcomes.push((one.episode.clone(), Outcome::Succeeded, now));
     }
@@ -159,12 +167,12 @@ mod tests {
         (scratch, repo, head)
     }
 
-    const RIGHT: &str = "\treturn a_name + b;\n";
-    const WRONG: &str = "    return a_name + b;\n";
+    const RIGHT: &str = "\tsay(\"hello\", a_name);\n";
+    const WRONG: &str = "\tsay('hello', a_name);\n";
 
     fn edit(path: &str, old: &str) -> TriedEdit {
         let text = |text: &str| Some(text.to_owned());
-        let new = text("\treturn b + a_name;\n");
+        let new = text("\tsay_all(a_name, b_name);\n");
         TriedEdit {
             path: text(path),
             mode: text("edit"),
@@ -216,7 +224,7 @@ mod tests {
         let (_scratch, repo, head) = scratch();
         for n in ["1", "2", "3", "a", "b"] {
             assert_eq!(shown(&repo, n, "a.c"), None);
-            assert_eq!(fixes(&repo, n, "a.c", "none"), Some(Class::WhiteSpace));
+            assert_eq!(fixes(&repo, n, "a.c", "none"), Some(Class::Quotes));
         }
         assert!(shown(&repo, "4", "b.c").is_some());
         // Refused again: the first one failed, the second one helps.
@@ -227,6 +235,15 @@ mod tests {
         // Undone: it had not helped, and the fix was none.
         undone(&repo, head, repo.empty_tree());
         assert_eq!(figures(&only(&repo)), (5, 2, 0, 2725));
+    }
+
+    #[test]
+    fn a_refusal_whose_answer_has_the_fix_teaches_nothing() {
+        let (_scratch, repo, _) = scratch();
+        let answered = finding("a.c").with("corrected_edit", "x");
+        assert_eq!(refused(&repo, &call("1", "a.c"), &[answered]), None);
+        assert_eq!(fixes(&repo, "1", "a.c", "none"), Some(Class::Quotes));
+        assert_eq!(Memory::new(&repo).blob().unwrap(), None);
     }
 
     #[test]
@@ -276,6 +293,6 @@ mod tests {
         let class = followed(&repo, &poison, &[edit(path, RIGHT)], &landing);
         assert_eq!(class, Some(Class::WrongMode));
         let line = only(&repo).to_json();
-        assert!(!line.to_lowercase().contains("system") && !line.contains("return"), "{line}");
+        assert!(!line.to_lowercase().contains("system") && !line.contains("hello"), "{line}");
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Shown {
 pub(crate) enum State {
     /// Nothing followed yet.
     Open,
+    /// The answer had the fix itself; no episode was shown.
+    Answered,
     /// The next call was refused, too. The memory does not have this yet.
     Failed(i64),
     /// This commit landed, and the memory has it. It may still be undone.
@@ -47,7 +49,7 @@ impl State {
     pub(crate) fn commit(&self) -> Option<&str> {
         match self {
             State::Succeeded(commit) | State::Learned(commit) => Some(commit),
-            State::Open | State::Failed(_) => None,
+            State::Open | State::Answered | State::Failed(_) => None,
         }
     }
 }

@@ -35,7 +35,7 @@ fn shown(episodes: &Episodes, kind: &Kind) -> Option<String> {
 /// What is shown of `white` fixes by white space and `stale` ones by another text.
 fn of_counts(white: u64, stale: u64) -> Option<String> {
     let kind = kind(NOT_FOUND, "c", "edit");
-    let all = [fixes(&kind, Class::WhiteSpace, white), fixes(&kind, Class::StaleText, stale)];
+    let all = [fixes(&kind, Class::Quotes, white), fixes(&kind, Class::StaleText, stale)];
     shown(&of(all.into_iter().filter(|one| one.seen > 0)), &kind)
 }
 
@@ -44,8 +44,8 @@ fn a_class_is_shown_from_five_fixes_and_if_nearly_all_are_of_it() {
     assert_eq!(of_counts(4, 0), None);
     assert_eq!(
         of_counts(5, 0).unwrap(),
-        "in this repository 5 of 5 such refusals landed after only the white space of the texts \
-         was changed"
+        "in this repository 5 of 5 such refusals landed after only the forms of the quotes \
+         were changed"
     );
     assert!(of_counts(9, 1).is_some() && of_counts(8, 2).is_none() && of_counts(5, 1).is_none());
     assert!(of_counts(16, 4).is_some() && of_counts(15, 5).is_none());
@@ -63,7 +63,7 @@ fn the_bound_is_that_of_wilson() {
 #[test]
 fn nothing_is_shown_across_codes_or_languages() {
     let here = kind(NOT_FOUND, "c", "edit");
-    let all = of([fixes(&here, Class::WhiteSpace, 9)]);
+    let all = of([fixes(&here, Class::Quotes, 9)]);
     assert!(shown(&all, &here).is_some());
     for other in [kind("INVALID_PATCH", "c", "edit"), kind(NOT_FOUND, "go", "edit")] {
         assert_eq!(shown(&all, &other), None);
@@ -71,14 +71,14 @@ fn nothing_is_shown_across_codes_or_languages() {
     // Other modes only count while there are too few of this one.
     let lines = kind(NOT_FOUND, "c", "replace_lines");
     assert!(shown(&all, &lines).is_some());
-    let both = of([fixes(&here, Class::WhiteSpace, 9), fixes(&lines, Class::Other, 3)]);
+    let both = of([fixes(&here, Class::Quotes, 9), fixes(&lines, Class::Other, 3)]);
     assert_eq!(shown(&both, &lines), None);
 }
 
 #[test]
 fn nothing_is_shown_that_the_refusal_says_itself() {
     let kind = kind(NOT_FOUND, "c", "edit");
-    let all = of([fixes(&kind, Class::WhiteSpace, 9)]);
+    let all = of([fixes(&kind, Class::Quotes, 9)]);
     let shown = |key: &str, value| {
         let finding = Finding::new(Code::OldTextNotFound, "", "").with(key, value);
         lesson(&all, &kind, &finding, 100).is_some()
@@ -114,7 +114,7 @@ fn no_rule_leads_around_a_guard() {
 #[test]
 fn an_episode_that_did_not_help_is_not_shown() {
     let kind = kind(NOT_FOUND, "c", "edit");
-    let good = fixes(&kind, Class::WhiteSpace, 9);
+    let good = fixes(&kind, Class::Quotes, 9);
     let failed =
         (0..3).fold(good.clone(), |one, _| one.used(crate::episodes::Outcome::Failed, 100));
     let retired = Episode { deprecated: Some("old".into()), ..good.clone() };
@@ -127,7 +127,7 @@ fn an_episode_that_did_not_help_is_not_shown() {
 #[test]
 fn a_note_of_the_user_comes_first_and_says_whose_it_is() {
     let kind = kind(NOT_FOUND, "c", "edit");
-    let all = [fixes(&kind, Class::WhiteSpace, 9), note(NOT_FOUND, None, "Use tabs.")];
+    let all = [fixes(&kind, Class::Quotes, 9), note(NOT_FOUND, None, "Use tabs.")];
     assert_eq!(shown(&of(all), &kind).unwrap(), "the user's note: Use tabs.");
     let of_language = note(NOT_FOUND, Some("c"), "Use tabs in C.");
     let both = of([note(NOT_FOUND, None, "Use tabs."), of_language]);
