@@ -54,8 +54,8 @@ impl<'a> AgentTools<'a> {
         let result = self.repo.workspace("apply").and_then(|mut workspace| match read {
             Ok(read) => propose::apply_or_propose(&mut workspace, &read, DryRun::No),
             Err(findings) => {
-                let edits = tried::of_json(request.to_string().as_bytes());
-                Err(txn::refused_unread(&workspace, edits, None, findings))
+                let shown = tried::of_json(request.to_string().as_bytes());
+                Err(txn::refused_unread(&workspace, shown, findings))
             }
         });
         match result {
