@@ -115,7 +115,7 @@ impl Pair {
         self.refused == self.landed
     }
 
-    fn is_equal_by(&self, form: fn(&str) -> String) -> bool {
+    fn is_equal_by(&self, form: Form) -> bool {
         form(&self.refused) == form(&self.landed)
     }
 
@@ -220,8 +220,11 @@ fn name_of(edit: &TriedEdit) -> Option<&str> {
     edit.path.as_deref()?.rsplit(['/', '\\']).next()
 }
 
+/// A text without what does not matter.
+type Form = fn(&str) -> String;
+
 /// The classes of two texts that are equal in a form.
-const FORMS: &[(Class, fn(&str) -> String)] = &[
+const FORMS: &[(Class, Form)] = &[
     (Class::WhiteSpace, squeezed),
     (Class::CopiedMarks, without_marks),
     (Class::Escaping, unescaped),
@@ -230,7 +233,7 @@ const FORMS: &[(Class, fn(&str) -> String)] = &[
 
 /// The class of two edits that differ in their texts alone.
 fn class_of_texts(old: &Pair, new: &Pair) -> Class {
-    let only_by = |form: fn(&str) -> String| old.is_equal_by(form) && new.is_equal_by(form);
+    let only_by = |form: Form| old.is_equal_by(form) && new.is_equal_by(form);
     if let Some((class, _)) = FORMS.iter().find(|(_, form)| only_by(*form)) {
         return *class;
     }
