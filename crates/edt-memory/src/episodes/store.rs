@@ -75,13 +75,17 @@ impl<'r> Memory<'r> {
             let _ = fs::write_atomic_unique(&file, lines.as_bytes(), 0o600);
             lines.into_bytes()
         };
-        let keys = [language.map(|language| format!("\"{language}\"")), Some("null".to_owned())];
-        let keys = keys.into_iter().flatten().map(|word| format!("\"language\":{word},"));
-        let keys: Vec<String> = keys.collect();
-        let has = |line: &[u8], key: &String| memchr::memmem::find(line, key.as_bytes()).is_some();
-        let wanted = lines.split(|&byte| byte == b'\n');
-        let wanted = wanted.filter(|line| keys.iter().any(|key| has(line, key)));
-        Ok(wanted.filter_map(|line| Episode::from_json(line).ok()).collect())
+        let words = [language.map(|language| format!("\"{language}\"")), Some("null".to_owned())];
+        let mut all = Vec::new();
+        for word in words.into_iter().flatten() {
+            let key = format!("\"language\":{word},");
+            for at in memchr::memmem::find_iter(&lines, key.as_bytes()) {
+                let start = memchr::memrchr(b'\n', &lines[..at]).map_or(0, |end| end + 1);
+                let end = memchr::memchr(b'\n', &lines[at..]).map_or(lines.len(), |end| at + end);
+                all.extend(Episode::from_json(&lines[start..end]));
+            }
+        }
+        Ok(all.into_iter().collect())
     }
 
     /// The episodes in `blob`, which `name` names.
