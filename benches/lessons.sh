@@ -1,5 +1,5 @@
 #!/bin/sh
-# What failed evaluations teach: runs of the suite `numeric` (two minutes with a release build).
+# What failed evaluations teach: runs of the suite `numeric` (some minutes).
 #
 #     sh benches/lessons.sh [DIR]
 #
@@ -25,7 +25,7 @@ run() {
 }
 
 echo "== 1. none, reflection, episodic, placebo"
-"$bench" run numeric --strategy none,reflection,episodic,placebo --sessions 3 --out first 2>/dev/null
+"$bench" run numeric --strategy none,reflection,episodic,placebo --sessions 2 --out first 2>/dev/null
 
 echo "== 2. with the lessons of the first run"
 run --sessions 2 --memory "$memory" --out again
@@ -41,4 +41,4 @@ for line in open(sys.argv[1]):
     episode.update(score=0.5, times_applied=0, times_succeeded=0)
     print(json.dumps(episode))
 END
-run --sessions 6 --memory harmful.jsonl --out harmful
+run --sessions 3 --memory harmful.jsonl --out harmful
