@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use edt_memory::episodes::{Body, Episode, Origin};
 use serde_json::{Value, json};
 
 use crate::{assert_satisfies_schema, edt_bench};
@@ -673,17 +674,17 @@ for line in sys.stdin:
     number = task["task"][1:]
     if task["attempt"] > 1:
         edit("", number)
-    elif any("shorter `old_text`" in lesson for lesson in edit("This line is elsewhere.\n", number).get("lessons", [])):
+    elif any("Quote less." in lesson for lesson in edit("This line is elsewhere.\n", number).get("lessons", [])):
         edit("", number)
     print(json.dumps({"type": "done"}), flush=True)
 "#;
 
 #[test]
-fn refusals_have_the_lessons_that_edt_itself_learned() {
+fn refusals_have_the_lessons_of_edts_own_memory_which_learns_from_the_fixes() {
     let bench = Bench::new();
     bench.write("quoter.py", QUOTER);
     let mut suite = "schema = \"edt.suite/1\"\ndescription = \"Quotes.\"\n".to_owned();
-    for n in 1..=7 {
+    for n in 1..=3 {
         let text = |word: &str| {
             format!(
                 "{{ \"note.txt\" = \"The total of the {word} row is {n}.\\nAnother line.\\n\" }}"
@@ -709,18 +710,27 @@ fn refusals_have_the_lessons_that_edt_itself_learned() {
             })
         })
     };
-    let [none, episodic, placebo] = run(&["--strategy", "none,episodic,placebo", "--out", "r"]);
+    let body = Body::Note {
+        code: "OLD_TEXT_NOT_FOUND".to_owned(),
+        language: None,
+        text: "Quote less.".to_owned(),
+    };
+    bench.write("note.jsonl", &Episode::new(body, Origin::User, 1_767_225_600).to_json());
+    let strategies = ["--strategy", "none,episodic,placebo"];
+    let noted = [&strategies, ["--memory", "note.jsonl", "--out", "r"].as_slice()].concat();
+    let [none, episodic, placebo] = run(&noted);
     assert_eq!(none, Some((2.0, 0.0)));
-    // Five fixes are needed before the first lesson: then each of two tasks has one.
-    let lessons = 2.0 / 7.0;
-    assert_eq!((episodic, placebo), (Some((12.0 / 7.0, lessons)), Some((2.0, lessons))));
+    assert_eq!((episodic, placebo), (Some((1.0, 1.0)), Some((2.0, 1.0))));
     let memory = bench.read("r/memory/q-episodic-on.jsonl");
-    let episode: Value = serde_json::from_str(memory.trim()).unwrap();
-    assert_eq!((&episode["body"]["class"], &episode["seen"]), (&json!("shorter_text"), &json!(7)));
-    assert_eq!((&episode["times_applied"], &episode["times_succeeded"]), (&json!(2), &json!(2)));
-    // With a split by time nothing of a judged task teaches, and older tasks do.
-    let since = ["--strategy", "episodic", "--since", "2026-01-06", "--out", "s"];
-    assert_eq!(run(&since)[1], Some((1.0, 1.0)));
+    let line = |kind: &str| -> Value {
+        let all = memory.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        all.into_iter().find(|one| one["body"]["kind"] == kind).unwrap()
+    };
+    let (repair, note) = (line("repair"), line("note"));
+    assert_eq!((&repair["body"]["class"], &repair["seen"]), (&json!("shorter_text"), &json!(3)));
+    assert_eq!((&note["times_applied"], &note["times_succeeded"]), (&json!(3), &json!(3)));
+    // With a split by time, only the two older tasks teach.
+    run(&["--strategy", "episodic", "--since", "2026-01-03", "--out", "s"]);
     let memory = bench.read("s/memory/q-episodic-on.jsonl");
-    assert!(memory.contains("\"seen\":5"), "{memory}");
+    assert!(memory.contains("\"seen\":2"), "{memory}");
 }

@@ -28,8 +28,8 @@ pub(super) fn summary(of: &SuiteView<'_>) -> Markup {
                                     @if let Some(estimate) = group.metrics.get(metric.name) {
                                         @let figure = value(estimate).unwrap_or_else(|| ("–".to_owned(), String::new()));
                                         (figure.0)
+                                        small { (figure.1) }
                                         small {
-                                            (figure.1) " "
                                             @if let Some(hits) = estimate.hits { (hits) " of " } @else { "n = " }
                                             (estimate.n)
                                         }
