@@ -17,7 +17,7 @@ const MAX_FILE: u64 = 4 << 20;
 const MAX_READ: u64 = 2 * MAX_FILE;
 /// How much of the file's end is searched for what is open.
 const TAIL: u64 = 256 << 10;
-/// The most refusals that can be open; older ones were given up.
+/// Only among so many of the newest refusals is one open; older ones were given up.
 const MAX_OPEN: usize = 64;
 /// So were those before this time.
 const OPEN_SECONDS: i64 = 24 * 60 * 60;
@@ -114,20 +114,23 @@ impl RefusalLog {
     fn unfollowed(&self) -> Vec<RefusedCall> {
         let bytes = lines::tail(&self.file, TAIL);
         let since = clock::seconds().saturating_sub(OPEN_SECONDS);
-        let (mut followed, mut open) = (BTreeSet::new(), Vec::new());
+        let (mut followed, mut open, mut seen) = (BTreeSet::new(), Vec::new(), 0);
         for line in bytes.split(|byte| *byte == b'\n').rev() {
             // Most lines are not parsed: the id is their first value.
             if let Some(id) = id_after(line, b"{\"followed\":{\"of\":\"") {
                 followed.insert(id);
-            } else if let Some(id) = id_after(line, b"{\"refused\":{\"id\":\"")
-                && !followed.contains(id)
-                && let Ok(Line::Refused(refused)) = serde_json::from_slice(line)
-                && !refused.paths().is_empty()
-            {
-                if open.len() == MAX_OPEN || refused.time < since {
+            } else if let Some(id) = id_after(line, b"{\"refused\":{\"id\":\"") {
+                seen += 1;
+                if seen > MAX_OPEN {
                     break;
                 }
-                open.push(*refused);
+                if !followed.contains(id)
+                    && let Ok(Line::Refused(refused)) = serde_json::from_slice(line)
+                    && !refused.paths().is_empty()
+                    && refused.time >= since
+                {
+                    open.push(*refused);
+                }
             }
         }
         open
