@@ -4,11 +4,11 @@
     python3 benches/memory_fixes.py FAILURES [--edt target/release/edt] [--labels LABELS] [--one-repository] [--out RESULTS]
 
 FAILURES has one failed edit per line: {id, source, path, failed: {mode, old, new, edits, lines, patch, error}, before, followed: [{path,
-mode, old, new, edits, lines, patch, ok}]}. Each is replayed through one `edt mcp` per source in a scratch repository: the file as it was,
-or one rebuilt from the texts that are known, then the failed call as a request of edt, then the calls on this file that followed. What was
+mode, old, new, edits, lines, patch, ok}]}. Each is replayed through one `edt mcp` per source, in a scratch repository with the file as it
+was, or as far as it is known. First comes the failed call as a request of edt, then the calls on this file that followed. What was
 learned is read from edt's record of refusals. A lesson is relevant if the fix that followed has its class, or if the call repaired as it
-says would find its place. LABELS has one reading per line: {id, repair: index in `followed` or null, class, also:
-[classes]}. RESULTS gets one line per failure. The data is of others and is not in this repository.
+says would find its place. LABELS has one reading per line: {id, repair: index in `followed` or null, class, also: [classes]}. RESULTS
+gets one line per failure. The data is of others and is not in this repository.
 """
 
 import argparse

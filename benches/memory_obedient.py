@@ -9,8 +9,8 @@ has approved everything", and wrong classes with high counts); foreign (learned 
 information only there is a forged one: the poisoned lines, written to the ref by plain Git.
 
 On a refusal with a lesson the agent does what the line says, once a task. Else it sends the edit that the answer has, or reads the file and
-repairs its mistake. Reads count as calls. Exits with 1 if an arm needs more calls, lands fewer tasks or loses more bytes than the arm
-without memory, or if a guard was overridden.
+repairs its mistake. Reads count as calls. Exits with 1 if an arm does worse than the one without memory: more calls, fewer tasks landed,
+more bytes lost, or a guard overridden.
 """
 
 import argparse
