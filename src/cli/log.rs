@@ -33,6 +33,7 @@ use edt_types::{FileChangeKind, RepoPath, Result, SessionReport, Status};
 #[command(
     after_help = "Examples:\n  edt log -n 5\n  edt log --stat       # with the files of each edit\n  edt log 3..7 -p      # edits 4 to 7 with their diffs\n  edt log src/calc.c   # the revisions of this file in the session\n  edt log --by-turn    # the edits of each prompt"
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(super) struct Args {
     /// A file: list its revisions. Or A..B: list what is between two edits or revisions of Git. Or
     /// the name of a session, also of one that has ended.
