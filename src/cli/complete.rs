@@ -31,10 +31,14 @@ pub(super) fn script(shell: &str) -> Option<Vec<u8>> {
 }
 
 /// What the shell asks for with `args`: candidates as it reads them; `None` for an ordinary call.
+/// The variable alone, which a process may inherit, changes no call.
 pub(super) fn asked(args: &[OsString]) -> Option<Vec<u8>> {
+    if args.get(1).is_none_or(|first| first != "--") {
+        return None;
+    }
     let (name, shells) = (environment::variable(VARIABLE)?, Shells::builtins());
     let shell = shells.completer(name.to_str()?)?;
-    let words = args.iter().skip_while(|arg| *arg != "--").skip(1).cloned().collect();
+    let words = args[2..].to_vec();
     let mut out = Vec::new();
     let mut edt = Cli::command();
     edt.build();

@@ -1,6 +1,6 @@
 //! What each commit of `edt log` changed.
 
-use super::diff;
+use super::diff_text;
 use super::render::{DIM, paint};
 use edt_core::session::refs::commit::Commit;
 use edt_core::session::views::file_diff::{self, FileDiff};
@@ -46,6 +46,6 @@ pub(super) fn render_human(files: &[FileDiff]) -> String {
         return String::new();
     }
     let has_patch = files.iter().any(|file| !file.patch.is_empty());
-    let text = if has_patch { diff::render_diffs(files) } else { diff::summary(files) };
+    let text = if has_patch { diff_text::render(files) } else { diff_text::summary(files) };
     format!("{text}\n")
 }

@@ -14,6 +14,7 @@ mod complete;
 mod context;
 mod demo;
 mod diff;
+mod diff_text;
 mod doctor;
 mod edit_name;
 mod forget;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::complete;
 use super::context::Context;
-use super::diff;
+use super::diff_text;
 use super::edit_name::ProposalName;
 use super::render::{self, DIM, GOOD, NAME, NOTE, paint};
 use super::{render::short, terminal_user};
@@ -329,7 +329,7 @@ fn render_human(shown: &Shown) -> String {
         "  {}",
         paint(DIM, &format!("commit {} digest {}", short(&shown.commit), short(&shown.digest)))
     );
-    out + &diff::render_diffs(&shown.files)
+    out + &diff_text::render(&shown.files)
 }
 
 #[cfg(test)]

@@ -556,6 +556,13 @@ fn completions_are_printed_and_an_unknown_shell_is_refused() {
     assert_eq!(offered(&["undo", "--to", ""]), "1\tedit a.txt (+0 -1)\n");
     assert_eq!(offered(&["approve", ""]).lines().next(), Some("p1"));
     assert!(offered(&["aban"]).starts_with("abandon"));
+    // A variable that a hook inherits changes no call.
+    let mut inherited = workspace.command(EDT);
+    inherited.env("EDT_COMPLETE", "bash").args(["agent-hook", "no-such-agent"]);
+    assert_eq!(inherited.output().unwrap().status.code(), Some(2));
+    let mut inherited = workspace.command(EDT);
+    inherited.env("EDT_COMPLETE", "bash").args(["read", "none.txt"]);
+    assert_eq!(inherited.output().unwrap().status.code(), Some(1));
     assert_eq!(workspace.git(&["status", "--porcelain"]), "");
     assert_eq!(text(&workspace, &["completions", "no-such-shell"]).status.code(), Some(2));
 }

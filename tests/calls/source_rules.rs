@@ -18,7 +18,7 @@ const DEPENDENCIES: [(&str, &[&str]); 16] = [
     ("nix", &["crates/edt-io", "crates/edt-recorder", "crates/edt-run"]),
     ("clap", &["", "crates/edt-bench"]),
     ("tokio", &["", "crates/edt-review"]),
-    ("hyper", &["crates/edt-review"]),
+    ("hyper", &["", "crates/edt-review"]),
     ("rmcp", &[""]),
     ("agent-client-protocol-schema", &[""]),
     ("ureq", &["crates/edt-telemetry", "crates/edt-bench"]),

@@ -304,7 +304,7 @@ mod tests {
         let state = store::read(&scratch.repo(), id).unwrap().state;
         assert_eq!(state, ProposalState::Done(outcome.commit.unwrap()));
         let message = scratch.message(scratch.head());
-        assert!(message.starts_with("change it\n\n") && message.ends_with("\nEdt-Proposal: 1\n"));
+        assert!(message.starts_with("change it\n\n") && message.contains("\nEdt-Proposal: 1\n"));
     }
 
     #[test]

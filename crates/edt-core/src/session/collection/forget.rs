@@ -1,11 +1,13 @@
 //! Takes edt out of a repository: its refs, the branches of its sessions, and its own files.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::session::landing::list::{self, SessionState};
 use crate::session::refs::names::{BRANCHES, REFS};
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{Oid, Repo};
+use edt_io::lock::{self, LockGuard};
 use edt_io::{failed, fs};
 use edt_journal::delete_refs;
 use edt_types::text::Shown as _;
@@ -55,15 +57,27 @@ pub fn traces(repo: &Repo) -> Result<Traces> {
     })
 }
 
-/// Removes `seen`, and whatever edt wrote in the meantime to its own directory.
+/// Removes `seen`, which must be all that there is.
 ///
 /// Git keeps the objects until it prunes them. Interrupted, it is finished by the next call.
 ///
 /// # Errors
-/// `SESSION_MOVED` if a ref has another value than in `seen`: nothing is removed. `SESSION_BUSY`,
-/// `IO_ERROR`: some refs may be gone, and the directory may be incomplete.
+/// `SESSION_EXISTS`, `SESSION_BUSY` if another worktree uses a session or runs edt; `SESSION_MOVED`
+/// if something has changed since `seen`: nothing is removed. `IO_ERROR`: some refs may be gone, and
+/// the directory may be incomplete.
 pub fn forget(mut workspace: LockedWorkspace, seen: &Traces) -> Result<()> {
     let LockedWorkspace { repo, journal, .. } = &mut workspace;
+    // No other worktree begins anything from here on.
+    let linked = repo.common_dir().join("edt/linked");
+    let states = fs::names_in(&linked).into_iter().map(|name| linked.join(name).join("lock"));
+    let _locks = states
+        .map(|path| lock::acquire(&path, "forget", Duration::ZERO))
+        .collect::<Result<Vec<LockGuard>>>()?;
+    if traces(repo)? != *seen {
+        let summary = "The repository's sessions have changed since they were listed.";
+        let finding = Finding::new(Code::SessionMoved, summary, "Repeat the call.");
+        return Err(finding.nothing_changed().into());
+    }
     delete_refs(repo, journal, &seen.refs)?;
     let directory = repo.common_dir().join("edt");
     workspace.release();
@@ -73,5 +87,32 @@ pub fn forget(mut workspace: LockedWorkspace, seen: &Traces) -> Result<()> {
             Err(failed("remove", &directory, &error).into())
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::worktree::switch;
+    use crate::tests::Scratch;
+    use crate::txn::Request;
+
+    #[test]
+    fn what_was_not_listed_is_not_removed() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        let request = Request::new("x").edit("a.txt", "one", "two");
+        scratch.apply(&request).unwrap();
+        switch::leave(&mut scratch.open(), &scratch.session()).unwrap();
+        let workspace = scratch.open();
+        let seen = traces(&workspace.repo).unwrap();
+        let tip = seen.refs.iter().find(|(name, _)| name.starts_with(BRANCHES)).unwrap().1;
+        scratch.set_ref("refs/edt/other/base", tip);
+        let found = forget(workspace, &seen).unwrap_err();
+        assert!(found.any(|finding| finding.code == Code::SessionMoved), "{found:?}");
+        assert!(scratch.repo().common_dir().join("edt").exists());
+        let workspace = scratch.open();
+        let seen = traces(&workspace.repo).unwrap();
+        forget(workspace, &seen).unwrap();
+        assert_eq!(traces(&scratch.repo()).unwrap().refs, []);
     }
 }

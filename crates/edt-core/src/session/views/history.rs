@@ -204,6 +204,8 @@ mod tests {
         scratch.begin("fix");
         scratch.edit("first", "a.txt", "one", "two");
         let commit = Commit::read(&scratch.repo(), scratch.head()).unwrap();
-        assert_eq!(commit.trailers, Some(Trailers::plain("fix", Kind::Edit, 1)));
+        let modes = vec!["edit".to_owned()];
+        let plain = Trailers::plain("fix", Kind::Edit, 1);
+        assert_eq!(commit.trailers, Some(Trailers { modes, ..plain }));
     }
 }

@@ -528,7 +528,7 @@ mod tests {
             "\"team/landed\" is not a valid session name.",
             "Use a valid Git branch name without a leading `-` and without the parts base, origin, record, \
              undone, refused, aside, landed, landing, onto, unlanded, abandoned, pending, memory, \
-             proposals, resolution, saved, switch.",
+             memory-at, proposals, resolution, saved, switch.",
         );
         assert_eq!(refusal(begin(&mut scratch.open(), &named("team/landed"))), finding);
         assert_eq!(scratch.head_target(), "refs/heads/main");
