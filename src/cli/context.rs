@@ -355,8 +355,8 @@ impl Context {
             Out::Streams if self.json => self.print(&render::json(answer)),
             Out::Streams => {
                 let text = screen(&render_human(answer));
-                let shown = for_stream(&text, &std::io::stdout());
-                if !pager::show(&self.command, &self.start, &shown) {
+                let shown = || for_stream(&text, &std::io::stdout());
+                if !pager::show(&self.command, &self.start, shown) {
                     self.print(&text);
                 }
             }

@@ -14,7 +14,7 @@ const PAGED: [&str; 4] = ["blame", "diff", "log", "show"];
 
 /// Shows `text` in the user's pager; false if it must be printed: the command is another one, this
 /// is no terminal of the user's, or the pager cannot be started.
-pub(super) fn show(command: &str, start: &Path, text: &str) -> bool {
+pub(super) fn show(command: &str, start: &Path, text: impl FnOnce() -> String) -> bool {
     let is_terminal = || std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     // An agent at a terminal of its own would wait for a key.
     if !PAGED.contains(&command) || !is_terminal() || Who::here() != Who::User {
@@ -26,7 +26,7 @@ pub(super) fn show(command: &str, start: &Path, text: &str) -> bool {
     let unset = usual.into_iter().filter(|(name, _)| environment::variable(name).is_none());
     // The pager reads the terminal's keys: Ctrl-C is for it.
     let _keys = Interrupt::watch();
-    spawn::page(&pager, &unset.collect::<Vec<_>>(), text.as_bytes()).unwrap_or(false)
+    spawn::page(&pager, &unset.collect::<Vec<_>>(), text().as_bytes()).unwrap_or(false)
 }
 
 /// The user's pager, as a line for a shell; `None` if they want none. A repository's own
