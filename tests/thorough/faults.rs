@@ -1381,7 +1381,9 @@ fn leftovers(root: &Path, hands: Hands) -> Vec<String> {
     let known = [
         "edt",
         "edt/landing",
+        "edt/refusals.jsonl",
         "edt/main",
+        "edt/main/refusals-open",
         "edt/main/journal",
         "edt/main/lock",
         "edt/main/running",
