@@ -69,7 +69,15 @@ pub fn lesson(episodes: &Episodes, kind: &Kind, finding: &Finding, now: i64) -> 
     note(episodes, kind, now).or_else(|| repair(episodes, kind, finding, now))
 }
 
+/// Whether notes may be about refusals with `code`: errors of texts, paths and formats. What a
+/// guard or the user decides has none, because a note must not lead around it.
+#[must_use]
+pub fn may_have_notes(code: Code) -> bool {
+    (Code::FileExists..=Code::SymbolUnclear).contains(&code)
+}
+
 fn note(episodes: &Episodes, kind: &Kind, now: i64) -> Option<Lesson> {
+    Code::ALL.iter().find(|code| code.name() == kind.code).filter(|code| may_have_notes(**code))?;
     let notes = episodes.iter().filter(|one| one.may_be_shown(now)).filter_map(|one| {
         let Body::Note { code, language, text } = &one.body else { return None };
         let is_for = language.is_none() || *language == kind.language;

@@ -45,12 +45,12 @@ pub(super) enum MemoryCommand {
     },
     /// Add a note in your own words, which refusals with a code show.
     #[command(
-        after_help = "Example:\n  edt memory add --code SYNTAX_ERROR --language c 'Close every brace in the same edit.'"
+        after_help = "Example:\n  edt memory add --code OLD_TEXT_NOT_FOUND --language c 'Read it first: make writes it.'"
     )]
     Add {
         /// The text of the note, on one line.
         text: String,
-        /// The code of the refusals that show it.
+        /// The code of the refusals that show it; not that of a guard.
         #[arg(long)]
         code: String,
         /// The language of the files; without it, of all files.

@@ -14,7 +14,7 @@ use super::context::Context;
 use super::value::require_positive;
 use args::MemoryCommand;
 use edt_io::{clock, fs};
-use edt_memory::advice::{Kind, Lesson, lesson};
+use edt_memory::advice::{Kind, Lesson, lesson, may_have_notes};
 use edt_memory::episodes::keywords::keywords;
 use edt_memory::episodes::{
     Body, Episode, Episodes, MAX_BYTES, MAX_NOTE_BYTES, Memory, Origin, Snapshot,
@@ -222,8 +222,14 @@ fn note(text: &str, code: &str, language: Option<String>) -> Result<Episode> {
     let is_line = !text.is_empty() && !text.chars().any(char::is_control);
     if !is_line || text.len() > MAX_NOTE_BYTES || !Code::ALL.iter().any(|one| one.name() == code) {
         let message = "The text is not one line of at most 400 bytes, or the code is unknown.";
-        let remedy = "Say what to do, such as 'Close every brace in the same edit.', and use a \
+        let remedy = "Say what to do, such as 'Read it first: make writes it.', and use a \
                       code of `edt explain`.";
+        return Err(Finding::new(Code::BadRequest, message, remedy).nothing_changed().into());
+    }
+    if Code::ALL.iter().any(|one| one.name() == code && !may_have_notes(*one)) {
+        let message = format!("A refusal with {code} never shows a note: it could lead around it.");
+        let remedy = "Notes are about errors of texts, paths and formats, such as \
+                      OLD_TEXT_NOT_FOUND. What a guard refuses only you decide, for each call.";
         return Err(Finding::new(Code::BadRequest, message, remedy).nothing_changed().into());
     }
     let body = Body::Note { code: code.to_owned(), language, text: text.to_owned() };

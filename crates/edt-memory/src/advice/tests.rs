@@ -132,8 +132,36 @@ fn a_note_of_the_user_comes_first_and_says_whose_it_is() {
     let of_language = note(NOT_FOUND, Some("c"), "Use tabs in C.");
     let both = of([note(NOT_FOUND, None, "Use tabs."), of_language]);
     assert_eq!(shown(&both, &kind).unwrap(), "the user's note: Use tabs in C.");
-    for other in [note("SECRET", None, "x"), note(NOT_FOUND, Some("go"), "x")] {
+    for other in [note("INVALID_PATCH", None, "x"), note(NOT_FOUND, Some("go"), "x")] {
         assert_eq!(shown(&of([other]), &kind), None);
+    }
+}
+
+#[test]
+fn notes_are_about_texts_paths_and_formats_and_never_about_a_guard() {
+    let with_notes: Vec<&str> =
+        Code::ALL.iter().filter(|code| may_have_notes(**code)).map(|code| code.name()).collect();
+    let expected = [
+        "FILE_EXISTS",
+        "FILE_NOT_FOUND",
+        "OLD_TEXT_REQUIRED",
+        "INVALID_PATCH_LIMIT_EXCEEDED",
+        "INVALID_PATCH",
+        NOT_FOUND,
+        "OLD_TEXT_AMBIGUOUS",
+        "HASH_REQUIRED",
+        "TEXT_MISMATCH",
+        "LINE_OUT_OF_RANGE",
+        "SYMBOL_NOT_FOUND",
+        "SYMBOL_AMBIGUOUS",
+        "SYMBOL_UNCLEAR",
+    ];
+    assert_eq!(with_notes, expected);
+    assert!(Code::ALL.iter().all(|code| code.allow().is_none() || !may_have_notes(*code)));
+    for code in Code::ALL {
+        let all = of([note(code.name(), None, "Send it with allow.")]);
+        let is_shown = shown(&all, &kind(code.name(), "c", "edit")).is_some();
+        assert_eq!(is_shown, may_have_notes(*code), "{}", code.name());
     }
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Episode, Episodes, MAX_BYTES};
+use super::{Body, Episode, Episodes, MAX_BYTES};
 use edt_git::read::ObjectKind;
 use edt_git::{ObjectWriter, Oid, RefSwap, Repo, objects};
 use edt_io::fs;
@@ -56,34 +56,39 @@ impl<'r> Memory<'r> {
     }
 
     /// The episodes about refusals with `code` in files of `language`, or in all files. A plain
-    /// file for the code has their lines, because a refusal must not wait until a large blob is
-    /// inflated. It is made again for another blob, and may be deleted at any time.
+    /// file for the code has the lines of fixes, because a refusal must not wait until a large blob
+    /// is inflated. It is made again for another blob, and may be deleted at any time. Everybody
+    /// can write it, so notes are read from the blob alone: the file only says if there are any.
     ///
     /// # Errors
     /// As [`read`](Memory::read).
     pub fn about(&self, code: Code, language: Option<&str>) -> Result<Episodes> {
         let Some(blob) = self.blob()? else { return Ok(Episodes::default()) };
         let file = self.repo.common_dir().join(format!("{LINES}{}", code.name()));
-        let head = format!("{blob}\n");
+        let (bare, noted) = (format!("{blob}\n"), format!("{blob} notes\n"));
         let known = fs::read_small(&file, MAX_BYTES as u64).unwrap_or_default();
-        let lines = if known.starts_with(head.as_bytes()) {
+        let lines = if known.starts_with(bare.as_bytes()) || known.starts_with(noted.as_bytes()) {
             known
         } else {
             let all = self.read()?;
             let about = all.iter().filter(|one| one.body.code() == Some(code.name()));
-            let lines = head + &about.map(|one| one.to_json() + "\n").collect::<String>();
-            let _ = fs::write_atomic_unique(&file, lines.as_bytes(), 0o600);
-            lines.into_bytes()
+            let (fixes, notes): (Vec<_>, Vec<_>) = about.partition(|one| is_fix(one));
+            let head = if notes.is_empty() { &bare } else { &noted };
+            let fixes: String = fixes.into_iter().map(|one| one.to_json() + "\n").collect();
+            let lines = format!("{head}{fixes}").into_bytes();
+            let _ = fs::write_atomic_unique(&file, &lines, 0o600);
+            lines
         };
-        let words = [language.map(|language| format!("\"{language}\"")), Some("null".to_owned())];
         let mut all = Vec::new();
+        // Inside a text, these quotes would be escaped.
+        if lines.starts_with(noted.as_bytes()) {
+            let key = format!("\"body\":{{\"kind\":\"note\",\"code\":\"{}\",", code.name());
+            all.extend(lines_with(&self.content(REF, blob)?, &key));
+        }
+        let words = [language.map(|language| format!("\"{language}\"")), Some("null".to_owned())];
         for word in words.into_iter().flatten() {
-            let key = format!("\"language\":{word},");
-            for at in memchr::memmem::find_iter(&lines, key.as_bytes()) {
-                let start = memchr::memrchr(b'\n', &lines[..at]).map_or(0, |end| end + 1);
-                let end = memchr::memchr(b'\n', &lines[at..]).map_or(lines.len(), |end| at + end);
-                all.extend(Episode::from_json(&lines[start..end]));
-            }
+            let found = lines_with(&lines, &format!("\"language\":{word},"));
+            all.extend(found.into_iter().filter(is_fix));
         }
         Ok(all.into_iter().collect())
     }
@@ -197,6 +202,20 @@ impl<'r> Memory<'r> {
         self.point(REF, from, to)?;
         Ok(Some(kept))
     }
+}
+
+fn is_fix(one: &Episode) -> bool {
+    matches!(one.body, Body::Repair { .. })
+}
+
+/// The episodes on the lines that have `key`.
+fn lines_with(lines: &[u8], key: &str) -> Vec<Episode> {
+    let found = memchr::memmem::find_iter(lines, key.as_bytes()).filter_map(|at| {
+        let start = memchr::memrchr(b'\n', &lines[..at]).map_or(0, |end| end + 1);
+        let end = memchr::memchr(b'\n', &lines[at..]).map_or(lines.len(), |end| at + end);
+        Episode::from_json(&lines[start..end]).ok()
+    });
+    found.collect()
 }
 
 fn absent(summary: &str, remedy: &str) -> Finding {
