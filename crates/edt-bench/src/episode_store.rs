@@ -110,10 +110,11 @@ impl EpisodeStore {
     }
 }
 
-/// The episode with all its times at `now`: in the benchmark no time passes.
+/// The episode with all its times at `now`: in the benchmark no time passes. Its sessions are those
+/// of other repositories, so they do not matter.
 fn at(one: Episode, now: i64) -> Episode {
     let last_used = one.last_used.map(|_| now);
-    Episode { made: now, last_seen: now, last_used, ..one }
+    Episode { made: now, last_seen: now, last_used, sessions: Vec::new(), ..one }
 }
 
 /// The lesson of an evaluation's episode, marked as a quotation: the texts are an agent's.

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::advice::{Kind, Lesson, is_answered, lesson};
 use crate::class::Class;
+use crate::episodes::episode::hash_of;
 use crate::episodes::{Body, Episode, Memory, Origin, Outcome};
 use crate::fix::{NoFix, class_of_calls};
 use crate::shown::{Shown, ShownLessons, State, is_between};
@@ -80,15 +81,17 @@ pub fn followed(
         one.state = State::Succeeded(commit());
         outcomes.push((one.episode.clone(), Outcome::Succeeded, now));
     }
-    shown.add(refused, None, &code, &episode.id, State::Learned(commit()));
+    let session = session_of(repo, landing.session);
     let learned = Memory::new(repo).change(|episodes| {
         for (id, outcome, at) in &outcomes {
             episodes.used(id, *outcome, *at);
         }
-        episodes.learn(episode.clone());
-        Ok(())
+        Ok(episodes.learn_fix(episode.clone(), &session))
     });
-    learned.ok()?;
+    if learned.ok()? {
+        let learned = RefusedCall { session: Some(session), ..refused.clone() };
+        shown.add(&learned, None, &code, &episode.id, State::Learned(commit()));
+    }
     shown.save();
     found.is_ok().then_some(class)
 }
@@ -107,7 +110,9 @@ pub fn undone(repo: &Repo, from: Oid, to: Oid) {
     let learned = Memory::new(repo).change(|episodes| {
         for one in &undone {
             match one.state {
-                State::Learned(_) => episodes.unlearn(&one.episode),
+                State::Learned(_) => {
+                    episodes.unlearn(&one.episode, one.session.as_deref().unwrap_or_default());
+                }
                 _ => drop(episodes.change(&one.episode, Episode::use_undone)),
             }
         }
@@ -116,6 +121,12 @@ pub fn undone(repo: &Repo, from: Oid, to: Oid) {
     if learned.is_ok() {
         shown.save();
     }
+}
+
+/// A hash for the session `name`, and for the commit it began from: another one may have its name.
+fn session_of(repo: &Repo, name: &str) -> String {
+    let base = repo.ref_value(&format!("refs/edt/{name}/base")).ok().flatten();
+    hash_of(&[name, &base.map(|base| base.to_string()).unwrap_or_default()])
 }
 
 /// The code of a refused edit; `None` if there are several, or if it tried no edit.
@@ -197,9 +208,14 @@ mod tests {
         }
     }
 
+    /// A fix in a session of its own.
     fn fixes(repo: &Repo, id: &str, path: &str, commit: &str) -> Option<Class> {
+        fixes_in(id, repo, id, path, commit)
+    }
+
+    fn fixes_in(session: &str, repo: &Repo, id: &str, path: &str, commit: &str) -> Option<Class> {
         let paths = vec![(path, None)];
-        let landing = Landing { session: "s", commit, paths, overrode: Vec::new() };
+        let landing = Landing { session, commit, paths, overrode: Vec::new() };
         followed(repo, &call(id, path), &[edit(path, RIGHT)], &landing)
     }
 
@@ -235,6 +251,24 @@ mod tests {
         // Undone: it had not helped, and the fix was none.
         undone(&repo, head, repo.empty_tree());
         assert_eq!(figures(&only(&repo)), (5, 2, 0, 2725));
+    }
+
+    #[test]
+    fn a_session_teaches_a_fix_once_and_what_it_undoes_it_may_teach_again() {
+        let (_scratch, repo, head) = scratch();
+        let head_text = head.to_string();
+        for n in ["1", "2", "3", "4", "5", "6"] {
+            let commit = if n == "1" { head_text.as_str() } else { "none" };
+            assert_eq!(fixes_in("s", &repo, n, "a.c", commit), Some(Class::Quotes));
+        }
+        assert_eq!(only(&repo).seen, 1);
+        assert_eq!(shown(&repo, "7", "b.c"), None);
+        fixes_in("t", &repo, "8", "a.c", "none");
+        assert_eq!((only(&repo).seen, only(&repo).sessions.len()), (2, 2));
+        undone(&repo, head, repo.empty_tree());
+        assert_eq!((only(&repo).seen, only(&repo).sessions.len()), (1, 1));
+        fixes_in("s", &repo, "9", "a.c", "none");
+        assert_eq!(only(&repo).seen, 2);
     }
 
     #[test]

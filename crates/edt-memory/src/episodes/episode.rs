@@ -15,6 +15,8 @@ pub const MAX_TEXT_BYTES: usize = 2000;
 pub const MAX_NOTE_BYTES: usize = 400;
 /// The latest valid time, in seconds since 1970: the year 36812.
 const MAX_TIME: i64 = 1 << 40;
+/// So many sessions are remembered: more than the least evidence for a lesson.
+pub const MAX_SESSIONS: usize = 8;
 const MAX_COUNT: u64 = 1 << 53;
 
 /// One thing that was learned, with its statistics.
@@ -40,6 +42,9 @@ pub struct Episode {
     pub times_succeeded: u64,
     /// How often it was seen.
     pub seen: u64,
+    /// The last sessions that a fix was seen in, as hashes of their names and beginnings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<String>,
     /// The time it was first seen, in seconds since 1970.
     pub made: i64,
     /// The time it was last seen, in seconds since 1970.
@@ -106,6 +111,13 @@ impl Body {
         }
     }
 
+    /// The code, the language and the class of a fix.
+    #[must_use]
+    pub fn fix(&self) -> Option<(&str, Option<&str>, Class)> {
+        let Body::Repair { code, language, class, .. } = self else { return None };
+        Some((code, language.as_deref(), *class))
+    }
+
     /// The code of the refusals that it is about.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
@@ -157,6 +169,7 @@ impl Episode {
             times_applied: 0,
             times_succeeded: 0,
             seen: 1,
+            sessions: Vec::new(),
             made: now,
             last_seen: now,
             last_used: None,
@@ -175,7 +188,9 @@ impl Episode {
         let body = now.body.clone();
         let seen = self.seen.saturating_add(now.seen);
         let last_seen = self.last_seen.max(now.last_seen);
-        let again = Episode { body, seen, last_seen, ..self };
+        let sessions = now.sessions.iter().chain(&self.sessions).take(MAX_SESSIONS).cloned();
+        let sessions = sessions.collect();
+        let again = Episode { body, seen, sessions, last_seen, ..self };
         if restarts {
             let score = score::INITIAL;
             return Episode {
@@ -245,7 +260,8 @@ impl Episode {
         let times = [Some(one.made), Some(one.last_seen), one.last_used];
         let are_times = times.iter().flatten().all(|time| (0..=MAX_TIME).contains(time));
         let texts = one.body.texts().into_iter().chain(one.deprecated.as_deref());
-        let are_short = texts.chain(one.keywords.iter().map(String::as_str));
+        let words = one.keywords.iter().chain(&one.sessions);
+        let are_short = texts.chain(words.map(String::as_str));
         let are_words =
             one.keywords.len() <= MAX_KEYWORDS && one.keywords.is_sorted_by(|a, b| a < b);
         let rules = [
@@ -255,6 +271,7 @@ impl Episode {
             (are_times, "a time is out of range"),
             (one.seen.max(one.times_applied) <= MAX_COUNT, "a count is out of range"),
             (one.times_succeeded <= one.times_applied, "more uses succeeded than there were"),
+            (one.sessions.len() <= MAX_SESSIONS, "`sessions` are too many"),
             (are_words, "`keywords` are not sorted and unique, or too many"),
             (
                 are_short.into_iter().all(|text| text.len() <= MAX_TEXT_BYTES),
@@ -268,10 +285,13 @@ impl Episode {
     }
 }
 
-/// FNV-1a of the key, in 64 bits.
 fn id_of(body: &Body) -> String {
-    let key = body.key();
-    let bytes = key.iter().flat_map(|word| word.bytes().chain([0]));
+    hash_of(&body.key())
+}
+
+/// FNV-1a of the words, in 64 bits.
+pub(crate) fn hash_of(words: &[&str]) -> String {
+    let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });

@@ -133,14 +133,28 @@ impl Episodes {
         }
     }
 
+    /// [Learns](Episodes::learn) a fix in `session`, which counts once: whether it is the first one
+    /// of its code, language and class there.
+    pub fn learn_fix(&mut self, new: Episode, session: &str) -> bool {
+        let is_there = |one: &Episode| one.sessions.iter().any(|of| of == session);
+        let is_first = !self.iter().any(|one| one.body.fix() == new.body.fix() && is_there(one));
+        if is_first {
+            self.learn(Episode { sessions: vec![session.to_owned()], ..new });
+        }
+        is_first
+    }
+
     /// Counts a use of the episode `id`. Whether it exists.
     pub fn used(&mut self, id: &str, outcome: Outcome, now: i64) -> bool {
         self.change(id, |one| one.used(outcome, now))
     }
 
-    /// Undoes one time that the episode `id` was seen; it goes with the last one.
-    pub fn unlearn(&mut self, id: &str) {
-        self.change(id, |one| Episode { seen: one.seen.saturating_sub(1), ..one });
+    /// Undoes that the episode `id` was seen in `session`; it goes with the last one.
+    pub fn unlearn(&mut self, id: &str, session: &str) {
+        self.change(id, |mut one| {
+            one.sessions.retain(|of| of != session);
+            Episode { seen: one.seen.saturating_sub(1), ..one }
+        });
         self.known.retain(|known, one| known != id || one.seen > 0);
     }
 

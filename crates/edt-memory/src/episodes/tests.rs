@@ -1,5 +1,6 @@
 //! Tests of episodes as a set, of one episode, and of their store in Git.
 
+use super::episode::MAX_SESSIONS;
 use super::*;
 use crate::class::Class;
 use edt_git::{ObjectWriter, Oid, Repo, objects};
@@ -95,6 +96,27 @@ fn the_same_is_one_episode_which_counts() {
     let all = of([repair("A"), repair("B"), later.clone()]);
     assert_eq!(all.get(&later.id), Some(&Episode { seen: 2, ..later }));
     assert_eq!(all.len(), 2);
+}
+
+#[test]
+fn a_session_counts_once_for_each_code_language_and_class() {
+    let mut all = Episodes::default();
+    let of = |code: &str, mode: &str, class| {
+        let (code, language, mode) = (code.to_owned(), Some("c".to_owned()), Some(mode.to_owned()));
+        Episode::new(Body::Repair { code, language, mode, format: None, class }, Origin::Here, 100)
+    };
+    let edit = of("A", "edit", Class::Quotes);
+    assert!(all.learn_fix(edit.clone(), "s") && !all.learn_fix(edit.clone(), "s"));
+    assert!(!all.learn_fix(of("A", "append", Class::Quotes), "s"));
+    assert!(all.learn_fix(of("A", "append", Class::Other), "s"));
+    assert!(all.learn_fix(of("B", "edit", Class::Quotes), "s"));
+    for n in 0..MAX_SESSIONS {
+        assert!(all.learn_fix(edit.clone(), &format!("t{n}")));
+    }
+    let known = all.get(&edit.id).unwrap();
+    assert_eq!((known.seen, known.sessions.len()), (9, MAX_SESSIONS));
+    all.unlearn(&edit.id, "t7");
+    assert_eq!(all.get(&edit.id).unwrap().sessions[0], "t6");
 }
 
 #[test]
