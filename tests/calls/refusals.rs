@@ -142,14 +142,14 @@ fn a_denied_command_and_a_denied_run_are_recorded() {
     let refused = only(&workspace);
     assert_eq!(
         (&refused["call"], &refused["command"]),
-        (&json!("command"), &json!("git push --force origin main"))
+        (&json!("command"), &json!("git push …"))
     );
     let answer = workspace.runs(&[], &["git", "push", "--force", "origin", "main"]);
     assert_eq!(answer.codes(), ["COMMAND_DENIED"]);
     let all = lines(&workspace, "refused");
     assert_eq!(
         (all.len(), &all[1]["call"], &all[1]["command"]),
-        (2, &json!("run"), &json!("git push --force origin main"))
+        (2, &json!("run"), &json!("git push …"))
     );
 }
 
@@ -233,7 +233,7 @@ fn the_log_shows_refusals_of_the_session_and_of_a_file() {
     let (command, edit) = (&all[0], &all[1]);
     assert_eq!(
         (&command["codes"], &command["command"], &command["followed"]),
-        (&json!(["COMMAND_DENIED"]), &json!("git push --force origin main"), &Value::Null)
+        (&json!(["COMMAND_DENIED"]), &json!("git push …"), &Value::Null)
     );
     assert_eq!(
         (&edit["codes"], &edit["paths"], &edit["agent"]),
@@ -248,5 +248,5 @@ fn the_log_shows_refusals_of_the_session_and_of_a_file() {
     let text = workspace.command(EDT).arg("log").output().unwrap().stdout;
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("x OLD_TEXT_REQUIRED a.txt (robot)"), "{text}");
-    assert!(text.contains("x COMMAND_DENIED git push --force origin main (claude-code)"), "{text}");
+    assert!(text.contains("x COMMAND_DENIED git push … (claude-code)"), "{text}");
 }

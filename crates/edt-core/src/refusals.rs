@@ -1,6 +1,8 @@
 //! Every refusal goes through here on its way to the caller: it is recorded, and the observers see
 //! it. So does every edit that lands, to say what followed.
 
+mod command;
+
 use std::collections::BTreeSet;
 
 use crate::session::turns::Asked;
@@ -9,6 +11,7 @@ use crate::session::worktree::options::Options;
 use crate::session::{LockedWorkspace, Session};
 use crate::txn::request::Request;
 use crate::txn::tried;
+use edt_edit::Mode;
 use edt_git::Repo;
 use edt_guard::guard::secret;
 use edt_guard::policy::Policy;
@@ -78,7 +81,7 @@ pub fn record(
         call: attempt.call.to_owned(),
         findings: found.as_slice().iter().map(RefusedFinding::of).collect(),
         edits: attempt.edits,
-        command: attempt.command.map(without_secrets),
+        command: attempt.command.as_deref().map(command::shape),
         ..RefusedCall::default()
     };
     for edit in &mut call.edits {
@@ -86,6 +89,7 @@ pub fn record(
             edit.withhold();
         }
     }
+    keep_names(&mut call);
     let log = RefusalLog::of(repo);
     make_directory(repo);
     let place = Place { worktree: &call.worktree, session: call.session.as_deref() };
@@ -168,28 +172,30 @@ fn who(repo: &Repo, options: &Options, session: Option<&Session>) -> Asked {
     }
 }
 
-/// Whether the texts of `edit` may be written into a private file: not those of a protected path or
-/// of an ignored file, and no credential.
+/// Whether the texts of `edit` may be written into a private file: those of a file of the worktree
+/// that is neither protected nor ignored, without a credential.
 fn may_be_kept(repo: &Repo, policy: Option<&Policy>, edit: &TriedEdit) -> bool {
     let path = edit.path.as_deref().unwrap_or_default();
     let below = path.strip_prefix(&root_of(repo)).and_then(|below| below.strip_prefix('/'));
-    let inside = below.unwrap_or(path);
-    let is_open = RepoPath::parse(inside.as_bytes()).is_ok_and(|path| {
+    let is_open = RepoPath::parse(below.unwrap_or(path).as_bytes()).is_ok_and(|path| {
         policy.is_some_and(|policy| !policy.protects(&path))
             && matches!(repo.ignores(&path), Ok(false))
     });
-    // What names no file of the worktree is judged by its text alone.
-    let is_outside = policy.is_some() && RepoPath::parse(inside.as_bytes()).is_err();
     let mut texts = [&edit.old, &edit.new].into_iter().flatten();
-    (is_open || is_outside) && !texts.any(|text| secret::is_in(text.as_bytes()))
+    is_open && !texts.any(|text| secret::is_in(text.as_bytes()))
 }
 
-/// A command without what looks like a credential.
-fn without_secrets(command: String) -> String {
-    if !secret::is_in(command.as_bytes()) {
-        return command;
+/// Forgets what is written where a name belongs: a mode that edt does not know, a credential.
+fn keep_names(call: &mut RefusedCall) {
+    for edit in &mut call.edits {
+        edit.mode.take_if(|mode| !Mode::ALL.iter().any(|known| known.name() == mode));
+        for name in [&mut edit.path, &mut edit.symbol] {
+            name.take_if(|name| secret::is_in(name.as_bytes()));
+        }
     }
-    format!("{} …", command.split_whitespace().next().unwrap_or_default())
+    for name in [&mut call.agent, &mut call.model] {
+        name.take_if(|name| secret::is_in(name.as_bytes()));
+    }
 }
 
 /// Whether a call with `edits`, about `paths`, is about a place that `refused` is about. The path

@@ -4,6 +4,7 @@ use crate::tests::Scratch;
 use crate::txn::{refused_unread, transact};
 use edt_journal::refusals::Recorded;
 use edt_types::{Code, DryRun, Finding, Outcome, Result};
+use serde_json::json;
 
 fn scratch() -> Scratch {
     Scratch::with(&[("a.txt", "one\ntwo\n"), ("b.txt", "b\n")])
@@ -123,30 +124,61 @@ fn texts_of_ignored_and_protected_files_and_credentials_are_withheld() {
     for (path, text) in [("x.env", "plain words"), ("ci/a.yml", "plain words"), ("a.txt", &token)] {
         apply(&scratch, &Request::new("x").edit(path, "nothing like it", text)).unwrap_err();
     }
-    // An absolute path cannot be applied, and may name the same file.
+    // These cannot be applied, and may name the same file.
     let file = scratch.repo().real_root().unwrap().join("x.env");
-    let json = serde_json::json!({"path": file, "mode": "edit", "old_text": "a", "content": "b"});
-    let json = json.to_string();
-    let found = Request::from_json(json.as_bytes()).unwrap_err();
-    let _ = refused_unread(&scratch.open(), tried::of_json(json.as_bytes()), found);
+    let outside = scratch.repo().real_root().unwrap().with_file_name("y.env");
+    for path in [json!(file), json!(outside), json!("../y.env"), json!("a/../x.env"), json!(null)] {
+        let _ = unread(&scratch, &json!({"path": path, "old_text": "a", "content": "b"}));
+    }
+    let _ = unread(&scratch, &json!({"patch": "nonsense", "flavour": 1}));
     let all = recorded(&scratch);
-    assert_eq!(all.len(), 4);
+    assert_eq!(all.len(), 9);
     for one in all {
-        assert_eq!(one.refused.edits[0].old, None, "{one:?}");
+        let edit = &one.refused.edits[0];
+        assert_eq!((&edit.old, &edit.new), (&None, &None), "{one:?}");
     }
 }
 
+/// Records the refusal of a request that cannot be read.
+fn unread(scratch: &Scratch, json: &serde_json::Value) -> Refusal {
+    let json = json.to_string();
+    let found = Request::from_json(json.as_bytes()).unwrap_err();
+    refused_unread(&scratch.open(), tried::of_json(json.as_bytes()), found)
+}
+
 #[test]
-fn a_command_is_recorded_without_its_credentials() {
+fn a_credential_is_not_kept_as_a_name() {
     let scratch = scratch();
     let token = format!("ghp_{}", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fG3hJ5");
-    let found: Refusal = Finding::new(Code::CommandDenied, "x", "y").into();
-    for command in ["rm -rf x".to_owned(), format!("curl -H {token}")] {
-        let attempt = Attempt { call: "command", command: Some(command), ..Attempt::default() };
-        record(&scratch.repo(), &Options::default(), None, attempt, &found);
+    for (mode, name) in [("hunter", token.as_str()), ("edit", "codex")] {
+        let json = json!({"path": "a.txt", "mode": mode, "agent": name, "symbol": name, "x": 1});
+        let _ = unread(&scratch, &json);
     }
-    let commands: Vec<_> = recorded(&scratch).into_iter().map(|one| one.refused.command).collect();
-    assert_eq!(commands, [Some("rm -rf x".to_owned()), Some("curl …".to_owned())]);
+    let all = recorded(&scratch).into_iter();
+    let names: Vec<_> = all
+        .map(|one| {
+            let edit = one.refused.edits[0].clone();
+            (edit.path, edit.mode, edit.symbol, one.refused.agent)
+        })
+        .collect();
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        names,
+        [
+            (some("a.txt"), None, None, None),
+            (some("a.txt"), some("edit"), some("codex"), some("codex"))
+        ]
+    );
+}
+
+#[test]
+fn a_command_is_recorded_without_its_arguments() {
+    let scratch = scratch();
+    let found: Refusal = Finding::new(Code::CommandDenied, "x", "y").into();
+    let command = Some("PGPASSWORD=hunter git push hunter".to_owned());
+    let attempt = Attempt { call: "command", command, ..Attempt::default() };
+    record(&scratch.repo(), &Options::default(), None, attempt, &found);
+    assert_eq!(recorded(&scratch)[0].refused.command.as_deref(), Some("git push …"));
 }
 
 #[test]

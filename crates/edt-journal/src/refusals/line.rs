@@ -52,7 +52,7 @@ pub struct RefusedCall {
     /// What was tried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<TriedEdit>,
-    /// The command that was refused; if it is cut, it ends with `…`.
+    /// The program and the subcommand that were refused; `…` stands for the rest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
