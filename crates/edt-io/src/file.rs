@@ -9,7 +9,7 @@ use rustix::fs::{self as sys, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::effect::{self, SideEffect};
-use super::led::unless_link;
+use super::led::{led_elsewhere, unless_link};
 use super::{enclosure, owner};
 
 /// An open file. Every change through it is a [`SideEffect`].
@@ -34,7 +34,8 @@ pub enum OpenMode {
     Append,
     /// Creates the file if it is missing; every write appends.
     AppendOrCreate,
-    /// The same; a new file is readable by its owner only.
+    /// The same; a new file is readable by its owner only. What is there must be a regular file:
+    /// no link is followed, and no FIFO waited for.
     AppendPrivate,
     /// The file must not exist. It gets these permissions, less the umask.
     CreateNew(u32),
@@ -196,16 +197,20 @@ fn opened(path: &Path, how: OpenMode) -> io::Result<std::fs::File> {
     if how == OpenMode::ReadOnly {
         return Ok(retried(sys::CWD, path, flags)?);
     }
+    let is_private = how == OpenMode::AppendPrivate;
     let place = enclosure::place(path)?;
-    if !place.is_enclosed() {
+    if !place.is_enclosed() && !is_private {
         return Ok(retried(place.directory(), place.name(), flags)?);
     }
     // Nothing is emptied, and no FIFO is waited for, before it is known what it is.
     let careful = flags.difference(OFlags::TRUNC) | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = retried(place.directory(), place.name(), careful)
         .map_err(|error| unless_link(path, error))?;
-    if !flags.contains(OFlags::EXCL) {
+    if place.is_enclosed() && !flags.contains(OFlags::EXCL) {
         enclosure::check_own(path, &file)?;
+    }
+    if is_private && !file.metadata()?.is_file() {
+        return Err(led_elsewhere(path, "no regular file"));
     }
     if flags.contains(OFlags::TRUNC) {
         file.set_len(0)?;

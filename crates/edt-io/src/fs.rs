@@ -107,7 +107,7 @@ pub fn read_file_limited(path: &Path, max_bytes: u64) -> io::Result<Option<Vec<u
     if file.metadata()?.len() > max_bytes { Ok(None) } else { read_limited(file, max_bytes) }
 }
 
-fn libc_flag(flag: OFlags) -> i32 {
+pub(super) fn libc_flag(flag: OFlags) -> i32 {
     flag.bits().cast_signed()
 }
 

@@ -13,7 +13,7 @@ const FILE: &str = "edt/refusals.jsonl";
 const OPEN: &str = "refusals-open";
 /// Above this size the older half of the file is dropped.
 const MAX_FILE: u64 = 4 << 20;
-/// A larger file was not written by edt.
+/// No more than this end of the file is read.
 const MAX_READ: u64 = 2 * MAX_FILE;
 /// How much of the file's end is searched for what is open.
 const TAIL: u64 = 256 << 10;
@@ -102,10 +102,11 @@ impl RefusalLog {
             return Vec::new();
         }
         let mut open = self.unfollowed();
-        open.retain(|refused| place.has(refused));
-        if open.is_empty() {
+        // Another session of the worktree needs the marker, too.
+        if !open.iter().any(|one| place.has(one) || one.worktree == place.worktree) {
             let _ = fs::remove_file(&self.open);
         }
+        open.retain(|refused| place.has(refused));
         open.retain(|refused| refused.paths().iter().any(|path| paths.contains(path)));
         open
     }
@@ -149,7 +150,7 @@ impl RefusalLog {
     /// skipped.
     #[must_use]
     pub fn all(&self) -> Vec<Recorded> {
-        let bytes = fs::read_small(&self.file, MAX_READ).unwrap_or_default();
+        let bytes = lines::tail(&self.file, MAX_READ);
         let (mut all, mut places) = (Vec::<Recorded>::new(), BTreeMap::new());
         for line in bytes.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
@@ -170,7 +171,6 @@ impl RefusalLog {
 
     /// Appends `line`; whether that succeeded.
     fn write(&self, line: &str) -> bool {
-        // An earlier line may be torn; an empty one is skipped.
         let Ok(size) = lines::append(&self.file, format!("{line}\n").as_bytes()) else {
             return false;
         };
@@ -305,6 +305,15 @@ mod tests {
     }
 
     #[test]
+    fn a_torn_line_swallows_no_other() {
+        let Scratch { log, .. } = &scratch();
+        std::fs::write(&log.file, b"{\"refused\":{\"id\":\"x").unwrap();
+        let kept = log.append(refused(None, "a", "1"));
+        assert_eq!(log.open(S, &["a"]), std::slice::from_ref(&kept));
+        assert_eq!(log.all(), [Recorded { refused: kept, followed: None }]);
+    }
+
+    #[test]
     fn keys_and_words_of_a_later_version_are_read() {
         let Scratch { log, .. } = &scratch();
         let line = r#"{"refused":{"id":"x","new":1,"call":"apply","findings":[{"code":"LATER","cause":"later"}]}}"#;
@@ -355,13 +364,16 @@ mod tests {
     }
 
     #[test]
-    fn the_marker_is_there_while_something_of_the_session_is_open() {
+    fn the_marker_is_there_while_something_of_the_worktree_is_open() {
         let Scratch { log, .. } = &scratch();
         let id = log.append(refused(Some("s"), "a", "1")).id;
-        log.append(refused(Some("t"), "a", "1"));
+        let other = log.append(refused(Some("t"), "a", "1")).id;
+        log.append(RefusedCall { worktree: "/v".into(), ..refused(Some("u"), "a", "1") });
+        assert_eq!(log.open(S, &["b"]), []);
+        log.follow(landed(&id));
         assert_eq!(log.open(S, &["b"]), []);
         assert!(!log.has_none_open());
-        log.follow(landed(&id));
+        log.follow(landed(&other));
         assert_eq!(log.open(S, &["b"]), []);
         assert!(log.has_none_open());
     }
