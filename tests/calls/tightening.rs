@@ -262,7 +262,7 @@ fn an_agent_raises_no_number_of_its_policy() {
     assert_eq!(landed.json["remaining_edits"], 0, "{:#}", landed.json);
     let refused = repo.apply(&append);
     assert_eq!(refused.codes(), ["EDIT_LIMIT_REACHED"]);
-    assert!(refused.hint().contains("The user lands the session with `edt land`"));
+    assert!(refused.hint().contains("The user can raise `[session] max_edits`"));
     assert_eq!(repo.apply(&wrong).codes(), ["EDIT_LIMIT_REACHED"]);
     let other = TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", policy.as_bytes())]);
     other.write("edt.toml", looser);

@@ -297,8 +297,8 @@ codes! {
          Or one of Git's commit hooks refused a landing: the message has its output.";
     EditLimitReached "EDIT_LIMIT_REACHED" Refused None,
         "The session has as many edits as `[session] max_edits` of edt.toml allows; undone edits \
-         count, runs do not. Nothing was changed. Stop editing, and report to the user, who lands the \
-         session with `edt land` or goes on in another one with `edt begin NAME`.";
+         count, runs do not. Nothing was changed. Stop editing, and report to the user, who can raise \
+         the number or land the session.";
     ProposalNotFound "PROPOSAL_NOT_FOUND" Refused None,
         "This repository has no proposal with that number. `edt proposals --all` lists them.";
     EpisodeNotFound "EPISODE_NOT_FOUND" Refused None,

@@ -47,8 +47,8 @@ fn used_up(session: Option<&Session>, most: u64) -> Finding {
     Finding::new(
         Code::EditLimitReached,
         format!("The session {name} has its {most} edits (`[session] max_edits` of edt.toml)."),
-        "Stop editing, and say to the user what is done and what is left. The user lands the session \
-         with `edt land`, or goes on in another one with `edt begin NAME`.",
+        "Stop editing, and say to the user what is done and what is left. The user can raise \
+         `[session] max_edits` or land the session.",
     )
     .nothing_changed()
     .with("max_edits", most)
@@ -96,6 +96,17 @@ mod tests {
         assert_eq!(refusal(scratch.apply(&edit())).code, Code::EditLimitReached);
         scratch.begin("other");
         assert_eq!(scratch.apply(&edit()).unwrap().remaining_edits, Some(0));
+    }
+
+    #[test]
+    fn a_proposal_needs_an_edit_that_is_left_too() {
+        let scratch = scratch(1);
+        let propose = || crate::proposal::propose::propose(&mut scratch.open(), &edit());
+        assert!(propose().unwrap().proposal.is_some());
+        scratch.apply(&edit()).unwrap();
+        let finding = refusal(propose());
+        assert_eq!(finding.code, Code::EditLimitReached);
+        assert!(!finding.remedy.contains("edt begin"), "{}", finding.remedy);
     }
 
     #[test]

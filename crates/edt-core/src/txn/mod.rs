@@ -121,6 +121,9 @@ pub fn prepare_proposal(
 ) -> Result<Option<PendingChange>> {
     let parsed = request.with_parsed_patch()?;
     let resolved = stage!(RESOLVE, resolve::resolve(workspace, &parsed))?;
+    let state = &resolved.state;
+    let session = state.exists.then_some(&state.session);
+    budget::for_edit(&workspace.repo, session, &state.policy)?;
     let planned = stage!(PLAN, plan::plan(workspace, resolved))?;
     pending::prepare(workspace, stage!(GUARD, guard::guard(workspace, planned))?)
 }

@@ -415,7 +415,7 @@ fn parse(text: Option<&str>, origin: &str, known: &[KnownGuard]) -> Result<File>
         let why = "[[protect]] is for paths that only the user may change: its override is \"approval\" or \"never\"";
         return Err(unreadable(origin, why).into());
     }
-    if let Some(why) = file.limits.fault() {
+    if let Some(why) = file.session.fault().or_else(|| file.limits.fault()) {
         return Err(unreadable(origin, &why).into());
     }
     let settable: Vec<&str> =
@@ -542,6 +542,8 @@ mod tests {
             let error = Policy::of(None, Some(&text)).unwrap_err().to_string();
             assert!(error.contains("between 1 and 100"), "{error}");
         }
+        let error = Policy::of(None, Some("[session]\nmax_edits = 0\n")).unwrap_err().to_string();
+        assert!(error.contains("at least 1"), "{error}");
     }
 
     #[test]

@@ -25,6 +25,14 @@ pub(super) struct Limits {
     pub(super) failed_patches: Option<u64>,
 }
 
+impl Session {
+    /// What is wrong with a number.
+    pub(super) fn fault(&self) -> Option<String> {
+        let none = self.max_edits.filter(|number| *number == 0)?;
+        Some(format!("max_edits must be at least 1; it is {none}"))
+    }
+}
+
 impl Limits {
     /// What is wrong with a number.
     pub(super) fn fault(&self) -> Option<String> {
