@@ -4,9 +4,30 @@ use edt_guard::guard::secret;
 
 /// Programs whose next word says what they do.
 const WITH_SUBCOMMAND: [&str; 24] = [
-    "apt", "apt-get", "brew", "bun", "cargo", "docker", "edt", "gh", "git", "go", "helm", "just",
-    "kubectl", "make", "npm", "pip", "pip3", "pnpm", "podman", "systemctl", "terraform", "uv",
-    "yarn", "zig",
+    "apt",
+    "apt-get",
+    "brew",
+    "bun",
+    "cargo",
+    "docker",
+    "edt",
+    "gh",
+    "git",
+    "go",
+    "helm",
+    "just",
+    "kubectl",
+    "make",
+    "npm",
+    "pip",
+    "pip3",
+    "pnpm",
+    "podman",
+    "systemctl",
+    "terraform",
+    "uv",
+    "yarn",
+    "zig",
 ];
 /// The longest word that is kept, in bytes.
 const MAX_WORD: usize = 32;
@@ -20,7 +41,10 @@ pub(super) fn shape(script: &str) -> String {
         if !is_assignment(word) {
             break;
         }
-        rest = after.trim_start_matches(|c: char| c.is_whitespace() || is_separator(c));
+        // What no shell script has after an assignment is a part of the value.
+        rest = after.trim_start();
+        rest = [";", "&&"].iter().find_map(|end| rest.strip_prefix(end)).unwrap_or(rest);
+        rest = rest.trim_start();
     }
     let (first, after) = word(rest);
     let Some(program) = program(first) else { return "…".to_owned() };
@@ -111,6 +135,8 @@ mod tests {
             ("A=\"x hunter\" git push", "…"),
             ("A=x\\ hunter git push", "…"),
             ("A=$(echo hunter) git push", "…"),
+            ("A=x&hunter git push", "…"),
+            ("A=x|hunter git push", "…"),
             ("'hunter' git push", "…"),
             ("echo hunter | docker login", "echo …"),
             ("mysql -phunter", "mysql …"),
