@@ -19,7 +19,7 @@ use edt_io::fs;
 use edt_journal::refusals::{
     Followed, How, Place, RefusalLog, RefusedCall, RefusedFinding, TriedEdit,
 };
-use edt_types::{Landing, Refusal, RepoPath};
+use edt_types::{FileReport, Landing, Outcome, Refusal, RepoPath, Verdict};
 
 /// How much of the words of two texts is equal if they are about the same place.
 const SAME_WORDS: f64 = 0.6;
@@ -105,41 +105,84 @@ pub fn record(
 /// Notifies the observers that an edit was recorded, and records which refusals it followed.
 /// `request` is `None` if it did not come as one.
 pub fn landed(workspace: &mut LockedWorkspace, request: Option<&Request>, landing: &Landing<'_>) {
-    let log = RefusalLog::of(&workspace.repo);
-    if !log.has_none_open() {
-        follow(workspace, &log, request, landing);
-    }
+    let edits = || request.map_or_else(Vec::new, tried::of_request);
+    let paths = landing.paths.iter().flat_map(|(path, from)| std::iter::once(*path).chain(*from));
+    let paths: Vec<&str> = paths.collect();
+    let what = Follower { paths: &paths, session: landing.session, commit: Some(landing.commit) };
+    // Only what came as a request can teach.
+    follow(workspace, what, edits, &landing.overrode, request.map(|_| landing));
     workspace.observe_landed(request, landing);
 }
 
+/// Records which refusals `request` followed, which left no edit of its own on the branch. It
+/// teaches nothing.
+pub fn landed_elsewhere(workspace: &LockedWorkspace, request: &Request, outcome: &Outcome) {
+    let paths = paths_of(&outcome.files);
+    let overrode = outcome.guards.iter().filter(|report| report.verdict == Verdict::Allowed);
+    let overrode: Vec<_> = overrode.map(|report| (report.guard, report.path.as_str())).collect();
+    let session = outcome.session.as_ref().map_or("", |session| session.name.as_str());
+    let what = Follower { paths: &paths, session, commit: outcome.commit.as_deref() };
+    follow(workspace, what, || tried::of_request(request), &overrode, None);
+}
+
+/// Records which refusals about `files` a change of these followed that did not come as a request:
+/// a run, a restore. It teaches nothing.
+pub fn changed(
+    workspace: &LockedWorkspace,
+    session: &str,
+    commit: Option<&str>,
+    files: &[FileReport],
+) {
+    let what = Follower { paths: &paths_of(files), session, commit };
+    follow(workspace, what, Vec::new, &[], None);
+}
+
+/// The paths of `files`, also those that they were renamed from.
+fn paths_of(files: &[FileReport]) -> Vec<&str> {
+    let named = files.iter().map(|file| (file.path.as_str(), file.from.as_deref()));
+    named.flat_map(|(path, from)| std::iter::once(path).chain(from)).collect()
+}
+
+/// What followed a refusal.
+#[derive(Debug, Clone, Copy)]
+struct Follower<'a> {
+    paths: &'a [&'a str],
+    session: &'a str,
+    commit: Option<&'a str>,
+}
+
+/// Records which refusals `what` followed. The observers classify them if it was a `landing`.
 fn follow(
     workspace: &LockedWorkspace,
-    log: &RefusalLog,
-    request: Option<&Request>,
-    landing: &Landing<'_>,
+    what: Follower<'_>,
+    edits: impl FnOnce() -> Vec<TriedEdit>,
+    overrode: &[(&str, &str)],
+    landing: Option<&Landing<'_>>,
 ) {
-    let named = landing.paths.iter().flat_map(|(path, from)| std::iter::once(*path).chain(*from));
-    let paths: Vec<&str> = named.collect();
-    let place = Place { worktree: &root_of(&workspace.repo), session: Some(landing.session) };
-    let open = log.open(place, &paths);
-    let edits =
-        if open.is_empty() { Vec::new() } else { request.map_or_else(Vec::new, tried::of_request) };
-    let policy = if open.is_empty() { None } else { workspace.current_policy().ok() };
-    for refused in open {
-        if !is_same_place(&refused, &edits, &paths) {
-            continue;
-        }
-        let observers = &workspace.options().observers;
-        let (repo, policy) = (&workspace.repo, policy.as_ref());
-        let class = observers
-            .iter()
-            .find_map(|observer| observer.followed(repo, policy, &refused, &edits, landing));
-        let overrode = landing.overrode.iter().any(|(_, path)| refused.paths().contains(path));
+    let log = RefusalLog::of(&workspace.repo);
+    if log.has_none_open() {
+        return;
+    }
+    let Follower { paths, session, commit } = what;
+    let place = Place { worktree: &root_of(&workspace.repo), session: Some(session) };
+    let open = log.open(place, paths);
+    if open.is_empty() {
+        return;
+    }
+    let (edits, policy) = (edits(), workspace.current_policy().ok());
+    let observers = &workspace.options().observers;
+    let (repo, policy) = (&workspace.repo, policy.as_ref());
+    for refused in open.iter().filter(|refused| is_same_place(refused, &edits, paths)) {
+        let class = landing.and_then(|landing| {
+            let mut all = observers.iter();
+            all.find_map(|observer| observer.followed(repo, policy, refused, &edits, landing))
+        });
+        let overrode = overrode.iter().any(|(_, path)| refused.paths().contains(path));
         log.follow(Followed {
-            of: refused.id,
+            of: refused.id.clone(),
             how: if overrode { How::Overridden } else { How::Landed },
-            session: Some(landing.session.to_owned()),
-            commit: Some(landing.commit.to_owned()),
+            session: Some(session.to_owned()).filter(|name| !name.is_empty()),
+            commit: commit.map(str::to_owned),
             class,
             ..Followed::default()
         });

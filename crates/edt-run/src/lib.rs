@@ -100,7 +100,13 @@ fn recorded(
         Ok(answer) => {
             let is_refused = |finding: &&Finding| finding.code.status() == Status::Refused;
             let found = answer.errors.iter().filter(is_refused).cloned().collect();
-            let Err(found) = Refusal::check(found) else { return done };
+            let Err(found) = Refusal::check(found) else {
+                if let (Some(session), Some(commit)) = (&answer.session, &answer.commit) {
+                    let commit = Some(commit.as_str());
+                    refusals::changed(workspace, &session.name, commit, &answer.files);
+                }
+                return done;
+            };
             found
         }
     };

@@ -78,6 +78,55 @@ fn an_edit_of_another_place_of_the_file_does_not() {
 }
 
 #[test]
+fn an_edit_that_stays_out_of_the_branch_follows_and_teaches_nothing() {
+    let scratch = Scratch::with_rules(&[("a.txt", "one\n")], "*.log\n");
+    scratch.write("x.log", "one\n");
+    apply(&scratch, &wrong("x.log", "some text which is nowhere")).unwrap_err();
+    let outcome = apply(&scratch, &Request::new("x").overwrite("x.log", "two\n")).unwrap();
+    assert_ne!(outcome.files[0].recorded, edt_types::RecordedIn::Branch);
+    let all = recorded(&scratch);
+    let followed = all[0].followed.as_ref().unwrap();
+    assert_eq!((followed.how, &followed.class), (How::Landed, &None));
+}
+
+#[test]
+fn only_a_request_is_classified() {
+    #[derive(Debug)]
+    struct Classifier;
+
+    impl crate::observe::Observer for Classifier {
+        fn followed(
+            &self,
+            _: &Repo,
+            _: Option<&Policy>,
+            _: &RefusedCall,
+            _: &[TriedEdit],
+            _: &Landing<'_>,
+        ) -> Option<String> {
+            Some("class".to_owned())
+        }
+    }
+
+    let request = Request::new("x").overwrite("a.txt", "all\n");
+    for (request, class) in [(Some(&request), Some("class".to_owned())), (None, None)] {
+        let scratch = scratch();
+        apply(&scratch, &wrong("a.txt", "one three four")).unwrap_err();
+        let observers: Vec<std::sync::Arc<dyn crate::observe::Observer>> =
+            vec![std::sync::Arc::new(Classifier)];
+        let mut workspace = scratch.open_with(Options { observers, ..Options::default() });
+        let landing = Landing {
+            session: "s",
+            commit: "c",
+            paths: vec![("a.txt", None)],
+            overrode: Vec::new(),
+        };
+        landed(&mut workspace, request, &landing);
+        let followed = recorded(&scratch).remove(0).followed.unwrap();
+        assert_eq!((followed.how, followed.class), (How::Landed, class));
+    }
+}
+
+#[test]
 fn a_further_refusal_of_the_same_place_follows_the_first() {
     let scratch = scratch();
     scratch.begin("fix");

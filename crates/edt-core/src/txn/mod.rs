@@ -92,6 +92,9 @@ fn observed(
         Err(found) => return Err(refusals::refused(workspace, Attempt::of(APPLY, request), found)),
     };
     if outcome.files.iter().any(|file| file.recorded != RecordedIn::Branch) {
+        if outcome.status == Status::Applied {
+            refusals::landed_elsewhere(workspace, request, &outcome);
+        }
         return Ok(outcome);
     }
     if let (Status::Applied, Some(session), Some(commit)) =

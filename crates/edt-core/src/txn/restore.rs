@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::refusals;
 use crate::session::back::restore::{self as history, Earlier};
 use crate::session::back::rewrite::{Rewrite, path_change};
 use crate::session::back::saved::{OverlappingFiles, Overlaps};
@@ -129,6 +130,9 @@ pub fn restore(
         dry_run: options.dry_run,
     };
     let mut outcome = rewrite.publish(workspace)?;
+    if outcome.status == Status::Applied {
+        refusals::changed(workspace, &session.name, outcome.commit.as_deref(), &outcome.files);
+    }
     outcome.warnings.extend(warnings);
     Ok(outcome)
 }
