@@ -24,7 +24,7 @@ use edt_edit::place::Matching;
 use edt_io::disk::MAX_FILE;
 use edt_io::fs;
 use edt_types::text::Shown as _;
-use edt_types::{Code, DryRun, Finding, RepoPath, Result, Status};
+use edt_types::{Code, DryRun, Finding, Refusal, RepoPath, Result, Status};
 
 /// The largest request or patch that is read, in bytes: one file of the largest size, and the
 /// overhead of JSON.
@@ -331,9 +331,9 @@ pub(super) fn apply(
     if dry_run == DryRun::Yes {
         context.asks_only();
     }
-    let request = request.map_err(|found| match (dry_run, context.workspace()) {
-        (DryRun::No, Ok(workspace)) => txn::refused_unread(&workspace, tried(), found),
-        _ => found,
+    let request = request.map_err(|found| match dry_run {
+        DryRun::No => unread(context, txn::APPLY, tried(), found),
+        DryRun::Yes => found,
     })?;
     let mut workspace = context.workspace()?;
     note::agent(request.agent.as_deref());
@@ -343,6 +343,21 @@ pub(super) fn apply(
         gc::pack_in_background(&workspace.repo);
     }
     Ok(status)
+}
+
+/// Counts and records a request that was refused with `found` before it was tried. It waits for no
+/// other process.
+fn unread(context: &Context, call: &str, shown: Shown, found: Refusal) -> Refusal {
+    let Shown { agent, edits } = shown;
+    let attempt = Attempt { call, agent: agent.as_deref(), edits, ..Attempt::default() };
+    let Some(workspace) = context.workspace_at_once() else {
+        context.record_attempt(attempt, &found);
+        return found.recorded();
+    };
+    if call == txn::APPLY {
+        txn::refused(&workspace, &found);
+    }
+    refusals::refused(&workspace, attempt, found)
 }
 
 /// After how many edits of a session the loose objects are counted.
@@ -364,13 +379,8 @@ pub(super) fn propose(
     tried: impl FnOnce() -> Shown,
 ) -> Result<Status> {
     const PROPOSE: &str = "propose";
+    let request = request.map_err(|found| unread(context, PROPOSE, tried(), found))?;
     let mut workspace = context.workspace()?;
-    let request = request.map_err(|found| {
-        let Shown { agent, edits } = tried();
-        let agent = agent.as_deref();
-        let attempt = Attempt { call: PROPOSE, agent, edits, ..Attempt::default() };
-        refusals::refused(&workspace, attempt, found)
-    })?;
     let done = proposal::propose::propose(&mut workspace, &request);
     let outcome =
         done.map_err(|found| refusals::refused(&workspace, Attempt::of(PROPOSE, &request), found))?;

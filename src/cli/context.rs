@@ -307,7 +307,18 @@ impl Context {
 
     /// As [`Context::workspace`], but leaves interrupted programs to a command that reports them.
     pub(super) fn quiet_workspace(&self) -> Result<LockedWorkspace> {
-        let workspace = LockedWorkspace::open(&self.start, self.options()?)?;
+        self.opened(self.options()?)
+    }
+
+    /// As [`Context::quiet_workspace`], if that needs no wait for another process.
+    pub(super) fn workspace_at_once(&self) -> Option<LockedWorkspace> {
+        let mut options = self.options().ok()?;
+        options.lock_wait = Duration::ZERO;
+        self.opened(options).ok()
+    }
+
+    fn opened(&self, options: Options) -> Result<LockedWorkspace> {
+        let workspace = LockedWorkspace::open(&self.start, options)?;
         self.recovered.replace(workspace.recovered.clone());
         self.load_decisions(&workspace.repo);
         self.load_user_switch(&workspace.repo);
@@ -424,15 +435,18 @@ impl Context {
 
     /// Records a refusal that is not in the record yet.
     pub(super) fn record(&self, found: &Refusal) {
-        if found.is_recorded() || !self.records.get() {
-            return;
+        if !found.is_recorded() && self.records.get() {
+            self.record_attempt(Attempt { call: &self.command, ..Attempt::default() }, found);
         }
+    }
+
+    /// Records an attempt without the worktree's lock.
+    pub(super) fn record_attempt(&self, attempt: Attempt<'_>, found: &Refusal) {
         let (Ok(options), Ok(repo)) =
             (self.options(), Repo::open_in(Environment::Process, &self.start))
         else {
             return;
         };
-        let attempt = Attempt { call: &self.command, ..Attempt::default() };
         refusals::record(&repo, &options, None, attempt, found);
     }
 

@@ -140,10 +140,7 @@ fn a_denied_command_and_a_denied_run_are_recorded() {
     let said = hook(&workspace, "Bash", &json!({"command": "git push --force origin main"}));
     assert!(said.contains("COMMAND_DENIED"), "{said}");
     let refused = only(&workspace);
-    assert_eq!(
-        (&refused["call"], &refused["command"]),
-        (&json!("command"), &json!("git push …"))
-    );
+    assert_eq!((&refused["call"], &refused["command"]), (&json!("command"), &json!("git push …")));
     let answer = workspace.runs(&[], &["git", "push", "--force", "origin", "main"]);
     assert_eq!(answer.codes(), ["COMMAND_DENIED"]);
     let all = lines(&workspace, "refused");
@@ -249,4 +246,48 @@ fn the_log_shows_refusals_of_the_session_and_of_a_file() {
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("x OLD_TEXT_REQUIRED a.txt (robot)"), "{text}");
     assert!(text.contains("x COMMAND_DENIED git push … (claude-code)"), "{text}");
+}
+
+#[test]
+fn a_request_that_cannot_be_read_waits_for_no_other_process() {
+    let workspace = repository();
+    let state = workspace.root.join(".git/edt/main");
+    std::fs::create_dir_all(&state).unwrap();
+    let lock = std::fs::File::create(state.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let began = std::time::Instant::now();
+    for args in [["apply", "--request", "-"], ["propose", "--request", "-"]] {
+        let answer =
+            workspace.edt_fed(br#"{"path": "a.txt", "mode": "edit", "content": "x"}"#, &args);
+        assert_eq!(answer.codes(), ["OLD_TEXT_REQUIRED"]);
+    }
+    assert!(began.elapsed() < std::time::Duration::from_secs(8), "{:?}", began.elapsed());
+    drop(lock);
+    let all = lines(&workspace, "refused");
+    let calls: Vec<_> = all.iter().map(|one| (&one["call"], &one["edits"][0]["path"])).collect();
+    let path = &json!("a.txt");
+    assert_eq!(calls, [(&json!("apply"), path), (&json!("propose"), path)]);
+}
+
+#[test]
+fn outside_a_repository_a_request_that_cannot_be_read_is_refused_as_such() {
+    let workspace = repository();
+    for command in ["apply", "propose"] {
+        let answer = workspace.at(&workspace.home).edt_fed(b"{}", &[command, "--request", "-"]);
+        assert_eq!(answer.codes(), ["BAD_REQUEST"], "{command}");
+    }
+}
+
+#[test]
+fn a_run_and_a_restore_close_what_is_open_about_their_path() {
+    let workspace = repository();
+    workspace.edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n"]).landed();
+    let wrong = json!({"path": "a.txt", "mode": "edit", "content": "x"});
+    workspace.apply(&wrong);
+    workspace.runs(&[], &["sh", "-c", "echo y >> a.txt"]).landed();
+    workspace.apply(&wrong);
+    workspace.edt(&["restore", "a.txt", "--revision", "1"]).landed();
+    let followed = lines(&workspace, "followed");
+    let how: Vec<_> = followed.iter().map(|one| (&one["how"], one.get("class"))).collect();
+    assert_eq!(how, [(&json!("landed"), None), (&json!("landed"), None)]);
 }

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use edt_git::Repo;
 use edt_types::{DryRun, Outcome, Recovered, SessionReport, Status, Warning};
@@ -77,13 +78,8 @@ impl Workspace {
     /// Every finding that refuses the request. No file, no index entry and no ref is changed then.
     /// `APPROVAL_REQUIRED` has the number of the proposal that waits for the user.
     pub fn apply(&mut self, request: &Request) -> Result<Outcome, Refusal> {
-        self.change(|locked| {
-            request.check().map_err(|found| {
-                let (agent, edits) = (request.agent.clone(), tried::of_request(request));
-                txn::refused_unread(locked, tried::Shown { agent, edits }, found)
-            })?;
-            apply_or_propose(locked, request, DryRun::No)
-        })
+        request.check().map_err(|found| self.refused_unread(request, found))?;
+        self.change(|locked| apply_or_propose(locked, request, DryRun::No))
     }
 
     /// Judges `request` without writing: [`Workspace::apply`] up to its first write.
@@ -271,6 +267,14 @@ impl Workspace {
         let mut outcome = act(&mut locked)?;
         outcome.warnings.splice(0..0, self.interrupted.drain(..));
         Ok(outcome)
+    }
+
+    /// Records a malformed request, if that needs no wait for another process.
+    fn refused_unread(&self, request: &Request, found: Refusal) -> Refusal {
+        let options = Options { lock_wait: Duration::ZERO, ..self.options.clone() };
+        let Ok(locked) = LockedWorkspace::open(&self.start, options) else { return found };
+        let (agent, edits) = (request.agent.clone(), tried::of_request(request));
+        txn::refused_unread(&locked, tried::Shown { agent, edits }, found)
     }
 
     fn move_branch(
