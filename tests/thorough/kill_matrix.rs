@@ -70,7 +70,7 @@ fn validated(workspace: &TestRepo) {
 }
 
 fn lesson(workspace: &TestRepo) {
-    workspace.edt(&["memory", "add", "Read the file.", "--code", "HASH_MISMATCH"]);
+    workspace.edt(&["memory", "add", "Read the file.", "--code", "OLD_TEXT_NOT_FOUND"]);
     workspace.edt(&["memory", "snapshot", "before"]);
     let id = workspace.edt(&["memory", "list"]).json["episodes"][0]["id"].clone();
     workspace.edt(&["memory", "deprecate", id.as_str().unwrap(), "-m", "early"]);
@@ -138,7 +138,7 @@ const WRITERS: &[Writer] = &[
     writer("abandon", "abandon", session),
     writer("gc", "gc --older-than 0", ended),
     typed("forget", "forget", ended),
-    writer("memory add", "memory add text --code HASH_MISMATCH", nothing),
+    writer("memory add", "memory add text --code OLD_TEXT_NOT_FOUND", nothing),
     writer("memory edit", "memory edit ID --revive", lesson),
     writer("memory deprecate", "memory deprecate ID -m old", lesson),
     writer("memory delete", "memory delete ID", lesson),
