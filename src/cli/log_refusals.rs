@@ -26,7 +26,7 @@ pub(super) struct RefusedLine {
     codes: Vec<String>,
     /// The paths that it is about.
     paths: Vec<String>,
-    /// The refused command.
+    /// The program of the refused command and its subcommand: no argument is recorded.
     command: Option<String>,
     /// The agent that made the call.
     agent: Option<String>,
