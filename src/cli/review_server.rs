@@ -14,7 +14,7 @@ use edt_core::session::worktree::options::Cache;
 use edt_git::Repo;
 use edt_io::inherited::{self, Inherited};
 use edt_io::{Environment, environment, terminal};
-use edt_review::action::{Acted, Action};
+use edt_review::action::{Acted, Action, CommentAction, Part};
 use edt_review::hunks::ReviewFile;
 use edt_review::marks::{Mark, Marks, Reviewed};
 use edt_review::model::whole_file;
@@ -126,8 +126,53 @@ fn args(action: &Action) -> Vec<OsString> {
         Action::Land(Some(message)) => vec!["land".into(), format!("--message={message}")],
         Action::LandTo(edit) => vec!["land".into(), "--to".into(), edit.to_string()],
         Action::Abandon => vec!["abandon".into()],
+        Action::RevertPart(part) => revert_part(part),
+        Action::LandOnly(edits, message) => {
+            let edits = edits.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+            let message = message.iter().map(|message| format!("--message={message}"));
+            ["land".into(), format!("--only={edits}")].into_iter().chain(message).collect()
+        }
+        Action::Approve(proposal) => vec!["approve".into(), format!("p{proposal}")],
+        Action::Reject(proposal, message) => {
+            vec!["reject".into(), format!("p{proposal}"), format!("--message={message}")]
+        }
+        Action::Comment(action) => comment(action),
     };
     all.into_iter().map(OsString::from).collect()
+}
+
+fn revert_part(part: &Part) -> Vec<String> {
+    let which = part.edit.map_or_else(|| "--session".to_owned(), |edit| edit.to_string());
+    let mut all = vec!["revert".to_owned(), which, format!("--path={}", part.path)];
+    for (option, ranges) in [("added", &part.added), ("removed", &part.removed)] {
+        all.extend(ranges.iter().map(|(first, last)| format!("--{option}={first}-{last}")));
+    }
+    all
+}
+
+fn comment(action: &CommentAction) -> Vec<String> {
+    let mut all = vec!["comment".to_owned()];
+    match action {
+        CommentAction::Add { edit, path, lines, before, text } => {
+            all.push("add".into());
+            all.extend(edit.map(|edit| format!("--edit={edit}")));
+            all.extend(path.iter().map(|path| format!("--path={path}")));
+            all.extend(lines.map(|(first, last)| format!("--lines={first}-{last}")));
+            all.extend(before.then(|| "--before".to_owned()));
+            all.push(format!("--message={text}"));
+        }
+        CommentAction::Send(summary) => {
+            all.push("send".into());
+            all.extend(summary.iter().map(|summary| format!("--message={summary}")));
+        }
+        CommentAction::Answer(id, text) => {
+            all.extend(["answer".into(), id.to_string(), format!("--message={text}")]);
+        }
+        CommentAction::Resolve(id) => all.extend(["resolve".into(), id.to_string()]),
+        CommentAction::Reopen(id) => all.extend(["reopen".into(), id.to_string()]),
+        CommentAction::Drop(id) => all.extend(["drop".into(), id.to_string()]),
+    }
+    all
 }
 
 fn not_here() -> Finding {
