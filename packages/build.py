@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the packages of one program: archive, Debian package, wheel, npm, MCP bundle, checksums.
 
-Usage: packages/build.py PROGRAM OUT [--platform linux-x64]
+Usage: packages/build.py PROGRAM OUT [--platform linux-x64], or packages/build.py --sums OUT
 
 PROGRAM is a static `edt`, which has to run here: it prints its manual pages and completions. The same
 program gives the same bytes: files are sorted, have the time of SOURCE_DATE_EPOCH (that of the
@@ -51,14 +51,14 @@ PLATFORMS = {
     platform.npm: platform
     for platform in [
         Platform(
-            rust="x86_64-unknown-linux-musl",
+            rust="x86_64-unknown-linux-gnu",
             debian="amd64",
             wheel="py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
             npm_os="linux",
             npm_cpu="x64",
         ),
         Platform(
-            rust="aarch64-unknown-linux-musl",
+            rust="aarch64-unknown-linux-gnu",
             debian="arm64",
             wheel="py3-none-manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
             npm_os="linux",
@@ -174,7 +174,7 @@ def third_party(platform):
 
 
 def archive(build, docs):
-    name = f"edt-{build.version}-{build.platform.rust}"
+    name = f"edt-{build.version}-{build.platform.npm}"
     return f"{name}.tar.gz", tar_gz([build.binary("edt"), *docs], build.epoch, f"{name}/")
 
 
@@ -289,17 +289,39 @@ def mcp_bundle(build):
     return f"edt-{build.version}-{build.platform.npm}.mcpb", zip_of(files, build.epoch)
 
 
+def homebrew(version, sums):
+    """The formula, with the checksums of the archives in OUT."""
+    text = (HERE / "homebrew" / "edt.rb.in").read_text().replace("@VERSION@", version)
+    for platform in PLATFORMS:
+        name = f"edt-{version}-{platform}.tar.gz"
+        text = text.replace(f"@{platform}@", sums.get(name, "0" * 64))
+    return text
+
+
 def version():
     found = re.search(r'^version = "([^"]+)"', (ROOT / "Cargo.toml").read_text(), re.M)
     return found.group(1)
 
 
+def write_sums(out):
+    """Writes the checksums of all packages in OUT, and the formula, which has those of the archives."""
+    sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(out.glob("edt*"))}
+    sums.pop("edt.rb", None)
+    (out / "edt.rb").write_text(homebrew(version(), sums))
+    (out / "SHA256SUMS").write_text("".join(f"{sum}  {name}\n" for name, sum in sums.items()))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("program", type=pathlib.Path, nargs="?")
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--platform", choices=sorted(PLATFORMS), default="linux-x64")
+    parser.add_argument("--sums", action="store_true", help="write the checksums and the formula of OUT alone")
     arguments = parser.parse_args()
+    if arguments.sums:
+        return write_sums(arguments.out)
+    if arguments.program is None:
+        parser.error("PROGRAM is missing")
     latest = ["git", "log", "-1", "--format=%ct"]
     epoch = os.environ.get("SOURCE_DATE_EPOCH") or subprocess.check_output(latest, cwd=ROOT, text=True)
     build = Build(arguments.program.resolve(), PLATFORMS[arguments.platform], version(), int(epoch))
@@ -312,8 +334,7 @@ def main():
     for name, content in made:
         (arguments.out / name).write_bytes(content)
         print(f"{len(content):>10}  {name}")
-    sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(made))
-    (arguments.out / f"SHA256SUMS-{build.platform.npm}").write_text(sums)
+    write_sums(arguments.out)
 
 
 if __name__ == "__main__":

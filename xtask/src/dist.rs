@@ -9,17 +9,25 @@ use std::process::Command;
 use super::budgets::{functions, output};
 use super::{cargo, root, target};
 
-const TARGET: &str = "x86_64-unknown-linux-gnu";
+/// The C library is part of the program: it runs with any, or with none.
+#[cfg(target_arch = "aarch64")]
+const TARGET: (&str, &str) = ("aarch64-unknown-linux-gnu", "linux-arm64");
+#[cfg(not(target_arch = "aarch64"))]
+const TARGET: (&str, &str) = ("x86_64-unknown-linux-gnu", "linux-x64");
 
-/// `dist`: needs `valgrind` and `strip`.
-pub(super) fn dist(_: &[String]) -> Result<(), String> {
+/// `dist [DIR]`: needs `valgrind` and `strip`; with DIR it makes the packages there, with Python.
+pub(super) fn dist(args: &[String]) -> Result<(), String> {
     let order = root().join("target/function-order.txt");
     let order = order.to_str().ok_or("the path of the repository is not UTF-8")?;
     build(order, &[])?;
-    let program = target().join(TARGET).join("dist/edt");
+    let program = target().join(TARGET.0).join("dist/edt");
     build(order, &functions(&program)?)?;
     output(Command::new("strip").arg(&program))?;
     println!("{}", program.display());
+    let Some(directory) = args.first() else { return Ok(()) };
+    let mut packages = Command::new(root().join("packages/build.py"));
+    packages.arg(&program).arg(directory).args(["--platform", TARGET.1]);
+    print!("{}", output(&mut packages)?);
     Ok(())
 }
 
@@ -29,9 +37,12 @@ fn build(order: &str, functions: &[String]) -> Result<(), String> {
     std::fs::write(order, functions.join("\n")).map_err(|error| error.to_string())?;
     let flags = "-Ctarget-feature=+crt-static -Crelocation-model=static";
     cargo(
-        &["build", "--locked", "--features", "otel", "--profile", "dist", "--target", TARGET],
+        &["build", "--locked", "--features", "otel", "--profile", "dist", "--target", TARGET.0],
         &[
-            ("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS", flags),
+            (
+                &format!("CARGO_TARGET_{}_RUSTFLAGS", TARGET.0.to_uppercase().replace('-', "_")),
+                flags,
+            ),
             ("EDT_FUNCTION_ORDER", order),
         ],
     )

@@ -55,7 +55,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "dist",
-        about: "build the static program with link-time optimisation",
+        about: "dist [DIR]: build the static program with link-time optimisation, and packages of it in DIR",
         run: dist::dist,
     },
 ];
