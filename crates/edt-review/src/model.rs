@@ -11,6 +11,7 @@ use crate::authors::{self, Sources};
 use crate::hunks::ReviewFile;
 use edt_core::proposal::store::{self, ProposalState};
 use edt_core::session::Session;
+use edt_core::session::comments::{Comment, ReviewSummary};
 use edt_core::session::refs::commit::Commit;
 use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::refs::message;
@@ -60,6 +61,10 @@ pub struct SessionReview {
     pub refused_runs: Vec<RefusedRun>,
     /// Proposals of the session that wait for the user.
     pub proposals: Vec<OpenProposal>,
+    /// The user's comments, oldest first. Drafts are there only if the user asks.
+    pub comments: Vec<Comment>,
+    /// The summaries of the reviews that were sent, oldest first.
+    pub review_summaries: Vec<ReviewSummary>,
 }
 
 /// The landing of a session.
@@ -237,6 +242,8 @@ impl Reader {
             refused_edits: refused_edits::kept(repo, Some(&session.name)),
             refused_runs: refused::runs(repo, &session.name)?,
             proposals: proposals(repo, &session.name)?,
+            comments: Vec::new(),
+            review_summaries: Vec::new(),
             session: session.report(false),
         })
     }

@@ -4,6 +4,7 @@
 
 pub mod answer;
 pub mod code;
+pub mod comment;
 pub mod credential;
 mod dry_run;
 mod durability;
@@ -25,6 +26,7 @@ pub use answer::{
     SessionReport, UserChanges, Verdict,
 };
 pub use code::Code;
+pub use comment::{Comment, CommentAnswer, CommentState, Reading, ReviewSummary};
 pub use dry_run::DryRun;
 pub use durability::Durability;
 pub use finding::{Effect, Finding, Refusal, Result, Warning};

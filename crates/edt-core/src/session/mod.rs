@@ -14,6 +14,7 @@
 //! | `refs/edt/<name>/onto/<n>` | a blob: the branch that it landed on, and its commit before |
 //! | `refs/edt/<name>/unlanded/<n>` | a landing that `land --undo` undid |
 //! | `refs/edt/<name>/abandoned` | the tip that was abandoned |
+//! | `refs/edt/<name>/comments` | a blob: the user's comments and their answers |
 //! | `refs/worktree/edt/session` | symbolic: this worktree's session with `--no-switch` |
 //!
 //! Each directory knows only those above it in this table; a test holds that.
@@ -32,9 +33,11 @@
 //! | `landing/` | land, and its undo |
 //! | `collection/` | removes what is no longer needed |
 //! | `views/` | what a reader sees |
+//! | `comments/` | what the user writes about a session, and the agent's answers |
 
 pub mod back;
 pub mod collection;
+pub mod comments;
 pub mod engine;
 pub mod files;
 pub mod landing;

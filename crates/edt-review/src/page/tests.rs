@@ -110,6 +110,31 @@ fn review(text: &str, steps: Vec<ReviewStep>) -> SessionReview {
             agent: Some(text.into()),
             command: Some(text.into()),
         }],
+        comments: vec![edt_core::session::comments::Comment {
+            id: 1,
+            edit: Some(1),
+            path: Some(text.into()),
+            lines: Some((1, 1)),
+            before: false,
+            quoted: vec![text.into()],
+            text: text.into(),
+            time: 0,
+            state: edt_core::session::comments::CommentState::Open,
+            outdated: false,
+            line_now: Some(1),
+            review: Some(1),
+            read: Some(edt_core::session::comments::Reading { agent: Some(text.into()), time: 0 }),
+            answers: vec![edt_core::session::comments::CommentAnswer {
+                agent: Some(text.into()),
+                text: text.into(),
+                time: 0,
+            }],
+        }],
+        review_summaries: vec![edt_core::session::comments::ReviewSummary {
+            review: 1,
+            text: text.into(),
+            time: 0,
+        }],
     }
 }
 

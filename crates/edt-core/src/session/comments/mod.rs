@@ -1,0 +1,3 @@
+//! The user's comments about a session.
+
+pub use edt_types::{Comment, CommentAnswer, CommentState, Reading, ReviewSummary};
