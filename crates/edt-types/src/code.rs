@@ -301,6 +301,9 @@ codes! {
          the number or land the session.";
     ProposalNotFound "PROPOSAL_NOT_FOUND" Refused None,
         "This repository has no proposal with that number. `edt proposals --all` lists them.";
+    CommentNotFound "COMMENT_NOT_FOUND" Refused None,
+        "The session has no comment with that number that was sent, or no draft to send. `edt \
+         comment list --all` lists them. Only the user sees drafts.";
     EpisodeNotFound "EPISODE_NOT_FOUND" Refused None,
         "The memory of this repository has no episode with that id, or no snapshot with that name. \
          `edt memory list` and `edt memory snapshot` list them.";

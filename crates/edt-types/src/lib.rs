@@ -26,7 +26,7 @@ pub use answer::{
     SessionReport, UserChanges, Verdict,
 };
 pub use code::Code;
-pub use comment::{Comment, CommentAnswer, CommentState, Reading, ReviewSummary};
+pub use comment::{Comment, CommentAnswer, CommentState, OpenComments, Reading, ReviewSummary};
 pub use dry_run::DryRun;
 pub use durability::Durability;
 pub use finding::{Effect, Finding, Refusal, Result, Warning};

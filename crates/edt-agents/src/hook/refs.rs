@@ -14,12 +14,12 @@ pub enum RefKind {
     Protected,
     /// A session's branch, or a history that edt keeps: only fast-forwards are allowed.
     Shadow,
-    /// A session's base, origin or record: no change is allowed.
+    /// A session's base, origin, record or comments: no change is allowed.
     Record,
 }
 
 /// The ends of the refs that only edt changes.
-const RECORDS: [&str; 3] = ["/base", "/origin", "/record"];
+const RECORDS: [&str; 4] = ["/base", "/origin", "/record", "/comments"];
 
 /// One update, as Git reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,6 +178,7 @@ mod tests {
             ("refs/edt/a/undone/1", RefKind::Shadow),
             ("refs/edt/a/record", RefKind::Record),
             ("refs/edt/a/base", RefKind::Record),
+            ("refs/edt/a/comments", RefKind::Record),
             ("refs/remotes/origin/main", RefKind::Free),
             ("refs/tags/main", RefKind::Free),
             ("HEAD", RefKind::Free),

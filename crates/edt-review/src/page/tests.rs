@@ -114,6 +114,7 @@ fn review(text: &str, steps: Vec<ReviewStep>) -> SessionReview {
             id: 1,
             edit: Some(1),
             path: Some(text.into()),
+            path_now: Some(text.into()),
             lines: Some((1, 1)),
             before: false,
             quoted: vec![text.into()],

@@ -267,7 +267,9 @@ fn is_shadow(name: &str) -> bool {
 /// The commit time of the newest commit in `refs`, in seconds since 1970.
 fn newest(repo: &Repo, refs: &[(String, Oid)]) -> Result<i64> {
     let mut newest = 0;
-    let is_blob = |name: &str| name.ends_with("/origin") || name.contains("/onto/");
+    let is_blob = |name: &str| {
+        name.ends_with("/origin") || name.ends_with("/comments") || name.contains("/onto/")
+    };
     let commits = refs.iter().filter(|(name, oid)| !is_blob(name) && *oid != repo.empty_tree());
     for (_, oid) in commits {
         newest = newest.max(Commit::read(repo, *oid)?.committed_at);
@@ -284,7 +286,7 @@ const NUMBERED: [&str; 8] =
 fn refs_of(repo: &Repo, session: &SessionSummary) -> Result<Vec<(String, Oid)>> {
     let prefix = format!("{REFS}{}/", session.name);
     let is_own = |name: &str| match name.split_once('/') {
-        None => matches!(name, "base" | "origin" | "abandoned" | "record"),
+        None => matches!(name, "base" | "origin" | "abandoned" | "record" | "comments"),
         Some((kind, number)) => NUMBERED.contains(&kind) && number.parse::<u64>().is_ok(),
     };
     let mut refs = repo.refs_below(&prefix)?;

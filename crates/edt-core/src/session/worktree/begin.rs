@@ -52,6 +52,7 @@ const RESERVED: &[&str] = &[
     "base",
     "origin",
     "record",
+    "comments",
     "undone",
     "refused",
     "aside",

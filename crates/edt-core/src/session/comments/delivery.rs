@@ -1,0 +1,151 @@
+//! Gives comments to agents: each once in full, in the next answer of edt, whatever that is about.
+//!
+//! An agent has a comment once an answer with it was printed. That is noted afterwards, so a call
+//! that fails in between gives it again.
+
+use std::collections::BTreeSet;
+
+use super::shown::Places;
+use super::store::{self, StoredComment};
+use crate::session::refs::current::Session;
+use crate::session::refs::names::{BRANCHES, POINTER, base_ref};
+use edt_git::Repo;
+use edt_types::comment::{Comment, CommentState, HINT, OpenComments, Reading};
+use edt_types::{Result, Warning};
+
+/// How long the comments of an answer are, in bytes of JSON. One comment may be longer.
+const MAX_BYTES: usize = 4 * 1024;
+/// How many lines are quoted to an agent, which can read the file.
+const MAX_QUOTED: usize = 8;
+
+/// The comments for the next answer to an agent.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// The session's name.
+    pub session: String,
+    /// What the answer has; `None` if no comment is open.
+    pub comments: Option<OpenComments>,
+    /// Why they could not be read.
+    pub warning: Option<Warning>,
+    given: Vec<(u64, u64)>,
+}
+
+/// The comments of this worktree's session. Without any it costs little more than one look for a
+/// ref.
+#[must_use]
+pub fn here(repo: &Repo) -> Delivery {
+    let found = name_here(repo).and_then(|name| match name {
+        Some(name) => of(repo, &name),
+        None => Ok(Delivery::default()),
+    });
+    found.unwrap_or_else(|found| {
+        let why = found.as_slice().first().map(|one| one.message()).unwrap_or_default();
+        let message = format!("The user's comments could not be read: {why}");
+        let warning = Warning { code: "comments_not_read", path: None, message };
+        Delivery { warning: Some(warning), ..Delivery::default() }
+    })
+}
+
+/// The name of this worktree's session, if it has comments.
+fn name_here(repo: &Repo) -> Result<Option<String>> {
+    let mut branch = repo.head_target()?;
+    if !branch.as_ref().is_some_and(|branch| branch.starts_with(BRANCHES)) {
+        branch = repo.symbolic_ref(POINTER)?;
+    }
+    let Some(name) = branch.as_deref().and_then(|branch| branch.strip_prefix(BRANCHES)) else {
+        return Ok(None);
+    };
+    if repo.ref_value(&store::comments_ref(name))?.is_some() {
+        return Ok(Some(name.to_owned()));
+    }
+    // The user may have renamed its branch.
+    if repo.ref_value(&base_ref(name))?.is_some() {
+        return Ok(None);
+    }
+    Ok(Session::current(repo, &repo.head()?)?.map(|session| session.name))
+}
+
+fn of(repo: &Repo, name: &str) -> Result<Delivery> {
+    let Some((_, all)) = store::read(repo, name)? else { return Ok(Delivery::default()) };
+    let open = all.comments.iter().filter(|one| one.state == CommentState::Open).count() as u64;
+    if open == 0 {
+        return Ok(Delivery::default());
+    }
+    let unread: Vec<&StoredComment> = all.comments.iter().filter(|one| one.is_unread()).collect();
+    let mut delivery = Delivery { session: name.to_owned(), ..Delivery::default() };
+    let mut comments =
+        OpenComments { open, unread: Vec::new(), summaries: Vec::new(), left_out: 0, hint: HINT };
+    if !unread.is_empty() {
+        let session = Session::named(repo, name)?.or(Session::current(repo, &repo.head()?)?);
+        let mut places = session.as_ref().map(|session| Places::of(repo, session));
+        let (mut bytes, mut reviews) = (0, BTreeSet::new());
+        for one in &unread {
+            let Some(shown) = places.as_mut().map(|places| brief(places.shown(one))) else { break };
+            let review = shown.review.filter(|review| !reviews.contains(review));
+            let summary = all.summaries.iter().find(|one| Some(one.review) == review);
+            let length = serde_json::to_string(&(&shown, summary)).map_or(0, |json| json.len());
+            if bytes > 0 && bytes + length > MAX_BYTES {
+                break;
+            }
+            bytes += length;
+            reviews.extend(review);
+            comments.summaries.extend(summary.cloned());
+            delivery.given.push((one.id, one.said));
+            comments.unread.push(shown);
+        }
+        comments.left_out = (unread.len() - comments.unread.len()) as u64;
+    }
+    delivery.comments = Some(comments);
+    Ok(delivery)
+}
+
+/// The comment with a few of its lines.
+fn brief(mut one: Comment) -> Comment {
+    if one.quoted.len() > MAX_QUOTED {
+        one.quoted.truncate(MAX_QUOTED - 1);
+        one.quoted.push("…".to_owned());
+    }
+    one
+}
+
+impl Delivery {
+    /// Whether it has a comment that no agent had before.
+    #[must_use]
+    pub fn has_unread(&self) -> bool {
+        !self.given.is_empty()
+    }
+
+    /// Notes that the agent has these comments. What the user added since stays unread. The caller
+    /// holds the worktree's lock.
+    ///
+    /// # Errors
+    /// As [`store::change`]; then the next answer has them again.
+    pub fn mark_read(&self, repo: &Repo, agent: Option<&str>, now: i64) -> Result<()> {
+        mark_read(repo, &self.session, &self.given, agent, now)
+    }
+}
+
+/// Notes that an agent has these comments, each as far as the user had written when it was read.
+///
+/// # Errors
+/// As [`store::change`].
+pub fn mark_read(
+    repo: &Repo,
+    session: &str,
+    given: &[(u64, u64)],
+    agent: Option<&str>,
+    now: i64,
+) -> Result<()> {
+    if given.is_empty() {
+        return Ok(());
+    }
+    store::change(repo, session, |all| {
+        for one in &mut all.comments {
+            let Some((_, said)) = given.iter().find(|(id, _)| *id == one.id) else { continue };
+            one.given = one.given.max(*said);
+            let reading = || Reading { agent: agent.map(str::to_owned), time: now };
+            one.read.get_or_insert_with(reading);
+        }
+        Ok(())
+    })
+}
