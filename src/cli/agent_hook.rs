@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::context::Context;
 use crate::telemetry::{self, names};
+use edt_agents::comments::{AddedComments, with_comments};
 use edt_agents::{
     AGENTS, Agent, HookMessage, HookPhase, HookPoint, Payload, Protocol, Question, Reply, judge,
     messages, payload,
@@ -45,19 +46,20 @@ impl Args {
         let responder = Responder::new(protocol);
         responder.refuse_on_panic(agent.name);
         responder.refuse_after(limit);
-        let message = answer(context, agent, protocol, &responder, limit);
-        responder.respond(&message.unwrap_or_else(HookMessage::Failure))
+        let (message, added) = answer(context, agent, protocol, &responder, limit)
+            .unwrap_or_else(|why| (HookMessage::Failure(why), None));
+        responder.respond(&message, added)
     }
 }
 
-/// The answer, or why edt could not judge.
+/// The answer, with the user's comments that it has, or why edt could not judge.
 fn answer(
     context: &Context,
     agent: &Agent,
     protocol: &Protocol,
     responder: &Responder,
     limit: Duration,
-) -> std::result::Result<HookMessage, String> {
+) -> std::result::Result<(HookMessage, Option<AddedComments>), String> {
     let unreadable_at = |point: HookPoint, why: &str| {
         responder.set_point(point);
         failure_at(point, why)
@@ -94,8 +96,9 @@ fn answer(
     options.lock_wait = options.lock_wait.min(limit / 2);
     options.caller = event.caller(agent.name);
     let start = fs::real_path(&context.start);
-    judge::answer(&event, &judge::JudgeCall { agent: agent.name, start: &start, options: &options })
-        .map_err(not_judged)
+    let call = judge::JudgeCall { agent: agent.name, start: &start, options: &options };
+    let message = judge::answer(&event, &call).map_err(not_judged)?;
+    Ok(with_comments(message, &event, protocol, &call))
 }
 
 fn findings_at(point: HookPoint, found: &Refusal) -> String {
@@ -159,12 +162,12 @@ impl Responder {
     fn fail(&self, why: &str) -> ! {
         // A panic may occur while this thread holds the lock.
         let point = self.point.try_lock().map_or(HookPoint::UNKNOWN, |point| *point);
-        self.respond(&HookMessage::Failure(failure_at(point, why)))
+        self.respond(&HookMessage::Failure(failure_at(point, why)), None)
     }
 
     /// Gives the answer and ends the process. If another thread answers already, this thread waits
     /// for the end.
-    fn respond(&self, message: &HookMessage) -> ! {
+    fn respond(&self, message: &HookMessage, added: Option<AddedComments>) -> ! {
         if self.answered.swap(true, Ordering::SeqCst) {
             loop {
                 std::thread::park();
@@ -172,14 +175,15 @@ impl Responder {
         }
         let point = self.point.try_lock().map_or(HookPoint::UNKNOWN, |point| *point);
         // Whatever edt could not do, the user's prompt goes on.
-        let message = if point.phase == HookPhase::Prompt { &HookMessage::Silent } else { message };
+        let goes_on = point.phase != HookPhase::Prompt || matches!(message, HookMessage::Info(_));
+        let message = if goes_on { message } else { &HookMessage::Silent };
         let Reply { stdout, stderr, exit } = (self.protocol.reply)(point, message);
         let mut out = std::io::stdout().lock();
         let wrote = out.write_all(stdout.as_bytes()).and_then(|()| out.flush());
         let _ = std::io::stderr().lock().write_all(stderr.as_bytes());
         // Only before a tool does silence count as approval.
         let is_needed = point.phase == HookPhase::Before || *message != HookMessage::Silent;
-        if let Err(error) = wrote
+        if let Err(error) = &wrote
             && is_needed
         {
             // An answer that could not be written must not count as approval: some agents allow the
@@ -198,6 +202,8 @@ impl Responder {
             );
             std::process::exit(2);
         }
+        // What could not be noted, the next answer has again.
+        let _ = added.filter(|_| wrote.is_ok()).map(AddedComments::printed);
         // A thread that answers for another thread's call has no span to record on.
         telemetry::note(names::EXIT, u64::from(exit));
         telemetry::end();

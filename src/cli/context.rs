@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -16,6 +16,8 @@ use edt_core::Environment;
 use edt_core::observe::Observer;
 use edt_core::proposal::decisions::{self, NewDecisions};
 use edt_core::refusals::{self, Attempt};
+use edt_core::session::comments::delivery::{self, Delivery};
+use edt_core::session::comments::shown::CommentReader;
 use edt_core::session::turns::CallingAgent;
 use edt_core::session::views::user_switch;
 use edt_core::session::worktree::options::{Cache, Options};
@@ -23,7 +25,11 @@ use edt_core::session::worktree::workspace;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_git::{Oid, Repo};
 use edt_guard::policy::Policy;
-use edt_types::{Durability, Outcome, Recovered, Refusal, Result, Status, Warning};
+use edt_io::lock::LockGuard;
+use edt_io::{clock, inherited};
+use edt_types::{
+    Durability, OpenComments, Outcome, Recovered, Refusal, Result, SessionReport, Status, Warning,
+};
 
 use crate::lessons::Lessons;
 use crate::telemetry::Telemetry;
@@ -55,6 +61,9 @@ pub(super) struct Global {
 /// The longest answer of a tool, in bytes: as JSON, and as text.
 pub(super) const ROOM: usize = 64 * 1024;
 
+/// Longest wait for the worktree's lock, to note that comments were given.
+const MARK_WAIT: Duration = Duration::from_secs(1);
+
 pub(super) struct Context {
     pub(super) start: PathBuf,
     pub(super) json: bool,
@@ -67,6 +76,10 @@ pub(super) struct Context {
     out: Out,
     recovered: RefCell<Option<Recovered>>,
     new_decisions: RefCell<NewDecisions>,
+    /// The user's comments for the next answer.
+    comments: RefCell<Delivery>,
+    /// The worktree's lock, while a workspace of this call holds it.
+    lock: RefCell<Weak<LockGuard>>,
     /// Warnings of programs that were interrupted together with edt.
     interrupted: RefCell<Vec<Warning>>,
     /// The warning that names the session that the user switched away from.
@@ -124,6 +137,8 @@ impl CallDefaults {
             out: Out::Captured(RefCell::default()),
             recovered: RefCell::default(),
             new_decisions: RefCell::default(),
+            comments: RefCell::default(),
+            lock: RefCell::default(),
             interrupted: RefCell::default(),
             user_switch: RefCell::default(),
             records: Cell::new(true),
@@ -164,6 +179,8 @@ impl Context {
             out: Out::Streams,
             recovered: RefCell::default(),
             new_decisions: RefCell::default(),
+            comments: RefCell::default(),
+            lock: RefCell::default(),
             interrupted: RefCell::default(),
             user_switch: RefCell::default(),
             records: Cell::new(true),
@@ -257,6 +274,17 @@ impl Context {
         self.caller.agent.as_deref()
     }
 
+    /// Whether an agent, or a program, reads the answer: anyone but the user.
+    pub(super) fn is_for_agent(&self) -> bool {
+        !inherited::is_reviewer() && self.who() != Who::User
+    }
+
+    /// Who reads comments.
+    pub(super) fn comment_reader(&self) -> CommentReader {
+        let is_agent = self.is_of_server() || Who::is_agent_here();
+        if is_agent { CommentReader::Agent } else { CommentReader::User }
+    }
+
     /// Whether it is a call to a server.
     pub(super) fn is_of_server(&self) -> bool {
         matches!(self.out, Out::Captured(_))
@@ -268,11 +296,57 @@ impl Context {
     pub(super) fn new_decisions(&self) -> Vec<Warning> {
         let new_decisions = self.new_decisions.take();
         // An answer to the user does not reach the agent, so the decisions stay unreported.
-        if !new_decisions.is_empty() && self.who() != Who::User {
+        if !new_decisions.is_empty() && self.is_for_agent() {
             new_decisions.mark_reported();
         }
         let interrupted = self.interrupted.take().into_iter();
-        interrupted.chain(self.user_switch.take()).chain(new_decisions.warnings).collect()
+        let warnings = interrupted.chain(self.user_switch.take()).chain(new_decisions.warnings);
+        warnings.chain(self.comments.borrow_mut().warning.take()).collect()
+    }
+
+    /// Takes the user's comments for the answer that is printed now, which is about `session` if it
+    /// is known. The user gets none.
+    pub(super) fn take_comments(&self, session: Option<&SessionReport>) -> Delivery {
+        let delivery = self.comments.take();
+        let is_other = session.is_some_and(|session| session.name != delivery.session);
+        if delivery.comments.is_none() || is_other || !self.is_for_agent() {
+            return Delivery::default();
+        }
+        delivery
+    }
+
+    /// As [`Context::take_comments`] for `edt status`, which says to the user how many are open.
+    pub(super) fn status_comments(&self) -> Delivery {
+        if self.is_for_agent() {
+            return self.take_comments(None);
+        }
+        let (mut counted, all) = (Delivery::default(), self.comments.take());
+        counted.comments = all.comments.map(OpenComments::counted);
+        counted
+    }
+
+    /// Notes that the answer with these comments was printed. If that fails, the next answer has
+    /// them again.
+    pub(super) fn delivered(&self, delivery: &Delivery) {
+        if !delivery.has_unread() || !self.is_for_agent() {
+            return;
+        }
+        let mark = |repo: &Repo| delivery.mark_read(repo, self.agent(), clock::seconds());
+        let held = self.lock.borrow().upgrade();
+        let _ = match held {
+            Some(_lock) => {
+                Repo::open_in(Environment::Process, &self.start).and_then(|repo| mark(&repo))
+            }
+            None => self.options().and_then(|mut options| {
+                options.lock_wait = MARK_WAIT;
+                mark(&LockedWorkspace::open(&self.start, options)?.repo)
+            }),
+        };
+    }
+
+    /// Reads the user's comments for the next answer.
+    pub(super) fn load_comments(&self, repo: &Repo) {
+        self.comments.replace(delivery::here(repo));
     }
 
     /// Reads which session the user switched away from, before the command moves HEAD.
@@ -322,6 +396,8 @@ impl Context {
         self.recovered.replace(workspace.recovered.clone());
         self.load_decisions(&workspace.repo);
         self.load_user_switch(&workspace.repo);
+        self.load_comments(&workspace.repo);
+        self.lock.replace(workspace.held());
         Ok(workspace)
     }
 
@@ -340,13 +416,19 @@ impl Context {
         render_human: impl FnOnce(&Outcome) -> String,
     ) -> Status {
         let new_decisions = self.new_decisions();
-        let extended = (!new_decisions.is_empty()).then(|| Outcome {
+        let delivery = self.take_comments(outcome.session.as_ref());
+        let is_extended = !new_decisions.is_empty() || delivery.comments.is_some();
+        let extended = is_extended.then(|| Outcome {
             warnings: [new_decisions, outcome.warnings.clone()].concat(),
+            comments: delivery.comments.clone(),
             ..outcome.clone()
         });
         let outcome = extended.as_ref().unwrap_or(outcome);
         note::outcome(outcome);
-        self.answer(outcome, render_human);
+        self.answer(outcome, |outcome| {
+            render_human(outcome) + &render::comments(outcome.comments.as_ref())
+        });
+        self.delivered(&delivery);
         outcome.status
     }
 
@@ -457,6 +539,8 @@ impl Context {
         self.explain_paths(&mut outcome);
         outcome.recovered = self.recovered();
         outcome.warnings = self.new_decisions();
+        let delivery = self.take_comments(None);
+        outcome.comments.clone_from(&delivery.comments);
         outcome.proposal =
             outcome.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
         note::outcome(&outcome);
@@ -464,7 +548,9 @@ impl Context {
             self.answer(&outcome, render::refused);
         } else {
             self.note(&render::refused(&outcome));
+            self.note(&render::comments(outcome.comments.as_ref()));
         }
+        self.delivered(&delivery);
     }
 }
 

@@ -44,7 +44,7 @@ const GROUPS: &[Group] = &[
             ("land", "squash the session into one commit on the branch it began from"),
             ("abandon", "leave the session; its work is kept"),
         ],
-        more: &["attribution", "stats"],
+        more: &["comment", "attribution", "stats"],
     },
     Group {
         name: "session",

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::comment;
 use super::complete;
 use super::context::Context;
 use super::gc;
@@ -127,7 +128,8 @@ impl Args {
         };
         let (into, made) = (landed.target.short().to_owned(), landed.commits.len());
         let (edits, rest, elsewhere) = (landed.edits, landed.rest, landed.elsewhere.clone());
-        let outcome = landed.outcome(&workspace, &session)?;
+        let mut outcome = landed.outcome(&workspace, &session)?;
+        outcome.warnings.extend(comment::left_open(&workspace.repo, &session.name));
         gc::pack_in_background(&workspace.repo);
         Ok(context.outcome(&outcome, |outcome| {
             let mut out = render::recovered(outcome.recovered.as_ref());

@@ -31,7 +31,7 @@ use edt_types::{Code, Finding, Result, Status};
     after_help = "Example, in a client's configuration:\n  {\"mcpServers\": {\"edt\": {\"command\": \"edt\", \"args\": [\"mcp\"]}}}\n\n  edt mcp --tools apply,read,search,undo   # only these\n  edt mcp --tools all"
 )]
 pub(super) struct Args {
-    /// Only these tools, or `all`; if omitted, the eight that an agent needs.
+    /// Only these tools, or `all`; if omitted, the nine that an agent needs.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     tools: Vec<String>,
     /// Show counters of the calls to a scraper, at the path /metrics of this loopback address with a

@@ -86,7 +86,11 @@ impl Limits {
                 for (key, value) in object {
                     let at = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
                     // A model sends these back as they are: a mark would get into a file.
-                    if key != "evidence" {
+                    let whole = key == "comments" && value.is_object();
+                    if whole && value.to_string().len() <= MAX_TEXT {
+                        // They are given once, and have a bound of their own.
+                        shown.insert(key.clone(), value.clone());
+                    } else if key != "evidence" {
                         shown.insert(key.clone(), self.cut(value, &at, cuts));
                     } else if value.to_string().len() <= self.text.min(MAX_TEXT) {
                         shown.insert(key.clone(), value.clone());

@@ -46,6 +46,11 @@ const SENTENCES: &[(&[&str], &str)] = &[
         &["apply"],
         "`edt check` and `edt propose` are `apply` with `check: true` or `propose: true`.",
     ),
+    (
+        &["comment"],
+        "`comments` in an answer are the user's: do what they ask for, or answer with `comment`; \
+         then resolve them.",
+    ),
     (&["help"], "`help` has an example of each mode, and says what a code means."),
 ];
 

@@ -9,8 +9,8 @@ use super::context::Context;
 use super::edit_name::ProposalName;
 use super::mcp_args::{of, take};
 use super::{
-    apply, checkpoint, diff, guide, land, log, ls, meta, outline, proposals, read, restore, revert,
-    run, search, show, status, undo,
+    apply, checkpoint, comment, diff, guide, land, log, ls, meta, outline, proposals, read,
+    restore, revert, run, search, show, status, undo,
 };
 use crate::mcp::{Tool, ToolEffect, either, input, listed};
 use edt_core::txn::tried::Shown;
@@ -62,6 +62,7 @@ pub(super) const TOOLS: &[Row] = &[
     UNDO,
     RUN,
     LAND,
+    COMMENT,
     HELP,
     Row {
         name: "check",
@@ -362,6 +363,22 @@ const LAND: Row = Row {
     instead: None,
 };
 
+const COMMENT: Row = Row {
+    name: "comment",
+    effect: ToolEffect::Commits,
+    about: "Answer the user's review comments on edits of edt, say that one is done, or list them.",
+    input: input::<comment::ToolArgs>,
+    arguments: &[
+        ("action", "list, answer, or resolve: it is done."),
+        ("id", "The comment's number."),
+        ("message", "The answer."),
+        ("all", "list: also resolved ones."),
+    ],
+    run: |context, args, _| of::<comment::ToolArgs>(args)?.run(context),
+    takes_agent: false,
+    instead: None,
+};
+
 const HELP: Row = Row {
     name: "help",
     effect: ToolEffect::Reads,
@@ -507,10 +524,13 @@ mod tests {
     }
 
     #[test]
-    fn eight_tools_are_offered_by_default_and_cost_little() {
+    fn nine_tools_are_offered_by_default_and_cost_little() {
         let tools = tools(true);
         let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
-        assert_eq!(names, ["apply", "read", "search", "status", "undo", "run", "land", "help"]);
+        assert_eq!(
+            names,
+            ["apply", "read", "search", "status", "undo", "run", "land", "comment", "help"]
+        );
         let listed = |tool: &Tool| json!({"name": tool.name, "description": tool.about, "inputSchema": tool.input});
         let length: usize = tools.iter().map(|tool| listed(tool).to_string().len()).sum();
         assert!(length <= 10_000, "{length} characters");

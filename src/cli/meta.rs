@@ -144,6 +144,8 @@ enum Shape {
     /// The answer of `edt review`.
     #[cfg(feature = "review")]
     Review,
+    /// The answer of `edt comment`.
+    Comments,
     /// The answer of `edt guide`.
     Guide,
     /// The answer of `edt guards`.
@@ -200,6 +202,7 @@ impl SchemaArgs {
             Shape::Diff => schemars::schema_for!(diff::Answer),
             #[cfg(feature = "review")]
             Shape::Review => schemars::schema_for!(edt_review::SessionReview),
+            Shape::Comments => schemars::schema_for!(super::comment::Answer),
             Shape::Guide => schemars::schema_for!(guide::Answer),
             Shape::Guards => schemars::schema_for!(guards::Answer),
             Shape::Policy => schemars::schema_for!(policy::Answer),

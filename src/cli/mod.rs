@@ -10,6 +10,7 @@ mod begin;
 mod blame;
 mod caller;
 mod checkpoint;
+mod comment;
 mod complete;
 mod context;
 mod demo;
@@ -122,6 +123,7 @@ enum Command {
     Blame(blame::Args),
     #[cfg(feature = "review")]
     Review(review::Args),
+    Comment(comment::Args),
     Undo(undo::Args),
     Redo(undo::RedoArgs),
     Revert(revert::Args),
@@ -183,6 +185,7 @@ impl Command {
                 | Command::Reject(_)
                 | Command::AgentShell(_)
         );
+        let acts = acts || matches!(self, Command::Comment(args) if args.changes());
         !(acts || self.writes_worktree() || self.is_only_for_users() || self.is_not_for_agents())
     }
 
@@ -203,8 +206,8 @@ impl Command {
         )
     }
 
-    /// Whether an agent may not call it: it deletes early what edt keeps for the user, or writes
-    /// files at a path that the caller names.
+    /// Whether an agent may not call it: it deletes early what edt keeps for the user, writes files
+    /// at a path that the caller names, or speaks for the user.
     fn is_not_for_agents(&self) -> bool {
         match self {
             Command::Gc(args) => args.shortens(),
@@ -212,6 +215,7 @@ impl Command {
             #[cfg(feature = "review")]
             Command::Review(args) => args.writes(),
             Command::Setup(args) => args.emits(),
+            Command::Comment(args) => args.is_users(),
             _ => false,
         }
     }
@@ -233,6 +237,7 @@ impl Command {
             Command::Blame(args) => args.run(context),
             #[cfg(feature = "review")]
             Command::Review(args) => args.run(context),
+            Command::Comment(args) => args.run(context),
             Command::Undo(args) => args.run(context),
             Command::Redo(args) => args.run(context),
             Command::Revert(args) => args.run(context),

@@ -8,7 +8,8 @@ use serde::Serialize;
 use edt_core::proposal::propose::APPROVED_ALREADY;
 use edt_types::text::{counted, escape_controls, escape_lines, escape_unexpected, places};
 use edt_types::{
-    FileChangeKind, FileReport, Outcome, RecordedIn, Recovered, Refusal, Status, Warning,
+    FileChangeKind, FileReport, OpenComments, Outcome, RecordedIn, Recovered, Refusal, Status,
+    Warning,
 };
 
 /// Green: success.
@@ -96,6 +97,11 @@ pub(super) fn refused(outcome: &Outcome) -> String {
 /// A text whose further lines are deeper than edt's own labels, so that none of them passes for one.
 fn indented(text: &str) -> String {
     escape_lines(text).replace('\n', "\n    ")
+}
+
+/// Renders the user's comments in an answer to an agent.
+pub(super) fn comments(comments: Option<&OpenComments>) -> String {
+    comments.map(OpenComments::text).unwrap_or_default()
 }
 
 /// Renders what an edit did.

@@ -8,6 +8,7 @@ use super::context::Context;
 use super::render::{GOOD, paint};
 use super::review_server;
 use edt_agents::hook::who::Who;
+use edt_core::session::comments::shown;
 use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::turns::SessionTurn;
 use edt_io::fs;
@@ -56,6 +57,8 @@ impl Args {
             |turn: &SessionTurn| is_user || context.agent().is_some_and(|agent| turn.is_of(agent));
         let mut review = Reader::default().read(&repo, &shown, SourceLookup::Now, may_read)?;
         Marks::of(&repo, &shown.session.name).apply(&mut review);
+        (review.comments, review.review_summaries) =
+            shown::comments(&repo, &shown.session, context.comment_reader())?;
         match &self.html {
             Some(file) => write(context, &review, file),
             None => Ok(context.answer(&review, |_| String::new())),

@@ -9,6 +9,8 @@ use super::render::{DIM, NAME, paint};
 use super::terminal_user::refuse_agent;
 use edt_agents::hook::who::Who;
 use edt_core::session::Session;
+use edt_core::session::comments::shown::{self, CommentReader};
+use edt_core::session::comments::store;
 use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::worktree::options::Cache;
 use edt_git::Repo;
@@ -71,6 +73,8 @@ impl Source for Served {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let mut review = reader.read(&repo, &shown, lookup, |_| self.is_user)?;
         Marks::of(&repo, &self.name).apply(&mut review);
+        (review.comments, review.review_summaries) =
+            shown::comments(&repo, &shown.session, CommentReader::User)?;
         Ok(review)
     }
 
@@ -93,7 +97,8 @@ impl Source for Served {
         let value = |name: &str| repo.ref_value(name).ok().flatten();
         let head = repo.head().ok().map(|head| (head.branch, head.commit));
         let record = format!("refs/edt/{}/record", self.name);
-        format!("{:?} {:?} {head:?}", value(&self.branch), value(&record))
+        let comments = store::comments_ref(&self.name);
+        format!("{:?} {:?} {:?} {head:?}", value(&self.branch), value(&record), value(&comments))
     }
 
     /// The command itself, called as from a program without a terminal: what needs the user's
@@ -107,6 +112,7 @@ impl Source for Served {
             directory: self.start.clone(),
             program: environment::current_program().unwrap_or_default(),
             input: Vec::new(),
+            is_reviewer: true,
         };
         let (status, printed) = crate::call(&args, caller);
         let text = [printed.stdout, printed.stderr].concat();

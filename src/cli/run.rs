@@ -15,6 +15,7 @@ use super::interrupt::Interrupt;
 use super::note;
 use super::render::{self, BAD, DIM, GOOD, NAME, NOTE, paint, short};
 use super::terminal_user::require_readable;
+use edt_core::session::comments::delivery::Delivery;
 use edt_io::{failed, fs};
 use edt_run::request::{ProgramInput, RunRequestJson, seconds};
 use edt_run::store::{self, OutputStream};
@@ -131,12 +132,13 @@ impl Args {
         if let Some(id) = self.output {
             return self.page.show(context, id);
         }
-        let answer = completed(context, self.answer(context));
+        let (answer, delivery) = completed(context, self.answer(context));
         if context.json {
             context.answer(&answer, |_| String::new());
         } else {
             print_answer(context, &answer);
         }
+        context.delivered(&delivery);
         Ok(answer.status)
     }
 
@@ -192,13 +194,14 @@ pub(super) fn run_for_server(
         let mut workspace = context.workspace()?;
         edt_run::run(&mut workspace, &request, live)
     });
-    let answer = completed(context, done);
+    let (answer, delivery) = completed(context, done);
     context.answer(&answer, |_| String::new());
+    context.delivered(&delivery);
     answer.status
 }
 
-/// The answer, also for a refusal, with the user's new decisions on proposals.
-fn completed(context: &Context, done: Result<RunOutcome>) -> RunOutcome {
+/// The answer, also for a refusal, with the user's new decisions on proposals and new comments.
+fn completed(context: &Context, done: Result<RunOutcome>) -> (RunOutcome, Delivery) {
     let mut answer = done.unwrap_or_else(|findings| {
         context.record(&findings);
         let mut answer = RunOutcome {
@@ -213,8 +216,10 @@ fn completed(context: &Context, done: Result<RunOutcome>) -> RunOutcome {
     });
     answer.warnings.extend(context.new_decisions());
     answer.bound();
+    let delivery = context.take_comments(answer.session.as_ref());
+    answer.comments.clone_from(&delivery.comments);
     note::ran(&answer);
-    answer
+    (answer, delivery)
 }
 
 /// Shows the program's output while it runs, if `watched`.
@@ -274,6 +279,7 @@ fn print_answer(context: &Context, answer: &RunOutcome) {
     };
     render::details(&mut out, &outcome);
     out += &render::refused(&outcome);
+    out += &render::comments(answer.comments.as_ref());
     context.note(&out);
 }
 

@@ -23,7 +23,7 @@ use edt_core::txn::refused_edits::{self, RefusedEdit};
 use edt_git::Repo;
 use edt_journal::index;
 use edt_types::text::{counted, edits, escape_controls, places};
-use edt_types::{Recovered, Result, SessionReport, Status, Warning};
+use edt_types::{OpenComments, Recovered, Result, SessionReport, Status, Warning};
 
 /// Show the session, what it changed, and the user's uncommitted changes.
 #[derive(Debug, Default, clap::Args, Deserialize, JsonSchema)]
@@ -92,6 +92,9 @@ pub(super) struct Answer {
     warnings: Vec<Warning>,
     /// An interrupted transaction that this call recovered.
     recovered: Option<Recovered>,
+    /// The user's comments that are open: an agent gets those that no answer had yet. Null if the
+    /// session has none.
+    comments: Option<OpenComments>,
 }
 
 /// A file that the session renamed.
@@ -167,12 +170,20 @@ impl Args {
             path: None,
             message: format!("{} Edits are refused until then. {}", left.found(), left.remedy()),
         });
+        context.load_comments(&repo);
         let decisions = context.new_decisions().into_iter();
+        let delivery = context.status_comments();
         let warnings = decisions.chain(interrupted).chain(reminder).chain(left);
-        let answer = Answer { warnings: warnings.collect(), ..self.answer(&repo, recovered)? };
+        let comments = delivery.comments.clone();
+        let warnings = warnings.collect();
+        let answer = Answer { warnings, comments, ..self.answer(&repo, recovered)? };
         // An agent lands when the user asks for it.
         let has_next = !context.json;
-        Ok(context.answer(&answer, |answer| render_human(answer, has_next)))
+        let status = context.answer(&answer, |answer| {
+            render_human(answer, has_next) + &render::comments(answer.comments.as_ref())
+        });
+        context.delivered(&delivery);
+        Ok(status)
     }
 
     fn answer(&self, repo: &Repo, recovered: Option<Recovered>) -> Result<Answer> {
@@ -233,6 +244,7 @@ impl Args {
             kept: refused::copies(repo),
             warnings: Vec::new(),
             recovered,
+            comments: None,
         })
     }
 }

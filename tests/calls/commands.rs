@@ -113,6 +113,15 @@ fn review_prints_a_session_and_refuses_an_unknown_one() {
 }
 
 #[test]
+fn comment_writes_a_draft_and_refuses_an_unknown_edit() {
+    let workspace = session();
+    let answer = workspace.edt(&["comment", "add", "--edit", "1", "-m", "Why?"]);
+    assert_eq!(answer.json["comments"][0]["state"], "draft");
+    workspace.refuses(&["BAD_REQUEST"], 2, &["comment", "add", "--edit", "2", "-m", "Why?"]);
+    malformed(&workspace, &["comment", "add", "--lines", "1-2", "-m", "Why?"]);
+}
+
+#[test]
 fn check_writes_nothing_and_refuses_a_syntax_error() {
     let workspace = repository();
     let before = workspace.snapshot();

@@ -108,7 +108,7 @@ fn the_guide_names_the_tools_that_the_server_lists() {
     let hint = refused.hint();
     let known = hint.trim_start_matches("The tools are ").split(", ").take(named.len());
     assert_eq!(named, known.collect::<Vec<_>>());
-    assert_eq!(named.len(), 8);
+    assert_eq!(named.len(), 9);
 }
 
 #[test]

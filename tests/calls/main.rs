@@ -22,6 +22,7 @@ mod attribution;
 mod checkpoints;
 mod codes;
 mod commands;
+mod comments;
 mod concurrent_changes;
 mod contract;
 mod corrections;

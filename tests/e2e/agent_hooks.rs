@@ -974,3 +974,60 @@ fn the_environment_names_no_other_repository_and_an_answer_that_cannot_be_writte
         "{said:?}"
     );
 }
+
+/// The user's comments reach the model of an agent that uses its own tools alone, once, in hooks
+/// whose context it reads.
+#[test]
+fn hooks_add_the_users_comments_once() {
+    let claude = |event: &str, root: &Path| {
+        json!({"session_id": "s", "cwd": root, "hook_event_name": event, "tool_name": "Bash",
+            "tool_use_id": "t", "tool_input": {"command": "ls"}, "prompt": "go on"})
+    };
+    let cases = [
+        ("claude-code", "UserPromptSubmit", true),
+        ("claude-code", "PostToolUse", true),
+        ("claude-code", "SessionStart", true),
+        ("claude-code", "PreToolUse", false),
+        ("codex", "UserPromptSubmit", true),
+        ("qwen", "PostToolUse", true),
+    ];
+    for (agent, event, adds) in cases {
+        let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+        workspace.edt(&["begin", "s"]).landed();
+        let mut payload = claude(event, &workspace.root);
+        if agent == "qwen" {
+            payload["tool_name"] = "run_shell_command".into();
+        }
+        workspace.edt(&["comment", "add", "-m", "Add tests."]);
+        // A draft is only the user's.
+        let draft = hook(&workspace, agent, &payload);
+        assert!(!draft.stdout.contains("Add tests."), "{agent} {event}: {draft:?}");
+        workspace.edt(&["comment", "send"]);
+        let first = hook(&workspace, agent, &payload);
+        assert_eq!(first.exit, 0, "{agent} {event}: {first:?}");
+        if !adds {
+            assert_eq!(first.stdout, "", "{agent} {event}");
+            continue;
+        }
+        let said: Value = serde_json::from_str(&first.stdout).unwrap();
+        let output = &said["hookSpecificOutput"];
+        assert_eq!(output["hookEventName"], event, "{agent}");
+        let text = output["additionalContext"].as_str().unwrap();
+        assert!(text.contains("comment 1, the session:\n    Add tests.\n"), "{agent}: {text}");
+        let again = hook(&workspace, agent, &payload);
+        assert!(!again.stdout.contains("Add tests."), "{agent} {event}: {again:?}");
+        let read = workspace.edt(&["comment", "list"]).json["comments"][0]["read"].clone();
+        assert_eq!(read["agent"], agent);
+    }
+    // Where the model does not read it, it stays unread.
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.edt(&["comment", "add", "-m", "Add tests."]);
+    workspace.edt(&["comment", "send"]);
+    let payload = json!({"agent_action_name": "post_run_command",
+        "tool_info": {"command_line": "ls", "cwd": workspace.root}});
+    let said = hook(&workspace, "windsurf", &payload);
+    assert!(!said.stdout.contains("Add tests."), "{said:?}");
+    let outcome = workspace.edt(&["restore", "a.txt"]).json;
+    assert_eq!(outcome["comments"]["unread"][0]["id"], 1);
+}

@@ -257,9 +257,12 @@ fn the_tools_are_few_and_their_arguments_have_one_type() {
     let workspace = workspace();
     let server = Server::new(&workspace);
     let names: Vec<&str> = server.tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["apply", "read", "search", "status", "undo", "run", "land", "help"]);
+    assert_eq!(
+        names,
+        ["apply", "read", "search", "status", "undo", "run", "land", "comment", "help"]
+    );
     let all = Server::greeted(&workspace, &["--tools", "all"], "2025-06-18", &json!({}));
-    assert_eq!(all.tools.len(), 20);
+    assert_eq!(all.tools.len(), 21);
     for tool in &all.tools {
         let (input, hints) = (&tool["inputSchema"], &tool["annotations"]);
         assert_eq!(input["type"], "object");
@@ -1073,4 +1076,34 @@ fn what_clients_fill_in_for_arguments_that_were_left_out_is_left_out() {
     }
     assert!(tried > 150, "{tried} forms");
     server.ends();
+}
+
+#[test]
+fn the_users_comments_reach_the_agent_once_and_it_answers_them() {
+    let workspace = workspace();
+    let mut server = Server::new(&workspace);
+    server.call("apply", edit("a.txt", "line 5\n", "line five\n")).done();
+    let place = ["--edit", "1", "--path", "a.txt", "--lines", "5"];
+    workspace.edt(&[&["comment", "add"][..], &place, &["-m", "Why?"]].concat());
+    workspace.edt(&["comment", "send", "-m", "Nearly."]);
+    // A refusal has them, too, in both forms.
+    let refused =
+        server.call("apply", edit("a.txt", "no such line\n", "x")).refused("OLD_TEXT_NOT_FOUND");
+    assert_eq!(refused.json["comments"]["unread"][0]["quoted"], json!(["line five"]));
+    let text: Value = serde_json::from_str(&refused.text).unwrap();
+    assert_eq!(text["comments"]["summaries"][0]["text"], "Nearly.");
+    let status = server.call("status", json!({})).done();
+    assert_eq!(status.json["comments"]["unread"], json!([]));
+    assert!(status.text.contains("1 open comment of the user."), "{}", status.text);
+    let answer = json!({"action": "answer", "id": 1, "message": "As asked."});
+    let answered = server.call("comment", answer).done();
+    assert_eq!(answered.json["comments"][0]["answers"][0]["agent"], "a-client");
+    server.call("comment", json!({"action": "resolve", "id": 1})).done();
+    server.call("comment", json!({"action": "resolve"})).refused("BAD_REQUEST");
+    server.call("comment", json!({"action": "resolve", "id": 2})).refused("COMMENT_NOT_FOUND");
+    let all = server.call("comment", json!({"all": true})).done();
+    assert_eq!(all.json["comments"][0]["state"], "resolved");
+    assert_eq!(all.json["comments"][0]["read"]["agent"], "a-client");
+    let next = server.call("apply", edit("a.txt", "line 6\n", "line six\n")).done();
+    assert!(next.json.get("comments").is_none(), "{:#}", next.json);
 }

@@ -181,6 +181,7 @@ impl TestRepo {
                 directory: self.root.clone(),
                 program: EDT.into(),
                 input: stdin.to_vec(),
+                is_reviewer: false,
             };
             let (exit, printed) = edt_cli::call(&args, caller);
             return checked(i32::from(exit), &printed.stdout, &printed.stderr, &args);

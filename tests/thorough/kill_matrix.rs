@@ -113,6 +113,21 @@ fn killed(workspace: &TestRepo) {
     assert!(locks.len() == 2 && locks[0] == "index.lock", "of the killed edit: {locks:?}");
 }
 
+fn drafted(workspace: &TestRepo) {
+    session(workspace);
+    workspace.edt(&["comment", "add", "--path", "a.txt", "--lines", "1", "-m", "Why?"]);
+}
+
+fn commented(workspace: &TestRepo) {
+    drafted(workspace);
+    workspace.edt(&["comment", "send"]);
+}
+
+fn resolved(workspace: &TestRepo) {
+    commented(workspace);
+    workspace.edt(&["comment", "resolve", "1"]);
+}
+
 const fn writer(command: &'static str, args: &'static str, prepare: fn(&TestRepo)) -> Writer {
     Writer { command, args, typed: "", prepare }
 }
@@ -130,6 +145,12 @@ const WRITERS: &[Writer] = &[
     writer("revert", "revert 1", session),
     writer("restore", "restore a.txt", session),
     writer("checkpoint", "checkpoint", with_user_changes),
+    writer("comment add", "comment add --path a.txt --lines 1 -m text", session),
+    writer("comment send", "comment send -m text", drafted),
+    writer("comment answer", "comment answer 1 -m text", commented),
+    writer("comment resolve", "comment resolve 1", commented),
+    writer("comment reopen", "comment reopen 1", resolved),
+    writer("comment drop", "comment drop 1", drafted),
     writer("run", "run -- touch new.txt", permissive),
     writer("propose", "propose a.txt --mode append --content x", session),
     typed("approve", "approve 1", proposed),
@@ -167,6 +188,7 @@ const READERS: &[(&str, &str)] = &[
     ("show", "reads"),
     ("diff", "reads"),
     ("proposals", "reads"),
+    ("comment list", "reads; what it notes for an agent is a move as of `comment resolve`"),
     ("stats", "reads"),
     ("blame", "reads"),
     ("review", "reads; the buttons of its page are the other commands"),

@@ -14,7 +14,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const CLAUDE_CODE: Agent = Agent {
     name: "claude-code",
     title: "Claude Code",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, adds_context, probe }),
     wiring: Wiring {
         files,
         notes,
@@ -179,7 +179,8 @@ pub(super) fn reply(point: HookPoint, message: &HookMessage) -> Reply {
             let hook = match phase {
                 HookPhase::Start => "SessionStart",
                 HookPhase::Before => "PreToolUse",
-                HookPhase::After | HookPhase::Prompt | HookPhase::Other => "PostToolUse",
+                HookPhase::Prompt => "UserPromptSubmit",
+                HookPhase::After | HookPhase::Other => "PostToolUse",
             };
             hook_output(&json!({"hookEventName": hook, "additionalContext": text}))
         }
@@ -188,6 +189,11 @@ pub(super) fn reply(point: HookPoint, message: &HookMessage) -> Reply {
         }
         (HookMessage::Failure(why), _) => Reply::exit_two(why),
     }
+}
+
+/// Where this agent's model reads `additionalContext`.
+pub(super) fn adds_context(point: HookPoint) -> bool {
+    matches!(point.phase, HookPhase::Start | HookPhase::Prompt | HookPhase::After)
 }
 
 fn hook_output(output: &Value) -> Reply {
@@ -309,8 +315,8 @@ mod tests {
             reply(point, &HookMessage::Info("x".into())).stdout
         };
         assert_eq!(
-        [context(HookPhase::Start), context(HookPhase::After)],
-        ["SessionStart", "PostToolUse"].map(|name| format!(
+        [context(HookPhase::Start), context(HookPhase::Prompt), context(HookPhase::After)],
+        ["SessionStart", "UserPromptSubmit", "PostToolUse"].map(|name| format!(
             "{{\"hookSpecificOutput\":{{\"additionalContext\":\"x\",\"hookEventName\":\"{name}\"}}}}\n"
         ))
     );

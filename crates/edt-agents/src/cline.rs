@@ -16,7 +16,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const CLINE: Agent = Agent {
     name: "cline",
     title: "Cline",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, adds_context, probe }),
     wiring: Wiring {
         files,
         notes,
@@ -86,6 +86,11 @@ fn reply(point: HookPoint, message: &HookMessage) -> Reply {
         | HookMessage::Failure(why)
         | HookMessage::Ask(Question { refusal: why, .. }) => cancel(why),
     })
+}
+
+/// Where its model reads `contextModification`.
+fn adds_context(point: HookPoint) -> bool {
+    matches!(point.phase, HookPhase::Prompt | HookPhase::After)
 }
 
 fn probe(root: &Path) -> Value {

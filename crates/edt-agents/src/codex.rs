@@ -15,7 +15,13 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, claude_code,
 pub const CODEX: Agent = Agent {
     name: "codex",
     title: "Codex CLI",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol {
+        timeouts: TIMEOUTS,
+        event,
+        reply,
+        adds_context: claude_code::adds_context,
+        probe,
+    }),
     wiring: Wiring {
         files,
         notes,

@@ -14,7 +14,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, claude_code,
 pub const COPILOT: Agent = Agent {
     name: "copilot",
     title: "GitHub Copilot (command line and VS Code)",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, adds_context, probe }),
     wiring: Wiring {
         files,
         notes,
@@ -88,6 +88,11 @@ fn reply(point: HookPoint, message: &HookMessage) -> Reply {
         }
         HookMessage::Failure(why) => Reply::exit_two(why),
     }
+}
+
+/// Copilot's command line reads no answer to these hooks.
+fn adds_context(point: HookPoint) -> bool {
+    point.hook != CLI && matches!(point.phase, HookPhase::Start | HookPhase::After)
 }
 
 fn probe(root: &Path) -> Value {

@@ -13,7 +13,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const CURSOR: Agent = Agent {
     name: "cursor",
     title: "Cursor",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, adds_context, probe }),
     wiring: Wiring {
         files,
         notes,
@@ -92,6 +92,11 @@ fn reply(point: HookPoint, message: &HookMessage) -> Reply {
         HookMessage::Failure(why) if point.phase == HookPhase::After => inform(why),
         HookMessage::Failure(why) => Reply { stdout: deny(why).stdout, ..Reply::exit_two(why) },
     }
+}
+
+/// Cursor reads no answer to its other hooks after an edit.
+fn adds_context(point: HookPoint) -> bool {
+    point.hook == "postToolUse"
 }
 
 fn probe(root: &Path) -> Value {

@@ -14,7 +14,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const GEMINI: Agent = Agent {
     name: "gemini",
     title: "Gemini CLI",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, adds_context, probe }),
     wiring: Wiring {
         files,
         notes: |_| Vec::new(),
@@ -84,6 +84,11 @@ fn reply(_: HookPoint, message: &HookMessage) -> Reply {
         }
         HookMessage::Failure(why) => Reply::exit_two(why),
     }
+}
+
+/// Where its model reads `additionalContext`.
+fn adds_context(point: HookPoint) -> bool {
+    matches!(point.phase, HookPhase::Start | HookPhase::Prompt | HookPhase::After)
 }
 
 fn probe(root: &Path) -> Value {

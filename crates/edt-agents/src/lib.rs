@@ -9,6 +9,7 @@ pub mod claude_code;
 pub mod clients;
 pub mod cline;
 pub mod codex;
+pub mod comments;
 pub mod copilot;
 pub mod cursor;
 pub mod event;
@@ -67,6 +68,8 @@ pub struct Protocol {
     pub event: fn(&Value) -> Result<HookEvent, UnexpectedShape>,
     /// Puts a message in the agent's form.
     pub reply: fn(HookPoint, &HookMessage) -> Reply,
+    /// Whether the agent's model reads what edt adds at this point, by the agent's documentation.
+    pub adds_context: fn(HookPoint) -> bool,
     /// A payload that edt must refuse: it writes into the Git directory of the worktree at this
     /// root.
     pub probe: fn(&Path) -> Value,

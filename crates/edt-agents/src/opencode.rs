@@ -16,7 +16,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const OPENCODE: Agent = Agent {
     name: "opencode",
     title: "opencode",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, adds_context, probe }),
     wiring: Wiring {
         files,
         notes: |_| Vec::new(),
@@ -77,6 +77,11 @@ fn reply(_: HookPoint, message: &HookMessage) -> Reply {
             Reply { stdout: format!("{text}\n"), ..Reply::EMPTY }
         }
     }
+}
+
+/// The plugin appends the message to the output of the tool.
+fn adds_context(point: HookPoint) -> bool {
+    point.phase == HookPhase::After
 }
 
 fn probe(root: &Path) -> Value {

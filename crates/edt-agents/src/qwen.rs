@@ -14,7 +14,13 @@ use super::{Agent, HookTimeouts, Protocol, UnexpectedShape, claude_code, instruc
 pub const QWEN: Agent = Agent {
     name: "qwen",
     title: "Qwen Code",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol {
+        timeouts: TIMEOUTS,
+        event,
+        reply,
+        adds_context: claude_code::adds_context,
+        probe,
+    }),
     wiring: Wiring {
         files,
         notes: |_| Vec::new(),

@@ -13,7 +13,7 @@ use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions
 pub const WINDSURF: Agent = Agent {
     name: "windsurf",
     title: "Windsurf",
-    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, adds_context, probe }),
     wiring: Wiring {
         files,
         notes,
@@ -79,6 +79,11 @@ fn reply(_: HookPoint, message: &HookMessage) -> Reply {
 /// The hooks that it calls.
 const HOOKS: [&str; 5] =
     ["pre_write_code", "post_write_code", "pre_run_command", "post_run_command", "pre_user_prompt"];
+
+/// It shows the output of its hooks to the user alone.
+const fn adds_context(_: HookPoint) -> bool {
+    false
+}
 
 fn probe(root: &Path) -> Value {
     json!({"agent_action_name": "pre_write_code",

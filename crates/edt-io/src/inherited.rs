@@ -22,6 +22,8 @@ pub struct Inherited {
     pub program: PathBuf,
     /// Standard input.
     pub input: Vec<u8>,
+    /// Whether the user makes the call on a page of edt: no agent reads the answer.
+    pub is_reviewer: bool,
 }
 
 /// What a call printed.
@@ -65,6 +67,12 @@ pub fn answer<T>(caller: Inherited, call: impl FnOnce() -> T) -> (T, Printed) {
 #[must_use]
 pub fn is_other() -> bool {
     CALL.with_borrow(Option::is_some)
+}
+
+/// Whether this thread answers a call that the user makes on a page of edt.
+#[must_use]
+pub fn is_reviewer() -> bool {
+    of(|caller| caller.is_reviewer).unwrap_or(false)
 }
 
 /// What `read` takes from the caller; `None` if that is the process itself.
@@ -128,6 +136,7 @@ mod tests {
             directory: "/caller".into(),
             program: "/caller/edt".into(),
             input: b"in".to_vec(),
+            is_reviewer: false,
         };
         let ((), printed) = answer(caller, || {
             assert_eq!(Environment::Process.text("EDT_TEST").as_deref(), Some("x"));

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::captured::CapturedOutput;
 use edt_types::{
-    FileReport, Finding, GuardReport, Level, Recovered, SessionReport, Status, Warning,
+    FileReport, Finding, GuardReport, Level, OpenComments, Recovered, SessionReport, Status,
+    Warning,
 };
 
 /// The most entries of a list in an answer.
@@ -52,6 +53,10 @@ pub struct RunOutcome {
     pub lessons: Vec<String>,
     /// An interrupted transaction that this call completed or rolled back first.
     pub recovered: Option<Recovered>,
+    /// The user's comments that wait for the agent. It is there only if the session has an open one,
+    /// and not in answers to the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comments: Option<OpenComments>,
 }
 
 /// A program that ran.
@@ -120,6 +125,7 @@ impl RunOutcome {
             warnings: Vec::new(),
             lessons: Vec::new(),
             recovered: None,
+            comments: None,
         }
     }
 }

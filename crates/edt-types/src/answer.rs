@@ -1,13 +1,13 @@
 //! The answer to a command that changes something: one shape for success and refusal.
 //!
-//! Every key but `remaining_edits` is always present (`null` or `[]` where there is nothing), so that
+//! Every key but `remaining_edits` and `comments` is always present (`null` or `[]` where there is nothing), so that
 //! one schema serves the command line, servers and hooks.
 
 use super::Status;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Finding, Warning};
+use super::{Finding, OpenComments, Warning};
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -45,6 +45,10 @@ pub struct Outcome {
     pub lessons: Vec<String>,
     /// An interrupted transaction that this call finished or rolled back before its own work.
     pub recovered: Option<Recovered>,
+    /// The user's comments that wait for the agent. It is there only if the session has an open one,
+    /// and not in answers to the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comments: Option<OpenComments>,
 }
 
 impl Outcome {
@@ -68,6 +72,7 @@ impl Outcome {
             warnings: Vec::new(),
             lessons: Vec::new(),
             recovered: None,
+            comments: None,
         }
     }
 }

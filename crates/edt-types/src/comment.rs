@@ -124,15 +124,20 @@ pub const HINT: &str = "Make the change that each comment asks for, or answer it
     `edt comment list` shows all that are open.";
 
 impl OpenComments {
+    /// The number alone, for the user.
+    #[must_use]
+    pub fn counted(self) -> OpenComments {
+        let (unread, summaries) = (Vec::new(), Vec::new());
+        OpenComments { unread, summaries, left_out: 0, ..self }
+    }
+
     /// The comments as text for an agent or a terminal, one line of edt's before each text. What
     /// others wrote is indented and has no invisible characters.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = format!("{} of the user", counted(self.open, "open comment"));
         out += if self.unread.is_empty() { ".\n" } else { ":\n" };
-        for one in &self.summaries {
-            let _ = writeln!(out, "  review {}: {}", one.review, indented(&one.text));
-        }
+        self.summaries.iter().for_each(|one| out += &one.text_form());
         self.unread.iter().for_each(|one| out += &one.text_form());
         if self.left_out > 0 {
             let _ = writeln!(out, "  … and {} that were not shown yet.", self.left_out);
@@ -141,6 +146,14 @@ impl OpenComments {
             let _ = writeln!(out, "  {}", self.hint);
         }
         out
+    }
+}
+
+impl ReviewSummary {
+    /// The summary as text.
+    #[must_use]
+    pub fn text_form(&self) -> String {
+        format!("  review {}: {}\n", self.review, indented(&self.text))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::session::refs::current::Session;
 use crate::session::refs::names::{BRANCHES, POINTER, base_ref};
 use edt_git::Repo;
 use edt_types::comment::{Comment, CommentState, HINT, OpenComments, Reading};
-use edt_types::{Result, Warning};
+use edt_types::{Finding, Result, Warning};
 
 /// How long the comments of an answer are, in bytes of JSON. One comment may be longer.
 const MAX_BYTES: usize = 4 * 1024;
@@ -39,7 +39,8 @@ pub fn here(repo: &Repo) -> Delivery {
         None => Ok(Delivery::default()),
     });
     found.unwrap_or_else(|found| {
-        let why = found.as_slice().first().map(|one| one.message()).unwrap_or_default();
+        let why = |one: &Finding| format!("{} {}", one.summary, one.remedy);
+        let why = found.as_slice().first().map(why).unwrap_or_default();
         let message = format!("The user's comments could not be read: {why}");
         let warning = Warning { code: "comments_not_read", path: None, message };
         Delivery { warning: Some(warning), ..Delivery::default() }
@@ -109,6 +110,12 @@ fn brief(mut one: Comment) -> Comment {
 }
 
 impl Delivery {
+    /// Comments that the answer lists: the numbers, each with how often the user had written.
+    #[must_use]
+    pub fn of_listed(session: &str, given: Vec<(u64, u64)>) -> Delivery {
+        Delivery { session: session.to_owned(), given, ..Delivery::default() }
+    }
+
     /// Whether it has a comment that no agent had before.
     #[must_use]
     pub fn has_unread(&self) -> bool {
@@ -121,31 +128,18 @@ impl Delivery {
     /// # Errors
     /// As [`store::change`]; then the next answer has them again.
     pub fn mark_read(&self, repo: &Repo, agent: Option<&str>, now: i64) -> Result<()> {
-        mark_read(repo, &self.session, &self.given, agent, now)
-    }
-}
-
-/// Notes that an agent has these comments, each as far as the user had written when it was read.
-///
-/// # Errors
-/// As [`store::change`].
-pub fn mark_read(
-    repo: &Repo,
-    session: &str,
-    given: &[(u64, u64)],
-    agent: Option<&str>,
-    now: i64,
-) -> Result<()> {
-    if given.is_empty() {
-        return Ok(());
-    }
-    store::change(repo, session, |all| {
-        for one in &mut all.comments {
-            let Some((_, said)) = given.iter().find(|(id, _)| *id == one.id) else { continue };
-            one.given = one.given.max(*said);
-            let reading = || Reading { agent: agent.map(str::to_owned), time: now };
-            one.read.get_or_insert_with(reading);
+        if self.given.is_empty() {
+            return Ok(());
         }
-        Ok(())
-    })
+        store::change(repo, &self.session, |all| {
+            for one in &mut all.comments {
+                let given = self.given.iter().find(|(id, _)| *id == one.id);
+                let Some((_, said)) = given else { continue };
+                one.given = one.given.max(*said);
+                let reading = || Reading { agent: agent.map(str::to_owned), time: now };
+                one.read.get_or_insert_with(reading);
+            }
+            Ok(())
+        })
+    }
 }

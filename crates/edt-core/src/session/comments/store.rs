@@ -9,7 +9,7 @@ use edt_types::comment::{CommentAnswer, CommentState, Reading, ReviewSummary};
 use edt_types::{Code, Finding, Result};
 
 /// The name and version of the blob's form.
-const SCHEMA: &str = "edt.comments/1";
+const SCHEMA: &str = "edt.stored-comments/1";
 /// The largest blob that is read, in bytes.
 const MAX_READ: usize = 2 * 1024 * 1024;
 /// The largest blob that a new text may make, in bytes. What edt adds later, such as who read a
@@ -295,7 +295,11 @@ mod tests {
     #[test]
     fn what_a_later_version_wrote_is_refused_and_stays() {
         let scratch = begun();
-        for text in ["{\"schema\":\"edt.comments/2\"}", "[]", "{\"schema\":\"edt.comments/1\"}"] {
+        for text in [
+            "{\"schema\":\"edt.stored-comments/2\"}",
+            "[]",
+            "{\"schema\":\"edt.stored-comments/1\"}",
+        ] {
             let workspace = scratch.open();
             let mut writer = ObjectWriter::new(&workspace.repo);
             let blob = writer.write_blob(text.as_bytes()).unwrap();

@@ -1,6 +1,7 @@
 //! What a call works in: the repository, its lock, the recovered journal, the user's own policy.
 
 use std::path::Path;
+use std::sync::{Arc, Weak};
 
 use edt_command::Trusted;
 use edt_git::read::ObjectKind;
@@ -32,7 +33,7 @@ pub struct LockedWorkspace {
     /// An interrupted transaction that opening recovered.
     pub recovered: Option<Recovered>,
     options: Options,
-    lock: Option<LockGuard>,
+    lock: Option<Arc<LockGuard>>,
 }
 
 impl LockedWorkspace {
@@ -61,7 +62,7 @@ impl LockedWorkspace {
         let recovered = recovered.into_iter().chain(elsewhere).reduce(Recovered::and);
         let durability = options.durability.or_else(|| repo.durability()).unwrap_or_default();
         journal.set_durability(durability);
-        Ok(LockedWorkspace { repo, journal, recovered, options, lock: Some(lock) })
+        Ok(LockedWorkspace { repo, journal, recovered, options, lock: Some(Arc::new(lock)) })
     }
 
     /// Opens another worktree of the same repository, to change it.
@@ -81,6 +82,12 @@ impl LockedWorkspace {
         self.lock.is_some()
     }
 
+    /// The lock, as long as this workspace holds it.
+    #[must_use]
+    pub fn held(&self) -> Weak<LockGuard> {
+        self.lock.as_ref().map(Arc::downgrade).unwrap_or_default()
+    }
+
     /// Releases the lock for good.
     pub fn release(&mut self) {
         self.lock = None;
@@ -96,7 +103,7 @@ impl LockedWorkspace {
         let done = act(&self.repo);
         let (lock, journal, recovered) = lock_and_recover(&self.repo, &self.options)?;
         let durability = self.journal.durability();
-        (self.lock, self.journal) = (Some(lock), journal);
+        (self.lock, self.journal) = (Some(Arc::new(lock)), journal);
         self.journal.set_durability(durability);
         self.recovered = self.recovered.take().into_iter().chain(recovered).reduce(Recovered::and);
         done
