@@ -1,6 +1,8 @@
 //! Undo, redo, revert, restore and abandon: edits are taken off the branch and the files.
 
 pub mod abandon;
+pub mod chosen_lines;
+pub mod part;
 pub mod restore;
 pub mod revert;
 pub mod rewrite;

@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::part::FilePart;
 use super::rewrite::{Rewrite, path_change};
 use super::saved::OverlappingFiles;
 use super::undo::MoveOptions;
+use crate::session::files::path_state::PathState;
 use crate::session::private::hidden::{self, Hidden};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
@@ -20,6 +22,7 @@ use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;
 use edt_git::{FileId, InHead, ObjectWriter, Oid, Repo, Tracked};
 use edt_guard::guard::protected;
+use edt_guard::policy::Policy;
 use edt_journal::IndexView;
 use edt_types::text::{Shown as _, counted};
 use edt_types::{Code, Finding, Outcome, Refusal, RepoPath, Result};
@@ -39,104 +42,180 @@ pub fn revert(
     edits: &[u64],
     options: MoveOptions,
 ) -> Result<Outcome> {
+    run(workspace, session, options, |writer| Reverting::edits(writer, session, edits))
+}
+
+/// Reverts a part of an edit's change, or of the session's, as one new edit.
+///
+/// # Errors
+/// As [`revert`]; `BAD_REQUEST` if the change has no such file or lines, if the file has no lines to
+/// choose from, and for the session's change of a file of which the user committed changes.
+pub fn revert_part(
+    workspace: &mut LockedWorkspace,
+    session: &Session,
+    part: &FilePart,
+    options: MoveOptions,
+) -> Result<Outcome> {
+    run(workspace, session, options, |writer| Reverting::part(writer, session, part))
+}
+
+fn run(
+    workspace: &mut LockedWorkspace,
+    session: &Session,
+    options: MoveOptions,
+    find: impl for<'w, 'r> Fn(&'w ObjectWriter<'r>) -> Result<Reverting<'w, 'r>>,
+) -> Result<Outcome> {
     let repo = &workspace.repo;
     repo.check_idle()?;
     session.check_not_shared(repo)?;
-    let tree = repo.tree_of(session.tip)?;
     let policy = workspace.policy(repo.tree_of(session.base)?)?;
     let writer = ObjectWriter::new(repo);
-    let commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
-    // What the user squashed is reverted edit by edit.
-    let units = commits.iter().flat_map(|commit| commit.units().into_iter().rev());
-    let commits: Vec<Commit> = units.collect();
-    let chosen = chosen(session, &commits, edits)?;
-    let named: Vec<Commit> = chosen.iter().map(|at| commits[*at].clone()).collect();
-    let mut history = History { writer: &writer, tree, commits, changes: BTreeMap::new() };
-    let Reverted { files: branch, conflicts } = history.reverted(&chosen)?;
-    if !conflicts.is_empty() {
-        return Err(history.conflict(&chosen, &conflicts)?.into());
-    }
-    let steps = FileSteps::of(repo, &named, Direction::Back)?;
-    let mut paths: Vec<TreeDifference> = Vec::new();
-    for path in branch.keys().chain(steps.paths()).collect::<BTreeSet<&RepoPath>>() {
-        let old = file_in(repo, tree, path)?;
-        let new = branch.get(path).map_or(old.as_ref(), Option::as_ref);
-        let item = |version: Option<&Version>| version.map(|version| TreeItem::File(version.file));
-        let (old, new) = (item(old.as_ref()), item(new));
-        paths.push(TreeDifference { path: path.clone(), old, new });
-    }
-    let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
-    let hidden = Hidden::of(repo, Some(session));
-    let states = checkout::read_states(&hidden, tree, index.as_ref(), &paths)?;
-    checkout::check_not_switched(repo, session, &states, &paths)?;
-    let targets: Vec<Option<FileId>> =
-        paths.iter().map(|differs| differs.new.and_then(TreeItem::file)).collect();
-    let followed = steps.follow(&writer, &states)?.with_entries(&states, &targets);
-    let has_checkpoint = history.is_in_checkpoint(&chosen);
-    let mut overlapping = OverlappingFiles::new(options.overlaps, VERB);
-    let (mut files, mut found) = (Vec::new(), Vec::new());
-    for (state, differs) in states.into_iter().zip(&paths) {
-        let on_branch = branch.contains_key(&state.path);
-        if on_branch && differs.old == differs.new {
-            // The branch has been without the edit already. What is on disk instead is the user's.
-            continue;
-        }
-        found.extend(read_only(&state));
-        if policy.protects(&state.path) {
-            found.push(protected::finding(&policy, &state.path));
-        }
-        if followed.overlap(&state.path).is_some() {
-            let (later, newest) =
-                if on_branch { (Vec::new(), None) } else { history.later(&chosen, &state.path)? };
-            if !later.is_empty() && steps.follow_from(&writer, &state.path, newest)?.1 {
-                return Err(history.finding(&chosen, &later, &[state.path]).into());
-            }
-            if state.tip.is_some() && state.disk_file() == state.tip {
-                // Nothing is uncommitted: it is in a later commit.
-                let oldest = chosen.last().copied().unwrap_or(0);
-                return Err(history.conflict(&chosen, &[(oldest, state.path)])?.into());
-            }
-        }
-        let disk = overlapping.disk(&followed, &state);
-        let branch = match branch.get(&state.path) {
-            _ if followed.was_committed(&state.path, has_checkpoint) => disk.clone(),
-            Some(version) => version.clone(),
-            None => state.tip.map(Version::recorded),
-        };
-        let head = session.head;
-        let versions = (branch, disk);
-        files.push(path_change(&writer, &followed, state, versions, &mut overlapping, head)?);
-    }
-    Refusal::check(found)?;
-    let numbers: Vec<String> = named.iter().map(|commit| number(commit).to_string()).collect();
-    let text = match named.as_slice() {
-        [one] => format!("revert {}", one.subject()),
-        many => many.iter().fold(format!("revert edits {}\n", numbers.join(", ")), |text, one| {
-            format!("{text}\nedit {}: {}", number(one), one.subject())
-        }),
-    };
-    let more = numbers.into_iter().map(|number| ("Edt-Reverts", number)).collect();
-    drop(history);
-    let restored = hidden::restored(repo, &steps)?;
-    let dry_run = options.dry_run;
-    let kind = Kind::Edit;
-    let verb = VERB;
-    let rewrite = Rewrite {
-        session,
-        index,
-        tree,
-        paths: files,
-        text,
-        kind,
-        verb,
-        more,
-        overlapping,
-        restored,
-        dry_run,
-    };
+    let mut reverting = find(&writer)?;
+    let rewrite = reverting.plan(session, &policy, options)?;
+    let warnings = std::mem::take(&mut reverting.steps.warnings);
+    drop(reverting);
     let mut outcome = rewrite.publish(workspace)?;
-    outcome.warnings.extend(steps.warnings);
+    outcome.warnings.extend(warnings);
     Ok(outcome)
+}
+
+/// What is reverted.
+struct Reverting<'w, 'r> {
+    history: History<'w, 'r>,
+    /// The places of its commits in the history.
+    chosen: BTreeSet<usize>,
+    steps: FileSteps,
+    /// The message of the new commit.
+    text: String,
+    trailers: Vec<(&'static str, String)>,
+}
+
+impl<'w, 'r> Reverting<'w, 'r> {
+    fn edits(
+        writer: &'w ObjectWriter<'r>,
+        session: &Session,
+        edits: &[u64],
+    ) -> Result<Reverting<'w, 'r>> {
+        let history = History::of(writer, session)?;
+        let chosen = chosen(session, &history.commits, edits)?;
+        let named: Vec<Commit> = chosen.iter().map(|at| history.commits[*at].clone()).collect();
+        let steps = FileSteps::of(writer.repo(), &named, Direction::Back)?;
+        let numbers: Vec<String> = named.iter().map(|commit| number(commit).to_string()).collect();
+        let text = match named.as_slice() {
+            [one] => format!("revert {}", one.subject()),
+            many => {
+                many.iter().fold(format!("revert edits {}\n", numbers.join(", ")), |text, one| {
+                    format!("{text}\nedit {}: {}", number(one), one.subject())
+                })
+            }
+        };
+        let trailers = numbers.into_iter().map(|number| ("Edt-Reverts", number)).collect();
+        Ok(Reverting { history, chosen, steps, text, trailers })
+    }
+
+    fn part(
+        writer: &'w ObjectWriter<'r>,
+        session: &Session,
+        part: &FilePart,
+    ) -> Result<Reverting<'w, 'r>> {
+        let repo = writer.repo();
+        let (mut history, at) = match part.edit {
+            Some(edit) => {
+                let history = History::of(writer, session)?;
+                let at = chosen(session, &history.commits, &[edit])?.first().copied();
+                (history, at.unwrap_or(0))
+            }
+            None => {
+                let commits = vec![part.of_session(repo, session)?];
+                (History { commits, ..History::of(writer, session)? }, 0)
+            }
+        };
+        let commit = history.commits[at].clone();
+        let changes = part.changes(writer, &commit)?;
+        history.changes.insert(at, changes.recorded.clone());
+        history.part = Some(part.path.clone());
+        let mut steps = FileSteps::default();
+        steps.add_changes(repo, commit.tree, changes, Direction::Back)?;
+        let (text, trailers) = (part.text(commit.subject()), vec![part.trailer()]);
+        Ok(Reverting { history, chosen: BTreeSet::from([at]), steps, text, trailers })
+    }
+
+    /// The paths that change, with their files on the branch before and after.
+    fn paths(&self, branch: &BTreeMap<RepoPath, Option<Version>>) -> Result<Vec<TreeDifference>> {
+        let item = |version: Option<&Version>| version.map(|version| TreeItem::File(version.file));
+        let all = branch.keys().chain(self.steps.paths()).collect::<BTreeSet<&RepoPath>>();
+        let differs = |path: &RepoPath| {
+            let old = file_in(self.history.writer.repo(), self.history.tree, path)?;
+            let new = branch.get(path).map_or(old.as_ref(), Option::as_ref);
+            let (old, new) = (item(old.as_ref()), item(new));
+            Ok(TreeDifference { path: path.clone(), old, new })
+        };
+        all.into_iter().map(differs).collect()
+    }
+
+    /// The commit that reverts it.
+    fn plan<'s>(
+        &mut self,
+        session: &'s Session,
+        policy: &Policy,
+        options: MoveOptions,
+    ) -> Result<Rewrite<'s>> {
+        let (writer, tree) = (self.history.writer, self.history.tree);
+        let repo = writer.repo();
+        let Reverted { files: branch, conflicts } = self.history.reverted(&self.chosen)?;
+        if !conflicts.is_empty() {
+            return Err(self.history.conflict(&self.chosen, &conflicts)?.into());
+        }
+        let paths = self.paths(&branch)?;
+        let Reverting { history, chosen, steps, text, trailers } = self;
+        let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
+        let hidden = Hidden::of(repo, Some(session));
+        let states = checkout::read_states(&hidden, tree, index.as_ref(), &paths)?;
+        checkout::check_not_switched(repo, session, &states, &paths)?;
+        let targets: Vec<Option<FileId>> =
+            paths.iter().map(|differs| differs.new.and_then(TreeItem::file)).collect();
+        let followed = steps.follow(writer, &states)?.with_entries(&states, &targets);
+        let has_checkpoint = history.is_in_checkpoint(chosen);
+        let mut overlapping = OverlappingFiles::new(options.overlaps, VERB);
+        let (mut files, mut found) = (Vec::new(), Vec::new());
+        for (state, differs) in states.into_iter().zip(&paths) {
+            let on_branch = branch.contains_key(&state.path);
+            if on_branch && differs.old == differs.new {
+                // The branch has been without the edit already. What is on disk instead is the
+                // user's.
+                continue;
+            }
+            found.extend(read_only(&state));
+            if policy.protects(&state.path) {
+                found.push(protected::finding(policy, &state.path));
+            }
+            if followed.overlap(&state.path).is_some() {
+                history.check_later(chosen, steps, &state, on_branch)?;
+            }
+            let disk = overlapping.disk(&followed, &state);
+            let branch = match branch.get(&state.path) {
+                _ if followed.was_committed(&state.path, has_checkpoint) => disk.clone(),
+                Some(version) => version.clone(),
+                None => state.tip.map(Version::recorded),
+            };
+            let (head, versions) = (session.head, (branch, disk));
+            files.push(path_change(writer, &followed, state, versions, &mut overlapping, head)?);
+        }
+        Refusal::check(found)?;
+        Ok(Rewrite {
+            session,
+            index,
+            tree,
+            paths: files,
+            text: std::mem::take(text),
+            kind: Kind::Edit,
+            verb: VERB,
+            more: std::mem::take(trailers),
+            overlapping,
+            restored: hidden::restored(repo, steps)?,
+            dry_run: options.dry_run,
+        })
+    }
 }
 
 /// The places in `commits` of the edits with these numbers. A smaller place is a newer commit.
@@ -187,9 +266,41 @@ struct History<'w, 'r> {
     tree: Oid,
     commits: Vec<Commit>,
     changes: BTreeMap<usize, Vec<FileStep>>,
+    /// The file of which a part is reverted.
+    part: Option<RepoPath>,
 }
 
-impl History<'_, '_> {
+impl<'w, 'r> History<'w, 'r> {
+    fn of(writer: &'w ObjectWriter<'r>, session: &Session) -> Result<History<'w, 'r>> {
+        let repo = writer.repo();
+        let commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
+        // What the user squashed is reverted edit by edit.
+        let commits = commits.iter().flat_map(|commit| commit.units().into_iter().rev()).collect();
+        let tree = repo.tree_of(session.tip)?;
+        Ok(History { writer, tree, commits, changes: BTreeMap::new(), part: None })
+    }
+
+    /// Refuses if what overlaps with the steps of the file of `state` is in a later commit.
+    fn check_later(
+        &mut self,
+        chosen: &BTreeSet<usize>,
+        steps: &FileSteps,
+        state: &PathState,
+        on_branch: bool,
+    ) -> Result<()> {
+        let (later, newest) =
+            if on_branch { (Vec::new(), None) } else { self.later(chosen, &state.path)? };
+        if !later.is_empty() && steps.follow_from(self.writer, &state.path, newest)?.1 {
+            return Err(self.finding(chosen, &later, &[state.path.clone()]).into());
+        }
+        if state.tip.is_some() && state.disk_file() == state.tip {
+            // Nothing is uncommitted: it is in a later commit.
+            let oldest = chosen.last().copied().unwrap_or(0);
+            return Err(self.conflict(chosen, &[(oldest, state.path.clone())])?.into());
+        }
+        Ok(())
+    }
+
     fn changes(&mut self, at: usize) -> Result<&[FileStep]> {
         if !self.changes.contains_key(&at) {
             let changes = unwind::recorded_changes(self.writer.repo(), &self.commits[at])?;
@@ -325,6 +436,7 @@ impl History<'_, '_> {
         };
         let named: Vec<String> = later.iter().map(|at| subject(*at)).collect();
         let reverted = match edits.as_slice() {
+            [one] if self.part.is_some() => format!("The part of edit {one}"),
             [one] => format!("Edit {one}"),
             many => format!("One of the edits {}", joined(many, ", ")),
         };
@@ -340,7 +452,13 @@ impl History<'_, '_> {
             counted(since as u64, "edit")
         );
         let all_edits = later.iter().all(|at| self.commits[*at].is_edit());
-        let remedy = if all_edits && !later.is_empty() {
+        let remedy = if let Some(path) = &self.part {
+            format!(
+                "Revert these lines as they are now: `edt diff {0}` shows them; then `{VERB} \
+                 --session --path {0}` with `--added` and `--removed`.",
+                path.quoted()
+            )
+        } else if all_edits && !later.is_empty() {
             edits.extend(later.iter().map(|at| number(&self.commits[*at])));
             edits.sort_unstable_by(|one, two| two.cmp(one));
             format!("Revert them together: `{VERB} {}`. Or {everything}", joined(&edits, " "))

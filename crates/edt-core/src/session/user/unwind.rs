@@ -87,8 +87,23 @@ impl FileSteps {
         direction: Direction,
         chosen: impl Fn(&RepoPath) -> bool,
     ) -> Result<()> {
-        let EditChanges { files, recorded, left_over, unproved, private, warning } =
-            changes(repo, commit)?;
+        let mut changes = changes(repo, commit)?;
+        changes.files.retain(|(path, ..)| chosen(path));
+        self.add_changes(repo, commit.tree, changes, direction)
+    }
+
+    /// Adds `changes` of an edit, whose commit has `tree`.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn add_changes(
+        &mut self,
+        repo: &Repo,
+        tree: Oid,
+        changes: EditChanges,
+        direction: Direction,
+    ) -> Result<()> {
+        let EditChanges { files, recorded, left_over, unproved, private, warning } = changes;
         if direction == Direction::Back {
             self.unproved.extend(unproved);
         }
@@ -102,12 +117,12 @@ impl FileSteps {
             .collect();
         let left_over: BTreeSet<RepoPath> = left_over.into_iter().collect();
         let mut step = EditStep::default();
-        for (path, before, after) in files.into_iter().filter(|(path, ..)| chosen(path)) {
+        for (path, before, after) in files {
             let branch = match recorded.remove(&path) {
                 _ if !left_over.contains(&path) => None,
                 Some(sides) => Some(sides),
                 None => {
-                    let same = edit_change::file_in(repo, commit.tree, &path)?;
+                    let same = edit_change::file_in(repo, tree, &path)?;
                     Some((same.clone(), same))
                 }
             };
@@ -258,7 +273,19 @@ pub struct EditChanges {
 /// # Errors
 /// `NOT_A_FILE`, `OBJECT_MISSING`.
 pub fn changes(repo: &Repo, commit: &Commit) -> Result<EditChanges> {
-    let recorded = recorded_changes(repo, commit)?;
+    changes_of(repo, commit, |_| true)
+}
+
+/// As [`changes`], of the files that are `chosen`.
+///
+/// # Errors
+/// As [`changes`].
+pub fn changes_of(
+    repo: &Repo,
+    commit: &Commit,
+    chosen: impl Fn(&RepoPath) -> bool,
+) -> Result<EditChanges> {
+    let recorded = recorded_changes_of(repo, commit, &chosen)?;
     let mut all: BTreeMap<RepoPath, _> =
         recorded.iter().cloned().map(|(path, before, after)| (path, (before, after))).collect();
     let private = private_files(repo, commit);
@@ -266,6 +293,9 @@ pub fn changes(repo: &Repo, commit: &Commit) -> Result<EditChanges> {
     let (mut unrecorded, mut left_over, mut unproved) = (Vec::new(), Vec::new(), Vec::new());
     for file in private.into_iter().flatten() {
         let path = file.path();
+        if !chosen(&path) {
+            continue;
+        }
         if file.is_unproved {
             unproved.push(path.clone());
         }
@@ -311,13 +341,23 @@ fn missing_record(commit: &Commit) -> Warning {
 /// # Errors
 /// `NOT_A_FILE`, `OBJECT_MISSING`.
 pub fn recorded_changes(repo: &Repo, commit: &Commit) -> Result<Vec<FileStep>> {
+    recorded_changes_of(repo, commit, |_| true)
+}
+
+fn recorded_changes_of(
+    repo: &Repo,
+    commit: &Commit,
+    chosen: impl Fn(&RepoPath) -> bool,
+) -> Result<Vec<FileStep>> {
     let parent = commit.parent_tree(repo)?;
     if commit.is_edit()
-        && let Some(steps) = edit_change::of_rewritten(repo, commit)?
+        && let Some(mut steps) = edit_change::of_rewritten(repo, commit)?
     {
+        steps.retain(|(path, ..)| chosen(path));
         return Ok(steps);
     }
-    let differs = repo.tree_diff(parent, commit.tree)?;
+    let mut differs = repo.tree_diff(parent, commit.tree)?;
+    differs.retain(|one| chosen(&one.path));
     let unsupported = differs.iter().filter(|one| !one.is_of_files());
     Refusal::check(
         unsupported
