@@ -52,6 +52,7 @@ mod refusals;
 mod repositories;
 mod repository_kinds;
 mod revert;
+mod revert_part;
 #[cfg(feature = "review")]
 mod review;
 #[cfg(feature = "review")]

@@ -143,6 +143,7 @@ const WRITERS: &[Writer] = &[
     writer("undo", "undo", session),
     writer("redo", "redo", undone),
     writer("revert", "revert 1", session),
+    writer("revert", "revert 1 --path a.txt --added 1 --removed 1", session),
     writer("restore", "restore a.txt", session),
     writer("checkpoint", "checkpoint", with_user_changes),
     writer("comment add", "comment add --path a.txt --lines 1 -m text", session),

@@ -1,4 +1,4 @@
-//! A text with some of its changed lines taken back.
+//! A text with some of its changed lines as before the change.
 
 use std::ops::{Range, RangeInclusive};
 

@@ -275,7 +275,7 @@ impl FilePart {
         self.refused(summary, remedy).with("changed", shown)
     }
 
-    /// The refusal to take back lines of a file that the user committed changes of in the session.
+    /// The refusal to revert lines of a file of which the user committed changes in the session.
     fn users(&self, commit: &Commit) -> Finding {
         let id = commit.oid.to_hex_with_len(12);
         let summary = format!(
@@ -317,5 +317,68 @@ impl FilePart {
             }
         }
         Ok(whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::session::back::revert::{revert, revert_part};
+    use crate::session::back::undo::MoveOptions;
+    use crate::tests::{Scratch, path};
+    use crate::txn::Request;
+    use edt_edit::diff::LineDiff;
+    use edt_io::clock;
+
+    fn text() -> impl Strategy<Value = String> {
+        let line = prop_oneof![Just("a"), Just("b"), Just("c"), Just("dd"), Just("")];
+        (prop::collection::vec(line, 1..14), any::<bool>())
+            .prop_map(|(lines, ends)| lines.join("\n") + if ends { "\n" } else { "" })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+        #[test]
+        fn the_places_of_an_edit_one_by_one_are_the_whole_edit(
+            before in text(),
+            after in text(),
+            last_first in any::<bool>(),
+        ) {
+            let scratch = Scratch::with(&[("a.txt", &before)]);
+            scratch.begin("fix");
+            let edit = Request::new("edit").overwrite("a.txt", after.as_str());
+            let edit = ["size_reduction", "mass_deletion", "lost_content"]
+                .into_iter()
+                .fold(edit, Request::allow);
+            scratch.apply(&edit).unwrap();
+            let tree = || scratch.repo().tree_of(scratch.head()).unwrap();
+            let edited = (before != after).then(tree);
+            prop_assume!(edited.is_some());
+            let session = scratch.session();
+            revert(&mut scratch.open(), &session, &[1], MoveOptions::default()).unwrap();
+            let whole = tree();
+            scratch.undo(1).unwrap();
+            prop_assert_eq!(Some(tree()), edited);
+            let diff = LineDiff::of(before.as_bytes(), after.as_bytes(), clock::in_ms(1000));
+            let mut places: Vec<_> = diff.changes().collect();
+            if last_first {
+                places.reverse();
+            }
+            for (old, new) in places {
+                let lines = |rows: Range<usize>| match rows.is_empty() {
+                    true => Vec::new(),
+                    false => vec![rows.start as u64 + 1..=rows.end as u64],
+                };
+                let lines = ChosenLines { added: lines(new), removed: lines(old) };
+                let part = FilePart { edit: Some(1), path: path("a.txt"), lines: Some(lines) };
+                let session = scratch.session();
+                revert_part(&mut scratch.open(), &session, &part, MoveOptions::default()).unwrap();
+            }
+            prop_assert_eq!(tree(), whole);
+            prop_assert_eq!(scratch.text("a.txt"), Some(before));
+        }
     }
 }
