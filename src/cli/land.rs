@@ -35,15 +35,15 @@ use edt_types::{Code, Finding, Outcome, Refusal, RepoPath, Result, Status};
 /// to it. The user's own commits on the session's branch stay separate commits. The session's
 /// branch stays until `edt gc`.
 ///
-/// With --to, only the commits up to one edit land. The rest stays in the session, which goes on:
-/// HEAD and the files do not change.
+/// With --to, only the commits up to one edit land; with --only, only the edits with these numbers.
+/// The rest stays in the session, which goes on: HEAD and the files do not change.
 ///
 /// With --undo, the last landing is undone: the branch moves back if nothing came on top and no
 /// remote has the landing; otherwise a new commit reverts it. The session is open again.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
-    after_help = "Example:\n  edt land -m 'Fix the parser'\n  edt land --signoff\n  edt land --into main\n  edt land --to 3\n  edt land --undo"
+    after_help = "Example:\n  edt land -m 'Fix the parser'\n  edt land --signoff\n  edt land --into main\n  edt land --to 3\n  edt land --only 1,3\n  edt land --undo"
 )]
 pub(super) struct Args {
     /// The commit's message; generated from the session's edits if omitted.
@@ -63,9 +63,13 @@ pub(super) struct Args {
     /// Land only the commits up to the edit with this number. The rest stays in the session.
     #[arg(long, value_name = "EDIT", add = complete::edits())]
     to: Option<u64>,
+    /// Land only the edits with these numbers. The rest stays in the session, after them.
+    #[arg(long, value_name = "EDITS", value_delimiter = ',', conflicts_with = "to", add = complete::edits())]
+    #[serde(default)]
+    only: Vec<u64>,
     /// Undo the last landing of the session instead: that of the worktree, else the one that landed
     /// last on HEAD's branch.
-    #[arg(long, conflicts_with_all = ["message", "signoff", "allow", "into", "to"])]
+    #[arg(long, conflicts_with_all = ["message", "signoff", "allow", "into", "to", "only"])]
     #[serde(default)]
     undo: bool,
     /// With --undo: the session whose last landing is undone.
@@ -113,6 +117,7 @@ impl Args {
         let options = LandOptions {
             into: self.into.clone(),
             to: self.to,
+            only: self.only.clone(),
             message: self.message.clone(),
             signoff: self.signoff,
             allow: self.allow.clone(),
@@ -169,13 +174,22 @@ impl Args {
             || self.signoff
             || self.into.is_some()
             || self.to.is_some()
+            || !self.only.is_empty()
             || !self.allow.is_empty();
         let message = match (self.undo, lands, &self.session) {
             (true, true, _) => "`undo` excludes every argument except `session`.",
             (false, _, Some(_)) => "`session` needs `undo`.",
+            _ if self.to.is_some() && !self.only.is_empty() => {
+                "`to` and `only` exclude each other."
+            }
             _ => return Ok(()),
         };
         Err(Finding::new(Code::BadRequest, message, "Send one of them.").nothing_changed().into())
+    }
+
+    /// Whether only a part of the session lands.
+    fn is_part(&self) -> bool {
+        self.to.is_some() || !self.only.is_empty()
     }
 
     /// Asks the user at a terminal whether what the session's edits changed on disk alone should land,
@@ -192,7 +206,7 @@ impl Args {
         let [finding] = found.as_slice() else { return Ok(false) };
         let is_left_over = matches!(finding.code, Code::LeavesOut | Code::NothingToLand);
         let files = finding.evidence.get("files").and_then(|files| files.as_array());
-        let Some(files) = files.filter(|_| is_left_over && self.to.is_none()) else {
+        let Some(files) = files.filter(|_| is_left_over && !self.is_part()) else {
             return Ok(false);
         };
         if context.json || require_terminal("edt land").is_err() {

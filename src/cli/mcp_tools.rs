@@ -356,6 +356,7 @@ const LAND: Row = Row {
         ("allow", "Overrides that a refusal names."),
         ("into", "Another branch."),
         ("to", "Land only the edits up to this one."),
+        ("only", "Land only the edits with these numbers."),
         ("undo", "Undo the last landing instead."),
     ],
     run: |context, args, _| of::<land::Args>(args)?.run(context),

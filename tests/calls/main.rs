@@ -37,6 +37,7 @@ mod import_circles;
 mod incidents;
 mod input_errors;
 mod landing;
+mod landing_only;
 mod memory;
 mod named_paths;
 mod ownership;

@@ -31,6 +31,11 @@ fn session(workspace: &TestRepo) {
     workspace.overwrite("a.txt", "two\n");
 }
 
+fn two_edits(workspace: &TestRepo) {
+    session(workspace);
+    workspace.overwrite("b.txt", "bb\n");
+}
+
 fn undone(workspace: &TestRepo) {
     session(workspace);
     workspace.edt(&["undo"]).landed();
@@ -157,6 +162,7 @@ const WRITERS: &[Writer] = &[
     typed("approve", "approve 1", proposed),
     writer("reject", "reject 1 -m no", proposed),
     writer("land", "land", session),
+    writer("land", "land --only 2", two_edits),
     writer("abandon", "abandon", session),
     writer("gc", "gc --older-than 0", ended),
     typed("forget", "forget", ended),

@@ -114,6 +114,10 @@ codes! {
         "The base branch moved, and its changes conflict with the session. The answer lists the \
          paths. Nothing was changed. Merge that branch into the session's branch, resolve the \
          conflicts, and land again.";
+    EditsOverlap "EDITS_OVERLAP" Conflict None,
+        "Edits that are to land alone change the same lines as edits of the session that are not to \
+         land. The answer names these. Nothing was landed. Land them together (`edt land --only \
+         1,2,3`), or all commits up to one edit (`edt land --to 3`).";
     RevertConflict "REVERT_CONFLICT" Conflict None,
         "Later edits changed the same lines as the edit to revert. The answer names them. Nothing \
          was changed. Revert them in the same call (`edt revert 7 5`), or undo all edits since with \

@@ -210,7 +210,7 @@ fn land_once(
         None if ends => session.pointer_to_drop(repo)?,
         _ => None,
     };
-    let refs = RefMoves {
+    let mut refs = RefMoves {
         create: vec![
             (next_numbered_ref(repo, &session.name, "landed")?, part.session.tip),
             (next_numbered_ref(repo, &session.name, "landing")?, commit),
@@ -219,6 +219,9 @@ fn land_once(
         delete: pointer.into_iter().collect(),
         replace: Vec::new(),
     };
+    if let Some(reordered) = &part.reordered {
+        reordered.add(repo, session, &mut refs, &mut objects)?;
+    }
     let to = head.from.as_ref().and(target.alias.clone());
     let change = Change {
         base: Some(session.base),

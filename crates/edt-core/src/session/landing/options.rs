@@ -8,6 +8,8 @@ pub struct LandOptions {
     pub into: Option<String>,
     /// The number of the last edit to land; all of the session lands if `None`.
     pub to: Option<u64>,
+    /// The numbers of the edits to land, and no others; `to` counts if it is empty.
+    pub only: Vec<u64>,
     /// The commit message; derived from the session's edits if `None`.
     pub message: Option<String>,
     /// Whether the committer's `Signed-off-by` is added to the messages.

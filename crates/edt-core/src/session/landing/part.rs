@@ -1,7 +1,9 @@
-//! The part of a session that lands: all of it, or its commits up to one edit.
+//! The part of a session that lands: all of it, its commits up to one edit, or chosen edits.
 
 use super::options::LandOptions;
+use super::part_numbers::{self, squashed, unknown};
 use super::plan::{LandTarget, landed, nothing};
+use super::reorder::{FirstEdits, Reordered};
 use super::target::target;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
@@ -17,6 +19,8 @@ pub(crate) struct Part {
     pub(crate) rest: u64,
     /// Whether it is the whole session, which ends with the landing.
     pub(crate) is_all: bool,
+    /// Set if the session's branch gets another order with the landing.
+    pub(super) reordered: Option<Reordered>,
 }
 
 impl Part {
@@ -24,30 +28,34 @@ impl Part {
     ///
     /// # Errors
     /// `BAD_REQUEST` if the number is no edit of the session, names an edit within a squashed commit,
-    /// or if HEAD is on the target; `NOTHING_TO_LAND` if the part has landed; `OBJECT_MISSING`, and
-    /// those of a target that does not exist.
+    /// or if HEAD is on the target; `NOTHING_TO_LAND` if the part has landed; those of
+    /// [`FirstEdits::of`]; `OBJECT_MISSING`, and those of a target that does not exist.
     pub(crate) fn of(repo: &Repo, session: &Session, options: &LandOptions) -> Result<Part> {
-        let all = Part { session: session.clone(), rest: 0, is_all: true };
+        if !options.only.is_empty() {
+            return Part::chosen(repo, session, options);
+        }
+        let all = Part { session: session.clone(), rest: 0, is_all: true, reordered: None };
         let Some(number) = options.to else { return Ok(all) };
         let (mut rest, mut found) = (0, None);
         for commit in session.commits(repo) {
             let commit = commit?;
-            if numbers(&commit, session).contains(&number) {
+            if part_numbers::numbers(&commit, session).contains(&number) {
                 found = Some(commit);
                 break;
             }
             rest += commit.edits();
         }
         let last = found.ok_or_else(|| unknown(session, number))?;
-        let numbers = numbers(&last, session);
+        let numbers = part_numbers::numbers(&last, session);
         if let Some(newest) = numbers.last().filter(|newest| **newest != number) {
-            return Err(squashed(number, *newest).into());
+            let remedy = format!("`edt land --to {newest}` lands all of that commit.");
+            return Err(squashed(number, &numbers, remedy).into());
         }
         if last.oid == session.tip {
             return Ok(all);
         }
-        let part =
-            Part { session: Session { tip: last.oid, ..session.clone() }, rest, is_all: false };
+        let session_to_it = Session { tip: last.oid, ..session.clone() };
+        let part = Part { session: session_to_it, rest, is_all: false, reordered: None };
         let target = target(repo, session, options)?;
         part.check_apart(repo, &target)?;
         match landed(repo, session, &target)? {
@@ -56,6 +64,19 @@ impl Part {
             }
             _ => Ok(part),
         }
+    }
+
+    /// The edits that `options` choose.
+    fn chosen(repo: &Repo, session: &Session, options: &LandOptions) -> Result<Part> {
+        let target = target(repo, session, options)?;
+        let FirstEdits { tip, rest, reordered } =
+            FirstEdits::of(repo, session, &target, &options.only)?;
+        let is_all = tip == session.tip;
+        let part = Part { session: Session { tip, ..session.clone() }, rest, is_all, reordered };
+        if !is_all {
+            part.check_apart(repo, &target)?;
+        }
+        Ok(part)
     }
 
     /// With HEAD on the target, which then has a part of the session, nothing would say which edits
@@ -73,31 +94,6 @@ impl Part {
         let finding = Finding::new(Code::BadRequest, summary, remedy);
         Err(finding.with_effect(Effect::NothingLanded).into())
     }
-}
-
-/// The numbers of the edits that `commit` has, in order.
-fn numbers(commit: &Commit, session: &Session) -> Vec<u64> {
-    let own = |unit: &Commit| {
-        let trailers = unit.trailers.as_ref().filter(|own| own.session == session.name)?;
-        unit.is_edit().then_some(trailers.edit)
-    };
-    let edits = match &commit.rewritten {
-        Some(rewritten) => rewritten.edits.as_slice(),
-        None => std::slice::from_ref(commit),
-    };
-    edits.iter().filter_map(own).collect()
-}
-
-fn unknown(session: &Session, number: u64) -> Finding {
-    let summary = format!("The session {} has no edit {number}.", session.name);
-    let remedy = "`edt log` lists the session's edits with their numbers.";
-    Finding::new(Code::BadRequest, summary, remedy).with_effect(Effect::NothingLanded)
-}
-
-fn squashed(number: u64, newest: u64) -> Finding {
-    let summary = format!("Edit {number} is in one commit with later edits up to {newest}.");
-    let remedy = format!("`edt land --to {newest}` lands all of that commit.");
-    Finding::new(Code::BadRequest, summary, remedy).with_effect(Effect::NothingLanded)
 }
 
 #[cfg(test)]

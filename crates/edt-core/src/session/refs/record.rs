@@ -25,6 +25,8 @@ const COUNT: &str = "Edt-Count";
 const UNDONE: &str = "Edt-Undone";
 /// The trailer with a commit that a redo put back.
 const REDONE: &str = "Edt-Redone";
+/// The trailer with a commit that was written again in another place of the branch.
+const REPLACED: &str = "Edt-Replaced";
 
 /// What a transaction does to the edits of a session.
 #[derive(Debug, Clone)]
@@ -35,6 +37,8 @@ pub enum Step {
     Undo(Vec<Commit>),
     /// Puts these commits back.
     Redo(Vec<Commit>),
+    /// Writes the commits `replaced` again above the commit `below`, in another order.
+    Reorder { below: Oid, replaced: Vec<Oid> },
 }
 
 /// The newest entry of a record.
@@ -59,6 +63,7 @@ pub struct RecordTip {
     pub count: u64,
     undone: Vec<Oid>,
     redone: Vec<Oid>,
+    replaced: Vec<Oid>,
 }
 
 /// The name of the ref of a session's record.
@@ -93,6 +98,7 @@ impl RecordTip {
                 count: number,
                 undone: Vec::new(),
                 redone: Vec::new(),
+                replaced: Vec::new(),
             });
         }
         let ids = |key: &str| -> Vec<Oid> {
@@ -115,6 +121,7 @@ impl RecordTip {
                 .unwrap_or(0),
             undone: ids(UNDONE),
             redone: ids(REDONE),
+            replaced: ids(REPLACED),
         })
     }
 
@@ -192,6 +199,9 @@ pub fn append(
         (Some(last), Step::Undo(_)) if last.has(repo, new)? => last.since,
         (Some(_), Step::Undo(_)) => new,
         (Some(_), Step::Redo(_)) => Records::of(repo, session)?.first_unknown(repo, new)?,
+        (Some(_), Step::Reorder { below, .. }) => {
+            Records::of(repo, session)?.first_unknown(repo, *below)?
+        }
     };
     let (earlier, count) = match &last {
         Some(last) if last.tip == session.tip => (last.number, last.count),
@@ -202,17 +212,23 @@ pub fn append(
         Step::Edit(number) => (earlier.max(*number), UNDONE, &[][..]),
         Step::Undo(commits) => (earlier, UNDONE, &commits[..]),
         Step::Redo(commits) => (earlier, REDONE, &commits[..]),
+        Step::Reorder { .. } => (earlier, REPLACED, &[][..]),
     };
     let moved_edits = moved.iter().map(Commit::edits).sum();
     let count = match step {
         Step::Edit(_) => count + u64::from(number > earlier),
         Step::Undo(_) => count.saturating_sub(moved_edits),
         Step::Redo(_) => count + moved_edits,
+        Step::Reorder { .. } => count,
     };
     let trailers = Trailers::plain(&session.name, Kind::Record, number);
     let mut message = message::compose("what edt committed in a session", &trailers);
     message += &format!("{SINCE}: {since}\n{COUNT}: {count}\n");
-    for commit in moved.iter().flat_map(Commit::recorded) {
+    let replaced = match step {
+        Step::Reorder { replaced, .. } => replaced.as_slice(),
+        _ => &[],
+    };
+    for commit in moved.iter().flat_map(Commit::recorded).chain(replaced.iter().copied()) {
         message += &format!("{key}: {commit}\n");
     }
     let previous = last.as_ref().map(|last| last.oid);
@@ -260,6 +276,10 @@ impl Records {
             records.undone.extend(&entry.undone);
             for commit in &entry.redone {
                 records.undone.remove(commit);
+            }
+            // The same edit has another commit.
+            for commit in &entry.replaced {
+                records.known.remove(commit);
             }
         }
         Ok(records)

@@ -1,0 +1,326 @@
+//! Chosen edits of a session before the others, so that they land without them. The commits from the
+//! first other edit on are written again in the new order, each with its own change. The tree of the
+//! session's tip stays the same.
+
+use std::collections::BTreeSet;
+
+use super::part_numbers::{numbers, squashed, unknown};
+use super::plan::{LandTarget, landed, nothing};
+use crate::session::refs::commit::Commit;
+use crate::session::refs::current::Session;
+use crate::session::refs::message;
+use crate::session::refs::moves::RefMoves;
+use crate::session::refs::record::{self, Step};
+use crate::session::user::unwind;
+use edt_git::read::ObjectKind;
+use edt_git::{Loose, Merged, ObjectWriter, Oid, Repo};
+use edt_types::text::{Shown as _, edits as edits_of};
+use edt_types::{Code, Effect, Finding, RepoPath, Result};
+
+/// The most edits for which it is tried whether a chosen edit can do without each of them.
+const MAX_TRIED: usize = 8;
+
+/// A session's branch in another order. Its commits are written, but no ref names them.
+#[derive(Debug)]
+pub(super) struct Reordered {
+    /// The new tip of the branch.
+    tip: Oid,
+    /// The commit below those that are written again.
+    below: Oid,
+    /// These commits, as they were.
+    replaced: Vec<Oid>,
+    objects: Vec<Loose>,
+}
+
+impl Reordered {
+    /// Adds the move of the branch of `session`, and what the session's record says of it.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `IO_ERROR`.
+    pub(super) fn add(
+        &self,
+        repo: &Repo,
+        session: &Session,
+        refs: &mut RefMoves,
+        objects: &mut Vec<Loose>,
+    ) -> Result<()> {
+        objects.extend(self.objects.iter().cloned());
+        let step = Step::Reorder { below: self.below, replaced: self.replaced.clone() };
+        record::append(repo, (session, false), (&step, self.tip), refs, objects)?;
+        refs.replace.push((session.branch(), session.tip, self.tip));
+        Ok(())
+    }
+}
+
+/// The chosen edits, first on the branch.
+#[derive(Debug)]
+pub(super) struct FirstEdits {
+    /// The commit of the last of them.
+    pub(super) tip: Oid,
+    /// How many other edits follow.
+    pub(super) rest: u64,
+    /// Set if the branch has them in another order so far.
+    pub(super) reordered: Option<Reordered>,
+}
+
+impl FirstEdits {
+    /// Lets the edits of `session` with these numbers come first after what has landed on `target`.
+    /// Nothing but objects is written.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` if a number is no edit of the session, has landed, or names a part of a squashed
+    /// commit, and if a commit that has to move is not an edit as edt wrote it; `EDITS_OVERLAP` if
+    /// the edits need others; `NOTHING_TO_LAND`; `OBJECT_MISSING`, `IO_ERROR`.
+    pub(super) fn of(
+        repo: &Repo,
+        session: &Session,
+        target: &LandTarget,
+        only: &[u64],
+    ) -> Result<FirstEdits> {
+        let mut commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
+        commits.reverse();
+        let landed = landed(repo, session, target)?;
+        let start = commits.iter().position(|commit| Some(commit.oid) == landed);
+        let start = start.map_or(0, |at| at + 1);
+        let chosen = chosen(session, &commits, only)?;
+        let (had, chosen): (BTreeSet<usize>, BTreeSet<usize>) =
+            chosen.into_iter().partition(|at| *at < start);
+        let Some(last) = chosen.last().copied() else {
+            return Err(nothing(session, target).into());
+        };
+        if !had.is_empty() {
+            return Err(has_landed(&numbers_at(&commits, &had), target).into());
+        }
+        let is_other = |at: &usize| {
+            let commit = &commits[*at];
+            !chosen.contains(at) && (commit.is_edit() || commit.is_users())
+        };
+        let others: Vec<usize> = (start..commits.len()).filter(is_other).collect();
+        let rest = others.iter().map(|at| commits[*at].edits()).sum();
+        let first = match others.first() {
+            Some(first) if *first < last => *first,
+            _ => return Ok(FirstEdits { tip: commits[last].oid, rest, reordered: None }),
+        };
+        let moving = &commits[first..];
+        if let Some(commit) = moving.iter().find(|commit| !can_move(commit)) {
+            return Err(cannot_move(commit, only).into());
+        }
+        let chosen = chosen.into_iter().filter(|at| *at > first).map(|at| at - first).collect();
+        let order = Order { repo, session, only, moving, chosen };
+        let (tip, reordered) = order.reordered()?;
+        Ok(FirstEdits { tip, rest, reordered: Some(reordered) })
+    }
+}
+
+/// The places of the commits of the edits with these numbers.
+fn chosen(session: &Session, commits: &[Commit], only: &[u64]) -> Result<BTreeSet<usize>> {
+    let mut chosen = BTreeSet::new();
+    for number in only {
+        let has = |commit: &Commit| numbers(commit, session).contains(number);
+        let at = commits.iter().position(has);
+        let at = at.ok_or_else(|| unknown(session, *number))?;
+        let all = numbers(&commits[at], session);
+        if !all.iter().all(|own| only.contains(own)) {
+            let list: Vec<String> = all.iter().map(u64::to_string).collect();
+            let remedy = format!("`edt land --only {}` lands all of that commit.", list.join(","));
+            return Err(squashed(*number, &all, remedy).into());
+        }
+        chosen.insert(at);
+    }
+    Ok(chosen)
+}
+
+/// Whether a commit can be written again without a loss: an edit as edt wrote it. What the user
+/// committed keeps its id, and an approval names the id of its commit.
+fn can_move(commit: &Commit) -> bool {
+    let is_own = !commit.is_users() && commit.rewritten.is_none();
+    is_own && message::values(&commit.message, "Edt-Proposal").is_empty()
+}
+
+fn numbers_at(commits: &[Commit], places: &BTreeSet<usize>) -> Vec<u64> {
+    places.iter().map(|at| number(&commits[*at])).collect()
+}
+
+fn number(commit: &Commit) -> u64 {
+    commit.trailers.as_ref().map_or(0, |trailers| trailers.edit)
+}
+
+/// A commit that cannot be applied, by its place, with the paths in which it conflicts.
+type Conflict = (usize, Vec<RepoPath>);
+
+/// The commits that are written again.
+struct Order<'a> {
+    repo: &'a Repo,
+    session: &'a Session,
+    only: &'a [u64],
+    /// In their present order.
+    moving: &'a [Commit],
+    /// The places of those that come first.
+    chosen: BTreeSet<usize>,
+}
+
+impl Order<'_> {
+    fn reordered(&self) -> Result<(Oid, Reordered)> {
+        self.check_private()?;
+        let mut writer = ObjectWriter::new(self.repo);
+        let others: Vec<usize> =
+            (0..self.moving.len()).filter(|at| !self.chosen.contains(at)).collect();
+        let order: Vec<usize> = self.chosen.iter().copied().chain(others).collect();
+        let trees = match self.trees(&mut writer, &order)? {
+            Ok(trees) => trees,
+            Err((at, paths)) => return Err(self.needs(&mut writer, at, &paths)?.into()),
+        };
+        if trees.last() != self.moving.last().map(|commit| &commit.tree) {
+            let others = order.iter().filter(|at| !self.chosen.contains(at));
+            let paths = Vec::new();
+            return Err(self.overlap(&others.copied().collect(), &paths).into());
+        }
+        let below = self.moving.first().and_then(|commit| commit.parent);
+        let (mut tip, mut first) = (below, None);
+        for (step, (at, tree)) in order.iter().zip(trees).enumerate() {
+            let original = self.repo.object(self.moving[*at].oid, ObjectKind::Commit)?;
+            let parents: Vec<Oid> = tip.into_iter().collect();
+            tip = Some(writer.rewrite_commit(&original, tree, &parents)?);
+            if step + 1 == self.chosen.len() {
+                first = tip;
+            }
+        }
+        let objects = writer.loose_objects();
+        edt_git::objects::write(self.repo, &objects)?;
+        let tip = tip.unwrap_or(self.session.tip);
+        let replaced = self.moving.iter().map(|commit| commit.oid).collect();
+        let below = below.unwrap_or_else(|| self.repo.empty_tree());
+        Ok((first.unwrap_or(tip), Reordered { tip, below, replaced, objects }))
+    }
+
+    /// The tree after each commit in this `order`, or the first conflict.
+    fn trees(
+        &self,
+        writer: &mut ObjectWriter<'_>,
+        order: &[usize],
+    ) -> Result<std::result::Result<Vec<Oid>, Conflict>> {
+        let Some(first) = self.moving.first() else { return Ok(Ok(Vec::new())) };
+        let (mut now, mut trees) = (first.parent_tree(self.repo)?, Vec::new());
+        for at in order {
+            let commit = &self.moving[*at];
+            let before = commit.parent_tree(self.repo)?;
+            match writer.merge_trees(before, now, commit.tree)? {
+                Merged::Clean(tree) => now = tree,
+                Merged::Conflicts(paths) => return Ok(Err((*at, paths))),
+            }
+            trees.push(now);
+        }
+        Ok(Ok(trees))
+    }
+
+    /// The refusal of a conflict of the commit at `at` in `paths`.
+    fn needs(
+        &self,
+        writer: &mut ObjectWriter<'_>,
+        at: usize,
+        paths: &[RepoPath],
+    ) -> Result<Finding> {
+        if !self.chosen.contains(&at) {
+            return Ok(self.overlap(&BTreeSet::from([at]), paths));
+        }
+        let mut needed = BTreeSet::new();
+        for other in (0..at).filter(|other| !self.chosen.contains(other)) {
+            let commit = &self.moving[other];
+            let changed = self.repo.tree_diff(commit.parent_tree(self.repo)?, commit.tree)?;
+            if changed.iter().any(|changed| paths.contains(&changed.path)) {
+                needed.insert(other);
+            }
+        }
+        if needed.len() <= MAX_TRIED {
+            for other in needed.clone() {
+                let with = needed.iter().filter(|one| **one != other);
+                let with: BTreeSet<usize> = with.chain(&self.chosen).copied().collect();
+                let with: Vec<usize> = with.into_iter().filter(|one| *one <= at).collect();
+                if self.trees(writer, &with)?.is_ok() {
+                    needed.remove(&other);
+                }
+            }
+        }
+        Ok(self.overlap(&needed, paths))
+    }
+
+    /// Files that no commit has are not merged here: their edits stay in their order.
+    fn check_private(&self) -> Result<()> {
+        let paths = |at: usize| -> BTreeSet<RepoPath> {
+            let files = unwind::private_files(self.repo, &self.moving[at]).unwrap_or_default();
+            files.iter().map(edt_journal::PrivateFile::path).collect()
+        };
+        for at in &self.chosen {
+            let own = paths(*at);
+            let is_other = |other: &usize| !self.chosen.contains(other);
+            for other in (0..*at).filter(is_other).filter(|_| !own.is_empty()) {
+                let shared: Vec<RepoPath> = own.intersection(&paths(other)).cloned().collect();
+                if !shared.is_empty() {
+                    return Err(self.overlap(&BTreeSet::from([other]), &shared).into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `EDITS_OVERLAP`: the chosen edits need those at `others`.
+    fn overlap(&self, others: &BTreeSet<usize>, paths: &[RepoPath]) -> Finding {
+        let others = numbers_at(self.moving, others);
+        let names: Vec<String> = paths.iter().map(RepoPath::text).collect();
+        let place = match names.as_slice() {
+            [] => "the same lines".to_owned(),
+            names => format!("the same lines of {}", names.join(", ").shown()),
+        };
+        let mut all: Vec<u64> = self.only.iter().chain(&others).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        let list: Vec<String> = all.iter().map(u64::to_string).collect();
+        let last = all.last().copied().unwrap_or_default();
+        let summary = format!(
+            "Without {}, {} cannot land: they change {place}.",
+            edits_of(&others),
+            edits_of(self.only)
+        );
+        let remedy = format!(
+            "`edt land --only {}` lands them together. Or `edt land --to {last}` lands all commits \
+             up to edit {last}.",
+            list.join(",")
+        );
+        let finding = Finding::new(Code::EditsOverlap, summary, remedy)
+            .with_effect(Effect::NothingLanded)
+            .with("edits", others)
+            .with("paths", names);
+        match paths {
+            [one] => finding.at(one),
+            _ => finding,
+        }
+    }
+}
+
+fn has_landed(numbers: &[u64], target: &LandTarget) -> Finding {
+    let summary = format!("On {} has landed before: {}.", target.short(), edits_of(numbers));
+    Finding::new(Code::BadRequest, summary, "Leave it out of `--only`.")
+        .with_effect(Effect::NothingLanded)
+}
+
+fn cannot_move(commit: &Commit, only: &[u64]) -> Finding {
+    let (id, subject) = (commit.oid.to_hex_with_len(12), commit.subject().shown());
+    let what = if commit.is_users() {
+        "is the user's"
+    } else if commit.rewritten.is_some() {
+        "was rewritten by the user"
+    } else {
+        "applied an approved proposal"
+    };
+    let summary = format!(
+        "The commit {id} ({subject}) of the session {what}. The edits cannot land before it: it \
+         would get another id."
+    );
+    let last = only.iter().max().copied().unwrap_or_default();
+    let remedy = format!(
+        "`edt land --to {last}` lands all commits up to edit {last}. `edt land` lands everything."
+    );
+    Finding::new(Code::BadRequest, summary, remedy)
+        .with_effect(Effect::NothingLanded)
+        .with("commit", commit.oid.to_string())
+}
