@@ -13,7 +13,7 @@ use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::turns::SessionTurn;
 use edt_io::fs;
 use edt_review::marks::Marks;
-use edt_review::{Reader, SessionReview, SourceLookup, page};
+use edt_review::{Extent, Reader, SessionReview, page};
 use edt_types::text::{Shown as _, counted};
 use edt_types::{Code, Finding, Result, Status};
 
@@ -55,7 +55,7 @@ impl Args {
         let is_user = context.who() == Who::User;
         let may_read =
             |turn: &SessionTurn| is_user || context.agent().is_some_and(|agent| turn.is_of(agent));
-        let mut review = Reader::default().read(&repo, &shown, SourceLookup::Now, may_read)?;
+        let mut review = Reader::default().read(&repo, &shown, Extent::Whole, may_read)?;
         Marks::of(&repo, &shown.session.name).apply(&mut review);
         (review.comments, review.review_summaries) =
             shown::comments(&repo, &shown.session, context.comment_reader())?;

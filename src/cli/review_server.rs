@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::context::{CallDefaults, Context};
 use super::render::{DIM, NAME, paint};
@@ -15,15 +15,19 @@ use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::worktree::options::Cache;
 use edt_git::Repo;
 use edt_io::inherited::{self, Inherited};
-use edt_io::{Environment, environment, terminal};
+use edt_io::{Environment, clock, environment, terminal};
 use edt_review::action::{Acted, Action, CommentAction, Part};
-use edt_review::hunks::ReviewFile;
+use edt_review::ahead::ReadAhead;
+use edt_review::hunks::{LineSource, ReviewFile};
 use edt_review::marks::{Mark, Marks, Reviewed};
 use edt_review::model::whole_file;
 use edt_review::serve::{self, Ended, Source};
-use edt_review::{Reader, SessionReview, SourceLookup};
+use edt_review::{Extent, Reader, SessionReview};
 use edt_types::text::shell_word;
 use edt_types::{Code, Finding, Result, Status};
+
+/// How long one call reads ahead, in milliseconds. A server that ends waits for it.
+const MAX_READ_AHEAD_MS: u64 = 250;
 
 /// The session that the page shows.
 struct Served {
@@ -33,7 +37,7 @@ struct Served {
     defaults: CallDefaults,
     /// Whether the prompts are shown.
     is_user: bool,
-    reader: Mutex<Reader>,
+    reader: Reader,
 }
 
 /// Serves the page of `session` until it ends.
@@ -48,7 +52,7 @@ pub(super) fn run(context: &Context, session: &Session) -> Result<Status> {
         branch: session.branch.clone(),
         defaults: context.call_defaults(),
         is_user: context.who() == Who::User,
-        reader: Mutex::default(),
+        reader: Reader::default(),
         start,
     };
     let branch = session.short_branch().to_owned();
@@ -63,25 +67,41 @@ pub(super) fn run(context: &Context, session: &Session) -> Result<Status> {
     Ok(Status::Applied)
 }
 
+impl Served {
+    fn open(&self) -> Result<(Repo, ShownSession)> {
+        let repo = Repo::open_in(Environment::Process, &self.start)?;
+        let shown = ShownSession::named(&repo, &self.name)?
+            .ok_or_else(|| ShownSession::unknown(&self.name))?;
+        Ok((repo, shown))
+    }
+}
+
 impl Source for Served {
-    fn read(&self, lookup: SourceLookup) -> Result<SessionReview> {
+    fn read(&self, extent: Extent<'_>) -> Result<SessionReview> {
         let cache = Arc::new(Cache::default());
         let context = self.defaults.context("review", self.start.clone(), cache);
         let (repo, _) = context.repo()?;
         let shown = ShownSession::named(&repo, &self.name)?
             .ok_or_else(|| ShownSession::unknown(&self.name))?;
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut review = reader.read(&repo, &shown, lookup, |_| self.is_user)?;
+        let mut review = self.reader.read(&repo, &shown, extent, |_| self.is_user)?;
         Marks::of(&repo, &self.name).apply(&mut review);
         (review.comments, review.review_summaries) =
             shown::comments(&repo, &shown.session, CommentReader::User)?;
         Ok(review)
     }
 
+    fn read_ahead(&self) -> Result<ReadAhead> {
+        let (repo, shown) = self.open()?;
+        self.reader.read_ahead(&repo, &shown, clock::in_ms(MAX_READ_AHEAD_MS))
+    }
+
+    fn line_sources(&self, path: &str) -> Result<(String, Vec<LineSource>)> {
+        let (repo, shown) = self.open()?;
+        self.reader.line_sources(&repo, &shown, path)
+    }
+
     fn whole(&self, commit: Option<&str>, path: &str) -> Result<Option<ReviewFile>> {
-        let repo = Repo::open_in(Environment::Process, &self.start)?;
-        let shown = ShownSession::named(&repo, &self.name)?
-            .ok_or_else(|| ShownSession::unknown(&self.name))?;
+        let (repo, shown) = self.open()?;
         whole_file(&repo, &shown, commit, path)
     }
 

@@ -116,6 +116,22 @@ fn status(answer: &str) -> u16 {
     answer.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
+#[test]
+fn who_wrote_the_lines_of_a_file_is_a_request_of_its_own() {
+    let workspace = session();
+    let server = Server::of(&workspace);
+    let page = server.get("/", &[]);
+    assert!(page.contains("data-path=\"a%2Etxt\"") && !page.contains("data-w"), "{page}");
+    let (_, tip) = server.hidden("/");
+    let ask = |tip: &str, path: &str| {
+        let answer = server.get(&format!("/sources?tip={tip}&path={path}"), &[]);
+        (status(&answer), answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+    };
+    assert_eq!(ask(&tip, "a.txt"), (200, r##"[[1,1,"you"],[2,2,"#1"],[3,3,"#3"]]"##.into()));
+    assert_eq!(ask(&tip, "no-such"), (200, "[]".into()));
+    assert_eq!(ask("0123", "a.txt").0, 409);
+}
+
 /// What a command left: files, HEAD, history and the names of the refs.
 fn left(workspace: &TestRepo) -> Vec<String> {
     let refs = workspace.git(&["for-each-ref", "--format=%(refname)"]);

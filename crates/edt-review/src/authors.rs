@@ -46,7 +46,11 @@ pub(crate) fn add(
     Ok(complete)
 }
 
-fn of_file(repo: &Repo, tip: Oid, path: &str) -> Result<Vec<LineSource>> {
+/// Who wrote each line of the file in the commit `tip`; nothing if it is not there.
+///
+/// # Errors
+/// `OBJECT_MISSING`, `IO_ERROR`.
+pub(crate) fn of_file(repo: &Repo, tip: Oid, path: &str) -> Result<Vec<LineSource>> {
     let Some((_, parts)) = blame::at(repo, tip, &RepoPath::from_tree(path.as_bytes()))? else {
         return Ok(Vec::new());
     };

@@ -90,24 +90,38 @@ pub enum LineSource {
     User,
 }
 
+impl LineSource {
+    /// The name in the page: `#7`, or `you`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            LineSource::Edit(number) => format!("#{number}"),
+            LineSource::User => "you".to_owned(),
+        }
+    }
+}
+
 impl ReviewFile {
     /// The file of a difference between two trees. One that changed too much has no hunks.
     #[must_use]
     pub fn of(diff: FileDiff) -> ReviewFile {
-        let many = diff.lines_added + diff.lines_removed > MAX_LINES;
-        ReviewFile::limited(diff, many)
+        let hunks = if is_large(&diff) { Vec::new() } else { hunks(&diff.patch) };
+        ReviewFile { hunks, ..ReviewFile::listed(diff) }
     }
 
     /// The same with its hunks, whatever their size.
     #[must_use]
     pub fn whole(diff: FileDiff) -> ReviewFile {
-        ReviewFile { folded: false, hunks: hunks(&diff.patch), ..ReviewFile::limited(diff, true) }
+        let hunks = hunks(&diff.patch);
+        ReviewFile { folded: false, hunks, ..ReviewFile::listed(diff) }
     }
 
-    fn limited(diff: FileDiff, many: bool) -> ReviewFile {
-        let folded = many || diff.patch.len() > MAX_BYTES;
+    /// The same without its hunks.
+    #[must_use]
+    pub fn listed(diff: FileDiff) -> ReviewFile {
         ReviewFile {
-            hunks: if folded { Vec::new() } else { hunks(&diff.patch) },
+            folded: is_large(&diff),
+            hunks: Vec::new(),
             path: diff.path,
             change: diff.change,
             from: diff.from,
@@ -117,12 +131,15 @@ impl ReviewFile {
             mode_before: diff.mode_before,
             mode_after: diff.mode_after,
             binary: diff.binary,
-            folded,
             reviewed: false,
             lines_added: diff.lines_added,
             lines_removed: diff.lines_removed,
         }
     }
+}
+
+fn is_large(diff: &FileDiff) -> bool {
+    diff.lines_added + diff.lines_removed > MAX_LINES || diff.patch.len() > MAX_BYTES
 }
 
 /// The hunks of a unified diff as edt writes it, where each line of a file is one line.

@@ -3,7 +3,9 @@
 //! [`serve`](mod@serve) serves that page to one browser.
 
 pub mod action;
+pub mod ahead;
 mod authors;
+mod diffs;
 pub mod hunks;
 pub mod marks;
 pub mod model;
@@ -11,4 +13,4 @@ pub mod page;
 pub mod serve;
 mod words;
 
-pub use model::{Reader, SessionReview, SourceLookup};
+pub use model::{Extent, Reader, SessionReview};

@@ -1,13 +1,13 @@
 //! A session as a reviewer sees it: turns, steps with their diffs, what was undone or refused, and
 //! the session as a whole.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::Mutex;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::authors::{self, Sources};
+use crate::diffs::Diffs;
 use crate::hunks::ReviewFile;
 use edt_core::proposal::store::{self, ProposalState};
 use edt_core::session::Session;
@@ -25,8 +25,10 @@ use edt_git::{ObjectWriter, Oid, Repo};
 use edt_io::clock;
 use edt_types::{RepoPath, Result, SessionReport};
 
-/// How long a page may search for who wrote the lines, in milliseconds.
-const MAX_AUTHORS_MS: u64 = 3_000;
+/// How long an answer with everything may search for who wrote the lines, in milliseconds.
+const MAX_AUTHORS_MS: u64 = 60_000;
+/// How many steps whose files are not known are read for one article.
+const MAX_NOW: usize = 32;
 /// How many bytes of a message are kept.
 const MAX_MESSAGE: usize = 16 * 1024;
 
@@ -130,6 +132,10 @@ pub struct ReviewStep {
     pub lines_added: u64,
     /// How many lines it removed.
     pub lines_removed: u64,
+    /// Whether `files` and the numbers of lines are known. Only the page of a server may have steps
+    /// that are yet to be read.
+    #[serde(skip)]
+    pub is_read: bool,
     /// The files that it changed.
     pub files: Vec<ReviewFile>,
     /// Files that it changed and that no commit has, such as ignored ones.
@@ -170,6 +176,15 @@ impl ReviewStep {
             [first, .., last] => format!("{first}-{last}"),
         }
     }
+
+    /// The id of its article in the page. `kind` is `edit`, or `undone`.
+    #[must_use]
+    pub fn article(&self, kind: &str) -> String {
+        match self.edits.as_slice() {
+            [number] if kind == "edit" => format!("{kind}-{number}"),
+            _ => format!("{kind}-{}", self.commit.get(..10).unwrap_or(&self.commit)),
+        }
+    }
 }
 
 impl SessionReview {
@@ -179,19 +194,30 @@ impl SessionReview {
     }
 }
 
-/// Whether to look up who wrote each line of the session. It is the costly part.
+/// How much a review has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SourceLookup {
-    Now,
-    Never,
+pub enum Extent<'a> {
+    /// The hunks of every step and of the session, and who wrote each line of the session.
+    Whole,
+    /// The hunks of the article with this id. The other files have none, and steps may be unread.
+    Article(&'a str),
 }
 
 /// Reads sessions, and keeps what cannot change: the differences of two trees, and who wrote the
-/// lines of a commit.
+/// lines of a commit. Threads may share it.
 #[derive(Debug, Default)]
 pub struct Reader {
-    diffs: HashMap<(Oid, Oid), Arc<Vec<ReviewFile>>>,
-    sources: Sources,
+    pub(crate) diffs: Diffs,
+    pub(crate) sources: Mutex<Sources>,
+}
+
+/// What one call of [`Reader::read`] reads.
+struct Reading<'a> {
+    diffs: &'a Diffs,
+    repo: &'a Repo,
+    extent: Extent<'a>,
+    /// How many more steps it may read that are not known.
+    room: usize,
 }
 
 impl Reader {
@@ -201,25 +227,25 @@ impl Reader {
     /// # Errors
     /// `OBJECT_MISSING`, `IO_ERROR`, `INTERNAL`.
     pub fn read(
-        &mut self,
+        &self,
         repo: &Repo,
         shown: &ShownSession,
-        lookup: SourceLookup,
+        extent: Extent<'_>,
         may_read: impl Fn(&SessionTurn) -> bool,
     ) -> Result<SessionReview> {
         let (session, landing) = (viewed(repo, shown)?, &shown.landing);
         let mut commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
         commits.reverse();
         let known: Vec<SessionTurn> = session_turns::known(repo, &session.name);
-        let turns = self.turns(repo, &commits, &known, may_read)?;
-        let mut files =
-            self.between(repo, repo.tree_of(session.base)?, repo.tree_of(session.tip)?)?;
-        let sources_complete = match lookup {
-            SourceLookup::Now => {
-                let deadline = clock::in_ms(MAX_AUTHORS_MS);
-                authors::add(repo, session.tip, &mut files, &mut self.sources, deadline)?
+        let mut reading = Reading { diffs: &self.diffs, repo, extent, room: MAX_NOW };
+        let turns = reading.turns(&commits, &known, may_read)?;
+        let mut files = reading.session_files(&session)?;
+        let sources_complete = match extent {
+            Extent::Whole => {
+                let (mut sources, deadline) = (Sources::new(), clock::in_ms(MAX_AUTHORS_MS));
+                authors::add(repo, session.tip, &mut files, &mut sources, deadline)?
             }
-            SourceLookup::Never => false,
+            Extent::Article(_) => false,
         };
         let current = Session::current(repo, &repo.head()?)?;
         let is_here = current.as_ref().is_some_and(|own| own.branch == session.branch);
@@ -234,7 +260,7 @@ impl Reader {
             }),
             here: is_here,
             turns,
-            undone: self.undone(repo, &session)?,
+            undone: reading.undone(&session)?,
             files,
             sources_complete,
             uncommitted,
@@ -247,17 +273,26 @@ impl Reader {
             session: session.report(false),
         })
     }
+}
+
+impl Reading<'_> {
+    fn session_files(&self, session: &Session) -> Result<Vec<ReviewFile>> {
+        let trees = (self.repo.tree_of(session.base)?, self.repo.tree_of(session.tip)?);
+        match self.extent {
+            Extent::Whole | Extent::Article("all") => self.diffs.whole(self.repo, trees),
+            Extent::Article(_) => self.diffs.listed(self.repo, trees),
+        }
+    }
 
     fn turns(
         &mut self,
-        repo: &Repo,
         commits: &[Commit],
         known: &[SessionTurn],
         may_read: impl Fn(&SessionTurn) -> bool,
     ) -> Result<Vec<ReviewTurn>> {
         let mut turns: Vec<ReviewTurn> = Vec::new();
         for commit in commits {
-            let step = self.step(repo, commit)?;
+            let step = self.step(commit, "edit")?;
             let same = |one: &ReviewTurn| match step.turn {
                 Some(_) => one.turn == step.turn,
                 None => (one.turn, &one.agent, one.by_user) == (None, &step.agent, step.by_user),
@@ -284,54 +319,72 @@ impl Reader {
         Ok(turns)
     }
 
-    fn step(&mut self, repo: &Repo, commit: &Commit) -> Result<ReviewStep> {
-        let files = self.between(repo, commit.parent_tree(repo)?, commit.tree)?;
-        let trailers = commit.trailers.as_ref();
-        let edits = commit.units().into_iter().filter(Commit::is_edit);
-        let private = unwind::private_files(repo, commit).unwrap_or_default();
-        let private = private.iter().filter(|file| file.before != file.after);
-        let private = private.map(|file| file.path().text());
-        let is_listed = |path: &String| files.iter().any(|file| file.path == *path);
-        Ok(ReviewStep {
-            commit: commit.oid.to_string(),
-            kind: trailers.map(|trailers| trailers.kind.name()),
-            edits: edits.filter_map(|edit| Some(edit.trailers?.edit)).collect(),
-            amended: commit.has_more_than_edits(),
-            by_user: commit.is_users(),
-            subject: commit.subject().to_owned(),
-            why: why(commit),
-            agent: trailers.and_then(|trailers| trailers.agent.clone()),
-            model: trailers.and_then(|trailers| trailers.model.clone()),
-            turn: trailers.and_then(|trailers| trailers.turn),
-            allowed: trailers.map(|trailers| trailers.allowed.clone()).unwrap_or_default(),
-            author: commit.author.clone(),
-            time: commit.authored_at,
-            lines_added: files.iter().map(|file| file.lines_added).sum(),
-            lines_removed: files.iter().map(|file| file.lines_removed).sum(),
-            private: private.filter(|path| !is_listed(path)).collect(),
-            files,
-        })
+    /// The step of a commit in a list of this kind.
+    fn step(&mut self, commit: &Commit, kind: &str) -> Result<ReviewStep> {
+        let mut step = step(self.repo, commit);
+        let trees = (commit.parent_tree(self.repo)?, commit.tree);
+        let is_shown = match self.extent {
+            Extent::Whole => true,
+            Extent::Article(id) => step.article(kind) == id,
+        };
+        let files = match self.diffs.known(trees) {
+            _ if is_shown => self.diffs.whole(self.repo, trees)?,
+            Some(files) => files,
+            None if self.room > 0 => {
+                self.room -= 1;
+                self.diffs.listed(self.repo, trees)?
+            }
+            None => return Ok(step),
+        };
+        step.is_read = true;
+        step.lines_added = files.iter().map(|file| file.lines_added).sum();
+        step.lines_removed = files.iter().map(|file| file.lines_removed).sum();
+        step.private.retain(|path| !files.iter().any(|file| file.path == *path));
+        step.files = files;
+        Ok(step)
     }
 
-    fn undone(&mut self, repo: &Repo, session: &Session) -> Result<Vec<ReviewStep>> {
-        let records = Records::of(repo, session)?;
-        let is_undone = |commit: &&Commit| !records.has(commit.oid, Undone::Never);
-        let undone: Vec<&Commit> = records.commits(Undone::Count).filter(is_undone).collect();
-        undone.into_iter().map(|commit| self.step(repo, commit)).collect()
-    }
-
-    fn between(&mut self, repo: &Repo, from: Oid, to: Oid) -> Result<Vec<ReviewFile>> {
-        if let Some(known) = self.diffs.get(&(from, to)) {
-            return Ok(known.to_vec());
-        }
-        let files: Vec<ReviewFile> =
-            file_diff::between(repo, from, to)?.into_iter().map(ReviewFile::of).collect();
-        self.diffs.insert((from, to), Arc::new(files.clone()));
-        Ok(files)
+    fn undone(&mut self, session: &Session) -> Result<Vec<ReviewStep>> {
+        undone(self.repo, session)?.iter().map(|commit| self.step(commit, "undone")).collect()
     }
 }
 
-fn viewed(repo: &Repo, shown: &ShownSession) -> Result<Session> {
+/// The step of a commit without its files.
+fn step(repo: &Repo, commit: &Commit) -> ReviewStep {
+    let trailers = commit.trailers.as_ref();
+    let edits = commit.units().into_iter().filter(Commit::is_edit);
+    let private = unwind::private_files(repo, commit).unwrap_or_default();
+    let private = private.iter().filter(|file| file.before != file.after);
+    ReviewStep {
+        commit: commit.oid.to_string(),
+        kind: trailers.map(|trailers| trailers.kind.name()),
+        edits: edits.filter_map(|edit| Some(edit.trailers?.edit)).collect(),
+        amended: commit.has_more_than_edits(),
+        by_user: commit.is_users(),
+        subject: commit.subject().to_owned(),
+        why: why(commit),
+        agent: trailers.and_then(|trailers| trailers.agent.clone()),
+        model: trailers.and_then(|trailers| trailers.model.clone()),
+        turn: trailers.and_then(|trailers| trailers.turn),
+        allowed: trailers.map(|trailers| trailers.allowed.clone()).unwrap_or_default(),
+        author: commit.author.clone(),
+        time: commit.authored_at,
+        lines_added: 0,
+        lines_removed: 0,
+        is_read: false,
+        private: private.map(|file| file.path().text()).collect(),
+        files: Vec::new(),
+    }
+}
+
+/// What was undone and is kept, the oldest first.
+pub(crate) fn undone(repo: &Repo, session: &Session) -> Result<Vec<Commit>> {
+    let records = Records::of(repo, session)?;
+    let is_undone = |commit: &&Commit| !records.has(commit.oid, Undone::Never);
+    Ok(records.commits(Undone::Count).filter(is_undone).cloned().collect())
+}
+
+pub(crate) fn viewed(repo: &Repo, shown: &ShownSession) -> Result<Session> {
     match &shown.landing {
         None => shown.session.viewed(repo),
         Some(_) => Ok(shown.session.clone()),
@@ -400,4 +453,67 @@ fn proposals(repo: &Repo, session: &str) -> Result<Vec<OpenProposal>> {
         command: one.command,
     };
     Ok(open.map(shown).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ahead::ReadAhead;
+    use edt_core::{Options, Request, Workspace};
+    use edt_testkit::ScratchRepo;
+
+    /// A repository with a session of `edits` edits that append a line each.
+    fn session(edits: usize) -> (ScratchRepo, Repo, ShownSession) {
+        let scratch = ScratchRepo::with(&[("a.txt", "line\n")]);
+        let mut workspace = Workspace::open(scratch.path(), Options::default()).unwrap();
+        for edit in 1..=edits {
+            let text = format!("line\n{}", "line\n".repeat(edit));
+            let request = Request::new("a: append").overwrite("a.txt", text);
+            workspace.apply(&request).unwrap();
+        }
+        let repo = Repo::open(scratch.path()).unwrap();
+        let shown = ShownSession::required(&repo, &repo.head().unwrap()).unwrap();
+        (scratch, repo, shown)
+    }
+
+    /// The names of the steps for which `holds`.
+    fn named(review: &SessionReview, holds: impl Fn(&ReviewStep) -> bool) -> Vec<String> {
+        review.steps().filter(|step| holds(step)).map(ReviewStep::name).collect()
+    }
+
+    #[test]
+    fn an_article_has_its_hunks_and_what_else_is_known_has_its_files() {
+        let (_scratch, repo, shown) = session(MAX_NOW + 2);
+        let last = MAX_NOW + 2;
+        let reader = Reader::default();
+        let read = |id: &str| reader.read(&repo, &shown, Extent::Article(id), |_| true).unwrap();
+        let review = read(&format!("edit-{last}"));
+        let has_hunks = |step: &ReviewStep| step.files.iter().any(|file| !file.hunks.is_empty());
+        assert_eq!(named(&review, has_hunks), [last.to_string()]);
+        assert_eq!(named(&review, |step| !step.is_read), [(MAX_NOW + 1).to_string()]);
+        assert_eq!(review.steps().map(|step| step.lines_added).sum::<u64>(), last as u64 - 1);
+        assert!(review.files[0].hunks.is_empty() && review.files[0].lines_added == last as u64);
+        assert!(!read("all").files[0].hunks.is_empty());
+        assert_eq!(named(&read("all"), |step| !step.is_read), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_read_ahead_is_known() {
+        let (_scratch, repo, shown) = session(MAX_NOW + 2);
+        let reader = Reader::default();
+        let ahead = |deadline| reader.read_ahead(&repo, &shown, deadline).unwrap();
+        assert_eq!(ahead(clock::now()), ReadAhead { read: 0, complete: false });
+        assert_eq!(ahead(clock::in_ms(60_000)), ReadAhead { read: MAX_NOW + 2, complete: true });
+        let review = reader.read(&repo, &shown, Extent::Article("all"), |_| true).unwrap();
+        assert_eq!(named(&review, |step| !step.is_read), [""; 0]);
+    }
+
+    #[test]
+    fn the_whole_review_has_every_hunk() {
+        let (_scratch, repo, shown) = session(MAX_NOW + 2);
+        let review = Reader::default().read(&repo, &shown, Extent::Whole, |_| true).unwrap();
+        let has_hunks = |step: &ReviewStep| step.files.iter().all(|file| !file.hunks.is_empty());
+        assert_eq!(named(&review, has_hunks).len(), MAX_NOW + 2);
+        assert!(review.sources_complete);
+    }
 }

@@ -1,6 +1,7 @@
 //! Files with their hunks.
 
 use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::text::{FormValues, Sheet, short, shown};
 use crate::hunks::{LineSource, ReviewFile, ReviewHunk, ReviewLine, changes};
@@ -39,7 +40,8 @@ pub(super) fn file(
         }
     };
     html! {
-        details.file id={ (id) "-" (at + 1) } open[!file.reviewed] {
+        details.file id={ (id) "-" (at + 1) } data-path=[(live && id == "all").then(|| encoded(&file.path))]
+            open[!file.reviewed] {
             summary {
                 @if file.reviewed { span.seen { "✓ " } }
                 (letter(file.change))
@@ -57,6 +59,11 @@ pub(super) fn file(
             @if let Some(values) = sheet.values { (mark(file, (id, at), values)) }
         }
     }
+}
+
+/// The path for the script, as it is in a query.
+fn encoded(path: &str) -> String {
+    utf8_percent_encode(path, NON_ALPHANUMERIC).to_string()
 }
 
 /// The button that marks the file as reviewed. What is uncommitted has none: it changes under the
@@ -141,10 +148,7 @@ fn space(line: &ReviewLine) -> Option<&'static str> {
 }
 
 fn writer(line: &ReviewLine) -> Option<String> {
-    Some(match line.source.as_ref()? {
-        LineSource::Edit(number) => format!("#{number}"),
-        LineSource::User => "you".to_owned(),
-    })
+    line.source.as_ref().map(LineSource::name)
 }
 
 /// The text of a line, with what changed in it marked.

@@ -105,7 +105,7 @@ fn entry(step: &ReviewStep, link: &str) -> Markup {
         li { a href=(link) {
             @if is_reviewed(&step.files) { span.seen { "✓ " } }
             span.what { b { (step.name()) } " " (shown(&step.subject)) } " "
-            (diff::counts(step.lines_added, step.lines_removed))
+            @if step.is_read { (diff::counts(step.lines_added, step.lines_removed)) }
             small { (paths.join(", ")) }
             @if !step.allowed.is_empty() { small.warn { "allowed: " (shown(&step.allowed.join(", "))) } }
         } }

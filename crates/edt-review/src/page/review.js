@@ -116,8 +116,39 @@
     document.querySelector(".top .meta").replaceChildren(...page.querySelector(".top .meta").childNodes);
     local();
     mark();
+    sources();
+  };
+  // The list alone: the server has read more of it.
+  const renewList = async () => {
+    const headers = { "x-edt-renew": "1" };
+    const answer = await fetch("/?at=list", { credentials: "same-origin", headers });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const what of ["nav", ".top .meta"]) {
+      const part = page.querySelector(what);
+      if (part) document.querySelector(what)?.replaceChildren(...part.childNodes);
+    }
+    mark();
+  };
+  // Who wrote each added line of the session, file by file, after the page is there.
+  const sources = async () => {
+    const article = document.querySelector("article[data-tip]");
+    for (const file of article?.querySelectorAll(".file[data-path]") ?? []) {
+      const lines = [...file.querySelectorAll("ins[data-n]:not([data-w])")];
+      if (!lines.length) continue;
+      const query = `tip=${article.dataset.tip}&path=${file.dataset.path}`;
+      const answer = await fetch(`/sources?${query}`, { credentials: "same-origin" });
+      if (!answer.ok || !article.isConnected) return;
+      const ranges = await answer.json();
+      let at = 0;
+      for (const line of lines) {
+        const number = Number(line.dataset.n);
+        while (at < ranges.length && ranges[at][1] < number) at += 1;
+        if (ranges[at]?.[0] <= number) line.dataset.w = ranges[at][2];
+      }
+    }
   };
   if ($("news")) {
+    sources();
     const events = new EventSource("/events");
     events.addEventListener("changed", () => {
       if (document.querySelector(".menu[open]") || document.activeElement?.matches("textarea, select")) {
@@ -126,6 +157,7 @@
         renew();
       }
     });
+    events.addEventListener("read", renewList);
     events.addEventListener("ended", () => {
       events.close();
       say("edt review has ended.");

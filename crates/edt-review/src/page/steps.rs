@@ -10,21 +10,21 @@ use edt_types::text::{escape_lines, shell_word};
 
 /// The id of the article of a step.
 pub(super) fn id(step: &ReviewStep, kind: &str) -> String {
-    match step.edits.as_slice() {
-        [number] if kind == "edit" => format!("{kind}-{number}"),
-        _ => format!("{kind}-{}", short(&step.commit)),
-    }
+    step.article(kind)
 }
 
 pub(super) fn whole(review: &SessionReview, sheet: &mut Sheet<'_>) -> Markup {
     html! {
-        article #all {
+        article #all data-tip=[sheet.values.is_some().then_some(&review.tip)] {
             h2 { "All changes" }
             p.meta {
                 "From " code { (short(&review.session.base)) } " to " code { (short(&review.tip)) }
                 ". Before an added line is who wrote it: the number of the edit, or you."
             }
-            @if !review.sources_complete {
+            @if sheet.values.is_some() {
+                noscript { p.note { "Scripts are off: who wrote a line is not shown. "
+                    code { "edt blame FILE" } " prints it." } }
+            } @else if !review.sources_complete {
                 p.note { "The session is large: who wrote a line was not looked up for every file. "
                     code { "edt blame FILE" } " prints it." }
             }

@@ -54,6 +54,7 @@ fn step(number: u64, text: &str, files: Vec<ReviewFile>) -> ReviewStep {
         time: 1_700_000_000,
         lines_added: 1,
         lines_removed: 0,
+        is_read: true,
         files,
         private: vec![text.into()],
     }

@@ -19,6 +19,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
 
 use edt_io::clock;
 use guard::Guard;
@@ -69,6 +70,7 @@ async fn run(source: Box<dyn Source>, started: impl FnOnce(&str)) -> io::Result<
         pages: Mutex::default(),
         connections: AtomicUsize::new(0),
         used: Mutex::default(),
+        unread: Notify::new(),
     });
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -76,6 +78,7 @@ async fn run(source: Box<dyn Source>, started: impl FnOnce(&str)) -> io::Result<
     started(&link);
     let ended = tokio::select! {
         () = accept(&listener, &shared) => Ended::Closed,
+        () = read_ahead(&shared) => Ended::Closed,
         () = watch(&shared) => Ended::Closed,
         _ = interrupt.recv() => Ended::Interrupted,
         _ = terminate.recv() => Ended::Interrupted,
@@ -108,6 +111,21 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
+/// Reads what pages have not read yet, and tells them: at first, and after each change. Never ends.
+async fn read_ahead(shared: &Arc<Shared>) {
+    loop {
+        let source = Arc::clone(shared);
+        let ahead = tokio::task::spawn_blocking(move || source.source.read_ahead()).await;
+        let ahead = ahead.ok().and_then(Result::ok);
+        if ahead.is_some_and(|ahead| ahead.read > 0) {
+            notify(shared, "read");
+        }
+        if ahead.is_none_or(|ahead| ahead.complete) {
+            shared.unread.notified().await;
+        }
+    }
+}
+
 /// Reads the state of the repository once a period while a page is open, and reports a change to the
 /// pages. Ends when no page is left.
 async fn watch(shared: &Arc<Shared>) {
@@ -135,6 +153,7 @@ async fn watch(shared: &Arc<Shared>) {
         let Ok(state) = state.await else { continue };
         if known.as_ref().is_some_and(|known| *known != state) {
             notify(shared, "changed");
+            shared.unread.notify_one();
         }
         known = Some(state);
     }

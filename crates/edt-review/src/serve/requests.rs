@@ -13,12 +13,13 @@ use super::guard::Refused;
 use super::shared::{Shared, locked};
 use crate::action::{Acted, Action};
 use crate::marks::{Mark, Reviewed};
-use crate::model::{SessionReview, SourceLookup};
+use crate::model::{Extent, SessionReview};
 use crate::page::{self, Live};
 use edt_io::clock;
 use edt_types::{Finding, Refusal};
 
 const HTML: &str = "text/html; charset=utf-8";
+const JSON: &str = "application/json";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// The header of a page that renews itself.
@@ -71,6 +72,11 @@ async fn checked(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Ans
             let script = page::SCRIPT.to_owned();
             Ok(body::text(StatusCode::OK, "text/javascript; charset=utf-8", script))
         }
+        (&Method::GET, "/sources") => {
+            let shared = Arc::clone(shared);
+            let found = tokio::task::spawn_blocking(move || sources(&shared, &query)).await;
+            Ok(found.unwrap_or_else(|_| broken()))
+        }
         (&Method::GET, "/events") => Ok(events(shared)),
         (&Method::POST, "/act") => act(shared, request).await,
         (&Method::POST, "/mark") => mark(shared, request).await,
@@ -94,11 +100,7 @@ fn exchange(shared: &Shared, token: &str) -> Result<Answer, Refused> {
 /// is loaded, not for one that `renews` itself.
 fn page(shared: &Shared, (at, whole): (&str, Option<usize>), renews: bool) -> Answer {
     let acted = if renews { None } else { locked(&shared.acted).take() };
-    // Only the session as a whole says who wrote a line.
-    let is_step =
-        ["edit-", "undone-", "uncommitted", "refused"].iter().any(|id| at.starts_with(id));
-    let lookup = if is_step { SourceLookup::Never } else { SourceLookup::Now };
-    match shared.source.read(lookup) {
+    match shared.source.read(Extent::Article(at)) {
         Ok(mut review) => {
             if let Some(place) = whole
                 && let Some((commit, file)) = page::file_at(&mut review, at, place)
@@ -114,6 +116,29 @@ fn page(shared: &Shared, (at, whole): (&str, Option<usize>), renews: bool) -> An
             body::text(StatusCode::OK, HTML, page::over(&messages(&refusal), acted.as_ref()))
         }
     }
+}
+
+/// Who wrote the lines of the file `path` at the commit `tip`: the first line, the last one, and
+/// the name.
+fn sources(shared: &Shared, query: &[(String, String)]) -> Answer {
+    let path = field(query, "path").unwrap_or_default();
+    let found = shared.source.line_sources(path).ok();
+    let Some((_, lines)) =
+        found.filter(|(tip, _)| field(query, "tip").is_some_and(|seen| seen == tip))
+    else {
+        let text = "The session changed since the page was loaded.\n".to_owned();
+        return body::text(StatusCode::CONFLICT, PLAIN, text);
+    };
+    let mut ranges: Vec<(usize, usize, String)> = Vec::new();
+    let mut last = None;
+    for (line, source) in (1..).zip(&lines) {
+        match ranges.last_mut() {
+            Some(range) if last == Some(source) => range.1 = line,
+            _ => ranges.push((line, line, source.name())),
+        }
+        last = Some(source);
+    }
+    body::text(StatusCode::OK, JSON, serde_json::to_string(&ranges).unwrap_or_default())
 }
 
 fn messages(refusal: &Refusal) -> String {
@@ -151,7 +176,7 @@ async fn mark(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Answer
             "no" => Reviewed::No,
             _ => return None,
         };
-        let review = shared.source.read(SourceLookup::Never).ok()?;
+        let review = shared.source.read(Extent::Article(field(&fields, "at")?)).ok()?;
         let seen = |hash: &Option<String>, name| {
             hash.as_deref().unwrap_or_default() == field(&fields, name).unwrap_or_default()
         };
@@ -180,7 +205,7 @@ async fn act(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Answer,
     let at = field(&fields, "at").unwrap_or("all").to_owned();
     let doing = Arc::clone(shared);
     let acted = tokio::task::spawn_blocking(move || {
-        let review = doing.source.read(SourceLookup::Never).ok();
+        let review = doing.source.read(Extent::Article("")).ok();
         // What the user saw is what the action is about.
         let seen = review.filter(|review| Some(review.tip.as_str()) == field(&fields, "tip"));
         Some(match seen {

@@ -1,17 +1,19 @@
 //! What the requests of one server share.
 
+use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use hyper::body::Bytes;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::guard::Guard;
 use crate::action::{Acted, Action};
-use crate::hunks::ReviewFile;
+use crate::ahead::ReadAhead;
+pub(super) use crate::diffs::locked;
+use crate::hunks::{LineSource, ReviewFile};
 use crate::marks::{Mark, Reviewed};
-use crate::model::{SessionReview, SourceLookup};
+use crate::model::{Extent, SessionReview};
 use edt_types::Result;
 
 /// What the page shows and does.
@@ -20,7 +22,19 @@ pub trait Source: Send + Sync + 'static {
     ///
     /// # Errors
     /// Those of [`Reader::read`](crate::Reader::read), and `NO_SESSION` if it is gone.
-    fn read(&self, lookup: SourceLookup) -> Result<SessionReview>;
+    fn read(&self, extent: Extent<'_>) -> Result<SessionReview>;
+
+    /// Reads for a part of a second what [`Source::read`] left unread.
+    ///
+    /// # Errors
+    /// As [`Source::read`].
+    fn read_ahead(&self) -> Result<ReadAhead>;
+
+    /// The session's tip, and who wrote each line of the file `path` there.
+    ///
+    /// # Errors
+    /// As [`Source::read`].
+    fn line_sources(&self, path: &str) -> Result<(String, Vec<LineSource>)>;
 
     /// A file with all its hunks: of the step with this commit, or of the session as a whole.
     ///
@@ -52,11 +66,8 @@ pub(super) struct Shared {
     pub(super) connections: AtomicUsize,
     /// The time of the last request.
     pub(super) used: Mutex<Option<Instant>>,
-}
-
-/// A value is whole after every statement, so a panic elsewhere does not matter.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Woken when there may be more to read ahead.
+    pub(super) unread: Notify,
 }
 
 /// Sends an event to every page that is open.

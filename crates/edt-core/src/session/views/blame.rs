@@ -94,7 +94,15 @@ fn of_commit(repo: &Repo, head: &Head, commit: Oid, path: &RepoPath) -> Result<O
     }
     let commits: BTreeSet<Oid> = authors.iter().filter_map(LineAuthor::commit).collect();
     for of_session in sessions(repo, head, &commits)? {
-        let own = recorded(repo, &of_session, path)?;
+        // Edits that no rewriting moved are in the record under the commits that the lines are from.
+        let is_rewritten = |from: &Oid| {
+            of_session.rewritten.contains(from) && !of_session.edits.contains_key(from)
+        };
+        let own = if commits.iter().any(is_rewritten) {
+            recorded(repo, &of_session, path)?
+        } else {
+            None
+        };
         let same = own.map(|(own, wrote)| carried(&own, &wrote, &bytes, &LineAuthor::Uncommitted));
         for (at, author) in authors.iter_mut().enumerate() {
             let Some(from) = author.commit() else { continue };
