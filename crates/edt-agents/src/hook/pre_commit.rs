@@ -7,6 +7,7 @@ use super::policies::Committed;
 use super::who::Who;
 use super::{granted, policies, renames};
 use edt_core::session::refs::names::{BRANCHES, base_ref};
+use edt_types::text::Shown as _;
 use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
 
 const EFFECT: Effect = Effect::NothingCommitted;
@@ -94,7 +95,27 @@ impl Hook for PreCommit {
         let references = if base_object.is_some() { std::slice::from_ref(&reference) } else { &[] };
         let mut findings = changes::judge(git, &states, references, &policy, call.allow)?;
         findings.held = granted::without_approval(call, &states[0].changes, findings.held)?;
-        outcome(findings, &call.who)
+        let mut warnings = outcome(findings, &call.who)?;
+        if let (Some(branch), true) = (&branch, base_object.is_some())
+            && policy.warn_on_user_commit
+            && call.who == Who::User
+        {
+            warnings.push(on_session_branch(branch));
+        }
+        Ok(warnings)
+    }
+}
+
+/// The user may commit there, but may believe that HEAD is at another branch.
+fn on_session_branch(branch: &str) -> Warning {
+    let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch).shown();
+    Warning {
+        code: "session_branch",
+        message: format!(
+            "HEAD is at {branch}, the branch of a session: this commit is yours, and lands with the \
+             session. To move it to another branch, switch there and `git cherry-pick` it."
+        ),
+        path: None,
     }
 }
 

@@ -43,6 +43,8 @@ pub struct Policy {
     pub failed_patches: u64,
     /// How many edits a session may have; `None`: any number.
     pub max_edits: Option<u64>,
+    /// Whether the user is warned who commits on the branch of a session.
+    pub warn_on_user_commit: bool,
     /// The limits of the guard `mass_deletion`.
     pub deletion_limits: DeletionLimits,
     /// The time limit for parsing one file in all guards.
@@ -265,6 +267,12 @@ impl Policy {
             )
             .unwrap_or(2),
             max_edits: stricter_of(user.session.max_edits, repo.session.max_edits, u64::min),
+            warn_on_user_commit: stricter_of(
+                user.session.warn_on_user_commit,
+                repo.session.warn_on_user_commit,
+                |a, b| a || b,
+            )
+            .unwrap_or(true),
             deletion_limits: DeletionLimits {
                 max_files: stricter_of(pd.max_files, rd.max_files, u64::min).unwrap_or(10),
                 max_lines: stricter_of(pd.max_lines, rd.max_lines, u64::min).unwrap_or(2000),

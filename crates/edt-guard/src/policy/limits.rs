@@ -15,6 +15,7 @@ pub(super) struct Session {
     pub(super) switch: Option<bool>,
     pub(super) durability: Option<Durability>,
     pub(super) max_edits: Option<u64>,
+    pub(super) warn_on_user_commit: Option<bool>,
 }
 
 /// `[limits]` as written.
