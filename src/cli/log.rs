@@ -12,7 +12,7 @@ use super::context::Context;
 use super::log_refusals::{self, RefusedLine};
 use super::render::{DIM, NAME, NOTE, paint, short};
 use super::status::refused_lines;
-use super::{log_files, log_turns};
+use super::{log_files, log_graph, log_turns};
 use edt_core::session::refs::commit::Commit;
 use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::refs::landed::Landing;
@@ -31,7 +31,7 @@ use edt_types::{FileChangeKind, RepoPath, Result, SessionReport, Status};
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
-    after_help = "Examples:\n  edt log -n 5\n  edt log --stat       # with the files of each edit\n  edt log 3..7 -p      # edits 4 to 7 with their diffs\n  edt log src/calc.c   # the revisions of this file in the session\n  edt log --by-turn    # the edits of each prompt"
+    after_help = "Examples:\n  edt log -n 5\n  edt log --stat       # with the files of each edit\n  edt log 3..7 -p      # edits 4 to 7 with their diffs\n  edt log src/calc.c   # the revisions of this file in the session\n  edt log --by-turn    # the edits of each prompt\n  edt log --graph      # also the edits that were undone"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(super) struct Args {
@@ -63,6 +63,10 @@ pub(super) struct Args {
     #[arg(long, conflicts_with_all = ["by_turn", "stat", "patch"])]
     #[serde(skip)]
     oneline: bool,
+    /// Draw the commits as a graph, with the undone edits where they were.
+    #[arg(long, conflicts_with = "by_turn")]
+    #[serde(default)]
+    graph: bool,
 }
 
 /// The answer of `edt log`.
@@ -71,13 +75,15 @@ pub(super) struct Answer {
     /// Always `edt.log/1`.
     schema: &'static str,
     /// The session.
-    session: SessionReport,
+    pub(super) session: SessionReport,
     /// Its commits, newest first; with a path, those that changed the file.
-    commits: Vec<Line>,
+    pub(super) commits: Vec<Line>,
+    /// Its undone edits that are kept, oldest first, with `--graph`; else empty.
+    pub(super) undone: Vec<Line>,
     /// The turns of these commits' edits, newest first, with `--by-turn`; else empty.
     turns: Vec<log_turns::PromptEdits>,
     /// Whether `--number` cut the list.
-    truncated: bool,
+    pub(super) truncated: bool,
     /// Its landing, if it has no commit since; else null.
     pub(super) landed: Option<Landed>,
     /// Its refused calls in the record, newest first: of a cut list those since its last commit.
@@ -297,7 +303,7 @@ impl Args {
         let session = if landing.is_none() { session.viewed(&repo)? } else { session };
         let limit = self.number.unwrap_or(usize::MAX);
         let of_file = matches!(operand, Some(Operand::File(_)));
-        let is_part = self.oneline || matches!(operand, Some(Operand::Range(..)));
+        let is_part = self.oneline || self.graph || matches!(operand, Some(Operand::Range(..)));
         let mut turns = Vec::new();
         let listed: Vec<Commit>;
         let (mut lines, truncated): (Vec<Line>, bool) = match &operand {
@@ -339,6 +345,8 @@ impl Args {
                 line.counts = log_files::counts(&repo, commit)?;
             }
         }
+        let undone =
+            if self.graph && !of_file { log_graph::undone(&repo, &session)? } else { Vec::new() };
         let landed = landing.map(|landing| Landed::of(&repo, &landing)).transpose()?;
         let refused_runs = refused::runs(&repo, &session.name)?;
         let file = match &operand {
@@ -359,6 +367,7 @@ impl Args {
                     log_refusals::of(&repo, &session.name, since, file.as_deref())
                 },
                 commits: lines.iter().take(most).cloned().collect(),
+                undone: undone.clone(),
                 turns: turns.iter().take(most).cloned().collect(),
                 truncated,
                 landed: landed.clone(),
@@ -367,7 +376,11 @@ impl Args {
                 kept: refused::copies(&repo),
             })
         };
-        context.answer_part(lines.len() as u64, part, |answer| render_human(answer, of_file))
+        let drawn = self.graph && !of_file;
+        let render = |answer: &Answer| {
+            if drawn { log_graph::render_human(answer) } else { render_human(answer, of_file) }
+        };
+        context.answer_part(lines.len() as u64, part, render)
     }
 
     /// The session, and what of it is listed. An operand that names no file of the session may be
@@ -553,6 +566,7 @@ mod tests {
             schema: "edt.log/1",
             session,
             commits,
+            undone: vec![],
             turns: vec![],
             truncated,
             landed: None,

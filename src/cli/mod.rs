@@ -29,6 +29,7 @@ mod interrupt;
 mod land;
 mod log;
 mod log_files;
+mod log_graph;
 mod log_refusals;
 mod log_turns;
 mod ls;
@@ -64,6 +65,8 @@ mod revert;
 mod review;
 #[cfg(feature = "review")]
 mod review_server;
+#[cfg(feature = "tui")]
+mod review_tui;
 mod run;
 mod search;
 mod setup;

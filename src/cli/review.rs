@@ -23,7 +23,7 @@ use edt_types::{Code, Finding, Result, Status};
 /// buttons are commands of edt. With --json, the answer has the same as values.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  edt review                               # prints a link that works once\n  edt review --html review.html            # a file for a pull request\n  edt review fix-parser --html review.html # a session that has ended, too\n  edt review --json"
+    after_help = "Examples:\n  edt review                               # prints a link that works once\n  edt review --tui                         # in this terminal\n  edt review --html review.html            # a file for a pull request\n  edt review fix-parser --html review.html # a session that has ended, too\n  edt review --json"
 )]
 pub(super) struct Args {
     /// The session, also one that has ended; if omitted, that of the worktree, or else the one whose
@@ -32,6 +32,10 @@ pub(super) struct Args {
     /// Write the page to this file, which needs no server and no network. `-` is standard output.
     #[arg(long, value_name = "FILE")]
     html: Option<OsString>,
+    /// Show it in this terminal instead; `?` lists the keys.
+    #[cfg(feature = "tui")]
+    #[arg(long, conflicts_with = "html")]
+    tui: bool,
 }
 
 impl Args {
@@ -48,6 +52,10 @@ impl Args {
             }
             None => ShownSession::required(&repo, &repo.head()?)?,
         };
+        #[cfg(feature = "tui")]
+        if self.tui {
+            return super::review_tui::run(context, &shown.session);
+        }
         if self.html.is_none() && !context.json {
             return review_server::run(context, &shown.session);
         }

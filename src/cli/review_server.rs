@@ -40,27 +40,32 @@ struct Served {
     reader: Reader,
 }
 
-/// Serves the page of `session` until it ends.
-pub(super) fn run(context: &Context, session: &Session) -> Result<Status> {
+/// The session as the page and the view in a terminal read it, for the user at `what`.
+pub(super) fn source(context: &Context, session: &Session, what: &str) -> Result<Box<dyn Source>> {
     if inherited::is_other() {
         return Err(not_here().into());
     }
-    refuse_agent("edt review")?;
+    refuse_agent(what)?;
     let start = std::path::absolute(&context.start).map_err(|error| failed(&error))?;
-    let served = Served {
+    Ok(Box::new(Served {
         name: session.name.clone(),
         branch: session.branch.clone(),
         defaults: context.call_defaults(),
         is_user: context.who() == Who::User,
         reader: Reader::default(),
         start,
-    };
+    }))
+}
+
+/// Serves the page of `session` until it ends.
+pub(super) fn run(context: &Context, session: &Session) -> Result<Status> {
+    let served = source(context, session, "edt review")?;
     let branch = session.short_branch().to_owned();
     let started = |link: &str| {
         let how = "Open the link in a browser on this host; it works once. Ctrl-C ends.";
         context.print(&format!("{} {link}\n  {}", paint(NAME, &branch), paint(DIM, how)));
     };
-    let ended = serve::serve(Box::new(served), started).map_err(|error| failed(&error))?;
+    let ended = serve::serve(served, started).map_err(|error| failed(&error))?;
     if ended == Ended::Closed && terminal::is_interactive() {
         context.note("The page was closed: `edt review` has ended.\n");
     }

@@ -58,7 +58,12 @@ mod revert_part;
 mod review;
 #[cfg(feature = "review")]
 mod review_server;
+#[cfg(feature = "tui")]
+mod review_terminal;
 mod rewritten_history;
+#[cfg(feature = "tui")]
+#[path = "../support/screen.rs"]
+mod screen;
 mod search;
 mod session_moves;
 mod session_views;

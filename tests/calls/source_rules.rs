@@ -8,7 +8,7 @@ use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 
 /// Crates that may depend on an external crate, which no other crate then names.
-const DEPENDENCIES: [(&str, &[&str]); 16] = [
+const DEPENDENCIES: [(&str, &[&str]); 18] = [
     ("gix", &["crates/edt-git", "crates/edt-testkit"]),
     ("gix-validate", &["crates/edt-git", "crates/edt-types"]),
     ("tree-sitter", &["crates/edt-lang", "crates/edt-command"]),
@@ -25,6 +25,8 @@ const DEPENDENCIES: [(&str, &[&str]); 16] = [
     ("opentelemetry", &["crates/edt-telemetry"]),
     ("opentelemetry_sdk", &["crates/edt-telemetry"]),
     ("maud", &["crates/edt-bench", "crates/edt-review"]),
+    ("ratatui-core", &["crates/edt-review"]),
+    ("ratatui-crossterm", &["crates/edt-review"]),
 ];
 
 /// Crates that touch the disk and start processes. Every change that edt-io makes is a step of

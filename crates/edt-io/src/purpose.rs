@@ -46,6 +46,7 @@ pub const STARTS: &[Start] = &[
             by_agent("`ssh-keygen` checks the signature of an approval", "an empty environment"),
             by_user("`edt acp`: the agent that an editor starts", "nothing; the editor named it"),
             by_user("the user's pager at their terminal", "nothing; Git's variables name it"),
+            by_user("`edt review --tui`: the user's editor", "nothing; Git's variables name it"),
         ],
     },
     Start {

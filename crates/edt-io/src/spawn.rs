@@ -432,6 +432,22 @@ pub fn page(pager: &OsStr, env: &[(&str, &OsStr)], text: &[u8]) -> std::io::Resu
     Ok(child.wait()?.code() != Some(127))
 }
 
+/// Lets the user change `file` in their editor, a line for the shell, and waits for its end. Returns
+/// whether it succeeded.
+///
+/// # Errors
+/// Any error of the operating system: the file was not changed.
+pub fn edit(editor: &OsStr, file: &Path) -> std::io::Result<bool> {
+    let shell = Path::new("/bin/sh");
+    let mut line = editor.to_owned();
+    line.push(" \"$1\"");
+    let mut command = command(Environment::Process, shell, Path::new("."), &[]);
+    command.arg("-c").arg(line).arg("sh").arg(file);
+    command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
+    let mut child = effect::step(SideEffect::Start, shell).and_then(|()| command.spawn())?;
+    Ok(child.wait()?.success())
+}
+
 /// Becomes a program, which gets SIGTERM when the process that started this one ends. Returns only if
 /// that fails: `PROGRAM_NOT_FOUND`, `IO_ERROR`.
 #[must_use]

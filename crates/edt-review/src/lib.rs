@@ -11,6 +11,9 @@ pub mod marks;
 pub mod model;
 pub mod page;
 pub mod serve;
+pub mod source;
+#[cfg(feature = "tui")]
+pub mod tui;
 mod words;
 
 pub use model::{Extent, Reader, SessionReview};

@@ -21,9 +21,9 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
+pub use crate::source::Source;
 use edt_io::clock;
 use guard::Guard;
-pub use shared::Source;
 use shared::{Shared, locked, notify};
 
 /// How long the server waits for a page that nobody opened.

@@ -1,0 +1,312 @@
+//! What the view shows, and how news and time change it. The keys are in `keys`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ask::{Input, InputPurpose, Overlay, Question};
+use super::entries::{self, ListLine, Place};
+use super::rows::{self, Row, Shape};
+use super::text::Palette;
+use super::worker::{Job, News, add_sources};
+use crate::action::Action;
+use crate::hunks::{ReviewFile, ReviewHunk};
+use crate::marks::Mark;
+use crate::model::SessionReview;
+
+/// At this width both sides fit next to each other.
+pub(super) const SIDES_WIDTH: u16 = 160;
+/// A narrower terminal shows no list.
+const LIST_WIDTH: u16 = 60;
+
+/// What a key leads to, besides a change of the view.
+#[derive(Debug)]
+pub(super) enum Effect {
+    None,
+    Send(Job),
+    /// As Ctrl-Z.
+    Suspend,
+    /// The text in the user's editor.
+    Edit(String),
+    Quit,
+}
+
+/// The view.
+pub(super) struct App {
+    pub(super) palette: Palette,
+    /// `None` until it was read.
+    pub(super) review: Option<SessionReview>,
+    /// The line at the bottom.
+    pub(super) message: Option<String>,
+    /// What the thread does, if it changes something.
+    pub(super) busy: Option<String>,
+    pub(super) overlay: Option<Overlay>,
+    pub(super) list: Vec<ListLine>,
+    /// The chosen entry.
+    pub(super) place: Place,
+    pub(super) rows: Vec<Row>,
+    /// The row under the cursor.
+    pub(super) cursor: usize,
+    /// The first row that is shown.
+    pub(super) top: usize,
+    /// How many columns of the lines are left out.
+    pub(super) shift: usize,
+    /// The row at which the choice of lines began.
+    pub(super) anchor: Option<usize>,
+    /// Edits that the user marked for a landing of them alone.
+    pub(super) marked: BTreeSet<u64>,
+    pub(super) sides: bool,
+    pub(super) ignores_space: bool,
+    /// Files that the user closed or opened.
+    closed: BTreeMap<Mark, bool>,
+    /// The hunks of folded files that the user opened.
+    whole: BTreeMap<(Option<String>, Mark), Vec<ReviewHunk>>,
+    pub(super) search: String,
+    pub(super) width: u16,
+    pub(super) height: u16,
+}
+
+impl App {
+    pub(super) fn new(colours: bool) -> App {
+        App {
+            palette: Palette { colours },
+            review: None,
+            message: None,
+            busy: None,
+            overlay: None,
+            list: Vec::new(),
+            place: Place::All,
+            rows: Vec::new(),
+            cursor: 0,
+            top: 0,
+            shift: 0,
+            anchor: None,
+            marked: BTreeSet::new(),
+            sides: true,
+            ignores_space: false,
+            closed: BTreeMap::new(),
+            whole: BTreeMap::new(),
+            search: String::new(),
+            width: 0,
+            height: 0,
+        }
+    }
+
+    /// Whether a command runs.
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.is_some()
+    }
+
+    /// How many columns the list has.
+    pub(super) fn list_width(&self) -> u16 {
+        if self.width < LIST_WIDTH { 0 } else { (self.width / 3).clamp(24, 46) }
+    }
+
+    /// How many columns the rows have, without the mark of the cursor.
+    pub(super) fn rows_width(&self) -> u16 {
+        let list = self.list_width();
+        self.width.saturating_sub(if list > 0 { list + 1 } else { 0 }).saturating_sub(1)
+    }
+
+    /// How many rows are shown.
+    pub(super) fn rows_height(&self) -> usize {
+        usize::from(self.height.saturating_sub(2)).max(1)
+    }
+
+    pub(super) fn shows_sides(&self) -> bool {
+        self.sides && self.width >= SIDES_WIDTH
+    }
+
+    /// The terminal has this size.
+    pub(super) fn resize(&mut self, width: u16, height: u16) {
+        if (self.width, self.height) != (width, height) {
+            (self.width, self.height) = (width, height);
+            self.renew_rows();
+        }
+        self.scroll();
+    }
+
+    pub(super) fn learn(&mut self, news: News) {
+        match news {
+            News::Read(Ok(review)) => self.renew(*review),
+            News::Read(Err(text)) => {
+                (self.review, self.rows, self.list) = (None, Vec::new(), Vec::new());
+                self.message = Some(text);
+            }
+            News::Sources(tip, path, lines) => {
+                let review = self.review.as_mut().filter(|review| review.tip == tip);
+                let files = review.into_iter().flat_map(|review| &mut review.files);
+                files.filter(|file| file.path == path).for_each(|file| add_sources(file, &lines));
+            }
+            News::Whole { commit, file } => {
+                self.busy = None;
+                self.whole.insert((commit, Mark::of(&file)), file.hunks);
+                self.unfold();
+                self.renew_rows();
+            }
+            News::Acted(acted) => {
+                self.busy = None;
+                self.overlay = Some(Overlay::Answer(acted, 0));
+            }
+            News::Done(failure) => {
+                self.busy = None;
+                self.message = failure.or(self.message.take());
+            }
+        }
+    }
+
+    /// Shows the session as it is now, at the entry and the row where the user was.
+    fn renew(&mut self, review: SessionReview) {
+        let id = self.review.as_ref().map(|old| self.place.id(old));
+        if self.review.as_ref().is_some_and(|old| old.tip != review.tip) {
+            self.anchor = None;
+            let edits: BTreeSet<u64> = review.steps().flat_map(|step| step.edits.clone()).collect();
+            self.marked.retain(|edit| edits.contains(edit));
+        }
+        self.list = entries::list(&review);
+        let places = self.places();
+        let found = places.iter().find(|place| Some(place.id(&review)) == id);
+        let is_same = found.is_some();
+        self.place = found.copied().unwrap_or(Place::All);
+        self.review = Some(review);
+        self.unfold();
+        if is_same {
+            self.renew_rows();
+        } else {
+            self.choose(self.place);
+        }
+    }
+
+    /// The id of the article that has the hunks of the chosen entry.
+    pub(super) fn article(&self) -> String {
+        self.review.as_ref().map_or_else(|| "all".to_owned(), |review| self.place.article(review))
+    }
+
+    /// The entries, in the order of the list.
+    pub(super) fn places(&self) -> Vec<Place> {
+        let place = |line: &ListLine| match line {
+            ListLine::Entry(place) => Some(*place),
+            ListLine::Heading(_) => None,
+        };
+        self.list.iter().filter_map(place).collect()
+    }
+
+    /// Gives folded files the hunks that were read.
+    fn unfold(&mut self) {
+        let Some(review) = &mut self.review else { return };
+        let steps = review.turns.iter_mut().flat_map(|turn| &mut turn.steps);
+        let steps = steps.chain(&mut review.undone);
+        let files = steps.map(|step| (Some(step.commit.clone()), &mut step.files));
+        for (commit, files) in files.chain([(None, &mut review.files)]) {
+            for file in files.iter_mut().filter(|file| file.folded) {
+                if let Some(hunks) = self.whole.get(&(commit.clone(), Mark::of(file))) {
+                    (file.hunks, file.folded) = (hunks.clone(), false);
+                }
+            }
+        }
+    }
+
+    pub(super) fn choose(&mut self, place: Place) {
+        self.place = place;
+        (self.cursor, self.top, self.shift, self.anchor) = (0, 0, 0, None);
+        self.rows = self.made();
+    }
+
+    /// Makes the rows again; the cursor stays at its row if it is still there.
+    pub(super) fn renew_rows(&mut self) {
+        let at = self.rows.get(self.cursor).cloned();
+        self.rows = self.made();
+        let same = at.and_then(|at| self.rows.iter().position(|row| *row == at));
+        self.cursor = same.unwrap_or(self.cursor).min(self.rows.len().saturating_sub(1));
+        self.anchor = self.anchor.filter(|anchor| *anchor < self.rows.len());
+        self.scroll();
+    }
+
+    fn made(&self) -> Vec<Row> {
+        let Some(review) = &self.review else { return Vec::new() };
+        let shape = Shape {
+            sides: self.shows_sides(),
+            ignores_space: self.ignores_space,
+            width: usize::from(self.rows_width()),
+        };
+        rows::rows(review, self.place, shape, |file| self.is_closed(file))
+    }
+
+    pub(super) fn is_closed(&self, file: &ReviewFile) -> bool {
+        self.closed.get(&Mark::of(file)).copied().unwrap_or(file.reviewed)
+    }
+
+    pub(super) fn close(&mut self, mark: Mark, closed: bool) {
+        self.closed.insert(mark, closed);
+        self.renew_rows();
+    }
+
+    /// Shows the mark before it is stored.
+    pub(super) fn set_reviewed(&mut self, mark: &Mark, reviewed: bool) {
+        let Some(review) = &mut self.review else { return };
+        let steps = review.turns.iter_mut().flat_map(|turn| &mut turn.steps);
+        let files = steps.chain(&mut review.undone).flat_map(|step| &mut step.files);
+        for file in files.chain(&mut review.files).filter(|file| Mark::of(file) == *mark) {
+            file.reviewed = reviewed;
+        }
+    }
+
+    pub(super) fn files(&self) -> &[ReviewFile] {
+        self.review.as_ref().map_or(&[], |review| self.place.files(review))
+    }
+
+    /// The number of the file under the cursor, or of the first one.
+    pub(super) fn file_number(&self) -> Option<usize> {
+        let own = self.rows.get(self.cursor).and_then(Row::file);
+        own.or_else(|| self.rows.iter().find_map(Row::file))
+    }
+
+    /// Moves the cursor to `row`.
+    pub(super) fn go(&mut self, row: usize) {
+        self.cursor = row.min(self.rows.len().saturating_sub(1));
+        self.scroll();
+    }
+
+    /// Lets the cursor be among the rows that are shown, with two rows around it if they fit.
+    fn scroll(&mut self) {
+        let height = self.rows_height();
+        let around = 2.min(height.saturating_sub(1) / 2);
+        let last = (self.cursor + around + 1).saturating_sub(height);
+        self.top = self.top.clamp(last, self.cursor.saturating_sub(around).max(last));
+        self.top = self.top.min(self.rows.len().saturating_sub(height));
+    }
+
+    /// The rows that the user chose, or the one under the cursor.
+    pub(super) fn chosen_rows(&self) -> std::ops::RangeInclusive<usize> {
+        let anchor = self.anchor.unwrap_or(self.cursor);
+        anchor.min(self.cursor)..=anchor.max(self.cursor)
+    }
+
+    /// Asks the user whether to do it.
+    pub(super) fn ask(&mut self, action: Action, text: String) {
+        if let Some(review) = &self.review {
+            let tip = review.tip.clone();
+            self.overlay = Some(Overlay::Question(Question { action, tip, text }));
+        }
+    }
+
+    pub(super) fn input(&mut self, purpose: InputPurpose) {
+        self.overlay = Some(Overlay::Input(Input { purpose, text: String::new() }));
+    }
+
+    /// The user's text from the editor.
+    pub(super) fn edited(&mut self, text: Option<String>) {
+        match (&mut self.overlay, text) {
+            (Some(Overlay::Input(input)), Some(text)) => {
+                text.trim_end().clone_into(&mut input.text);
+            }
+            (_, None) => self.message = Some("The editor could not be started.".to_owned()),
+            _ => {}
+        }
+    }
+
+    pub(super) fn paste(&mut self, text: &str) -> Effect {
+        if let Some(Overlay::Input(input)) = &mut self.overlay {
+            input.text.push_str(&text.replace('\r', "\n"));
+        }
+        Effect::None
+    }
+}
