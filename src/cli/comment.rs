@@ -108,6 +108,15 @@ struct ListArgs {
     session: Option<String>,
 }
 
+/// The arguments of the tool that are listed, with their descriptions.
+#[cfg(feature = "mcp")]
+pub(super) const TOOL_ARGUMENTS: &[(&str, &str)] = &[
+    ("action", "list, answer, or resolve: it is done."),
+    ("id", "The comment's number."),
+    ("message", "The answer."),
+    ("all", "list: also resolved ones."),
+];
+
 /// The arguments of the tool.
 #[cfg(feature = "mcp")]
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -272,6 +281,7 @@ fn list(context: &Context, args: &ListArgs) -> Result<Status> {
     };
     let status = context.answer_part(total as u64, build, render)?;
     let shown = &comments[..listed];
+    // What the user reads is not noted.
     let is_listed = |id: u64| shown.iter().any(|one| one.id == id);
     let unread = stored.iter().flatten().filter(|one| one.is_unread() && is_listed(one.id));
     let given = unread.map(|one| (one.id, one.said)).collect();

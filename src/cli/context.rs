@@ -281,8 +281,12 @@ impl Context {
 
     /// Who reads comments.
     pub(super) fn comment_reader(&self) -> CommentReader {
-        let is_agent = self.is_of_server() || Who::is_agent_here();
-        if is_agent { CommentReader::Agent } else { CommentReader::User }
+        if self.is_by_agent() { CommentReader::Agent } else { CommentReader::User }
+    }
+
+    /// Whether an agent certainly makes the call. A program without a terminal may be the user's.
+    fn is_by_agent(&self) -> bool {
+        !inherited::is_reviewer() && (self.is_of_server() || Who::is_agent_here())
     }
 
     /// Whether it is a call to a server.
@@ -325,10 +329,10 @@ impl Context {
         counted
     }
 
-    /// Notes that the answer with these comments was printed. If that fails, the next answer has
-    /// them again.
+    /// Notes that the answer with these comments was printed for an agent. If that fails, or nobody
+    /// says that an agent calls, the next answer has them again.
     pub(super) fn delivered(&self, delivery: &Delivery) {
-        if !delivery.has_unread() || !self.is_for_agent() {
+        if !delivery.has_unread() || !self.is_by_agent() {
             return;
         }
         let mark = |repo: &Repo| delivery.mark_read(repo, self.agent(), clock::seconds());

@@ -369,12 +369,7 @@ const COMMENT: Row = Row {
     effect: ToolEffect::Commits,
     about: "Answer the user's review comments on edits of edt, say that one is done, or list them.",
     input: input::<comment::ToolArgs>,
-    arguments: &[
-        ("action", "list, answer, or resolve: it is done."),
-        ("id", "The comment's number."),
-        ("message", "The answer."),
-        ("all", "list: also resolved ones."),
-    ],
+    arguments: comment::TOOL_ARGUMENTS,
     run: |context, args, _| of::<comment::ToolArgs>(args)?.run(context),
     takes_agent: false,
     instead: None,

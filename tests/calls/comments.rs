@@ -1,5 +1,8 @@
 //! Comments: what the user writes about a session, and how it reaches the agent.
 
+use std::ffi::OsString;
+
+use edt_io::inherited::Inherited;
 use serde_json::{Value, json};
 
 use crate::test_repo::{Answer, EDT, TestRepo, run};
@@ -99,9 +102,10 @@ fn only_the_user_writes_sends_deletes_and_reopens() {
 fn every_outcome_gives_an_agent_each_comment_once() {
     let workspace = session();
     sent(&workspace);
-    let next = edit(&workspace, "b.txt", "b\n", "c\n");
-    assert_eq!(next.landed().json["comments"]["unread"][0]["text"], "Why five?");
-    let again = edit(&workspace, "b.txt", "c\n", "d\n").landed().json;
+    let append = ["apply", "b.txt", "--mode", "append", "--content", "c\n"];
+    let next = agent(&workspace, &append).landed().json;
+    assert_eq!(next["comments"]["unread"][0]["text"], "Why five?");
+    let again = agent(&workspace, &append).landed().json;
     assert_eq!(again["comments"]["unread"], json!([]));
     assert_eq!(again["comments"]["open"], 1);
     // Each kind of answer gives what the user added.
@@ -122,8 +126,54 @@ fn every_outcome_gives_an_agent_each_comment_once() {
         let unread = if list.is_array() { list } else { &list["unread"] };
         assert_eq!(unread[0]["id"], 1, "{args:?}: {answer:#}");
         let marked = shown(&workspace);
-        assert_eq!((&marked["given"], &marked["read"]["agent"]), (&marked["said"], &Value::Null));
+        assert_eq!(
+            (&marked["given"], &marked["read"]["agent"]),
+            (&marked["said"], &json!("codex"))
+        );
     }
+}
+
+/// A program without a terminal may be an agent that edt does not know, or the user's.
+#[test]
+fn who_may_be_an_agent_gets_comments_again_until_one_answers() {
+    let workspace = session();
+    sent(&workspace);
+    for _ in 0..2 {
+        assert_eq!(workspace.edt(&["undo"]).json["comments"]["unread"][0]["id"], 1);
+        assert_eq!(workspace.edt(&["redo"]).json["comments"]["unread"][0]["id"], 1);
+    }
+    assert_eq!(shown(&workspace)["read"], Value::Null);
+    agent(&workspace, &["comment", "answer", "1", "-m", "Done."]);
+    assert_eq!(workspace.edt(&["undo"]).json["comments"]["unread"], json!([]));
+}
+
+#[test]
+fn a_page_of_edt_calls_for_the_user() {
+    let workspace = session();
+    sent(&workspace);
+    let page = |args: &[&str]| {
+        let command = workspace.command(EDT);
+        let variables = command
+            .get_envs()
+            .filter_map(|(name, value)| value.map(|value| (name.to_owned(), value.to_owned())));
+        let caller = Inherited {
+            variables: variables.collect(),
+            directory: workspace.root.clone(),
+            program: EDT.into(),
+            input: Vec::new(),
+            is_reviewer: true,
+        };
+        let args: Vec<OsString> = args.iter().chain(&["--json"]).map(OsString::from).collect();
+        let (exit, printed) = edt_cli::call(&args, caller);
+        assert_eq!(exit, 0, "{args:?}");
+        serde_json::from_slice::<Value>(&printed.stdout).unwrap()
+    };
+    assert!(page(&["undo"]).get("comments").is_none());
+    assert_eq!(shown(&workspace)["given"], 0);
+    page(&["comment", "answer", "1", "-m", "Say."]);
+    assert_eq!(shown(&workspace)["answers"][0]["agent"], Value::Null);
+    page(&["comment", "add", "-m", "A second one."]);
+    assert_eq!(page(&["comment", "send"])["comments"][0]["id"], 2);
 }
 
 #[test]
@@ -142,7 +192,6 @@ fn the_user_sees_who_read_a_comment_and_marks_nothing() {
     let one = as_user(&["review"]).json["comments"][0].clone();
     assert_eq!(one["read"]["agent"], "codex");
     assert!(one["read"]["time"].as_i64().unwrap() > 1_700_000_000);
-    // The page calls the command in a process of its own, without a terminal.
     let before = shown(&workspace);
     as_user(&["comment", "answer", "1", "-m", "Say."]);
     assert_ne!(shown(&workspace)["said"], before["said"]);
@@ -153,7 +202,8 @@ fn an_agent_reads_comments_as_text() {
     let workspace = session();
     sent(&workspace);
     let text = |args: &[&str]| {
-        let done = workspace.command(EDT).args(args).output().unwrap();
+        let mut command = workspace.command(EDT);
+        let done = command.args(args).env("CODEX_CI", "1").output().unwrap();
         String::from_utf8([done.stdout, done.stderr].concat()).unwrap()
     };
     let found = text(&["apply", "b.txt", "--mode", "edit", "--old-text", "x", "--content", "y"]);

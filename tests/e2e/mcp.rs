@@ -1082,7 +1082,7 @@ fn what_clients_fill_in_for_arguments_that_were_left_out_is_left_out() {
 fn the_users_comments_reach_the_agent_once_and_it_answers_them() {
     let workspace = workspace();
     let mut server = Server::new(&workspace);
-    server.call("apply", edit("a.txt", "line 5\n", "line five\n")).done();
+    server.call("apply", edit("a.txt", "line 5 of a text\n", "line five\n")).done();
     let place = ["--edit", "1", "--path", "a.txt", "--lines", "5"];
     workspace.edt(&[&["comment", "add"][..], &place, &["-m", "Why?"]].concat());
     workspace.edt(&["comment", "send", "-m", "Nearly."]);
@@ -1104,6 +1104,6 @@ fn the_users_comments_reach_the_agent_once_and_it_answers_them() {
     let all = server.call("comment", json!({"all": true})).done();
     assert_eq!(all.json["comments"][0]["state"], "resolved");
     assert_eq!(all.json["comments"][0]["read"]["agent"], "a-client");
-    let next = server.call("apply", edit("a.txt", "line 6\n", "line six\n")).done();
+    let next = server.call("apply", edit("a.txt", "line 6 of a text\n", "line six\n")).done();
     assert!(next.json.get("comments").is_none(), "{:#}", next.json);
 }

@@ -419,6 +419,8 @@ fn commands_that_move_refs_in_tables() {
         "abandon",
         "gc",
         "memory add",
+        "comment add",
+        "comment send",
     ];
     assert_survive(&["--ref-format=reftable"], |command| moves.contains(&command));
 }

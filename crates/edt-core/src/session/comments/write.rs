@@ -4,7 +4,7 @@ use super::place;
 use super::store::{self, StoredComment, StoredComments};
 use crate::session::refs::current::Session;
 use edt_git::Repo;
-use edt_types::comment::{CommentAnswer, CommentState, ReviewSummary};
+use edt_types::comment::{CommentAnswer, CommentState, Reading, ReviewSummary};
 use edt_types::{Code, Finding, Result};
 
 pub use super::place::CommentPlace;
@@ -98,7 +98,13 @@ pub fn answer(
                 (one.state, one.said) = (CommentState::Open, one.said + 1);
                 None
             }
-            Writer::Agent(name) => Some(name.clone()),
+            Writer::Agent(name) => {
+                // Whoever answers has read it.
+                one.given = one.said;
+                let reading = || Reading { agent: Some(name.clone()), time: now };
+                one.read.get_or_insert_with(reading);
+                Some(name.clone())
+            }
         };
         one.answers.push(CommentAnswer { agent, text: text.to_owned(), time: now });
         Ok(())
