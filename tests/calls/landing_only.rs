@@ -33,7 +33,7 @@ fn text(edits: &[u64]) -> String {
 fn log(workspace: &TestRepo) -> Vec<String> {
     let format = "%(trailers:key=Edt-Edit,valueonly,separator=)|%s|%(trailers:key=Edt-Agent,\
                   valueonly,separator=)|%an|%at";
-    let log = workspace.git(&["log", &format!("--format={format}"), "main~1..edt/s"]);
+    let log = workspace.git(&["log", &format!("--format={format}"), "refs/edt/s/base..edt/s"]);
     log.lines().filter(|line| line.contains("the edit")).map(str::to_owned).collect()
 }
 
@@ -74,7 +74,7 @@ fn chosen_edits_land_as_one_commit_and_the_others_stay() {
     let shown = workspace.edt(&["show", "3"]).json.to_string();
     assert!(shown.contains("+edit 3") && !shown.contains("edit 2"), "{shown}");
     let status = workspace.edt(&["status"]).json;
-    assert_eq!(status["session"]["edits"], json!(2), "{status:#}");
+    assert_eq!(status["edits"], json!(2), "{status:#}");
     workspace.is_sound();
     // The rest goes on: an edit, an undo, a revert, and the landing.
     workspace.edt(&["apply", "c.txt", "--mode", "create", "--content", "c\n"]).landed();
@@ -101,7 +101,7 @@ fn a_landing_of_chosen_edits_is_undone_and_lands_again() {
     workspace.edt(&["land", "--undo"]).landed();
     assert_eq!(workspace.rev("main"), base);
     same(&files, &workspace.files());
-    assert_eq!(workspace.edt(&["status"]).json["session"]["edits"], json!(4));
+    assert_eq!(workspace.edt(&["status"]).json["edits"], json!(4));
     let mut all: Vec<String> = numbers(&workspace).iter().map(Value::to_string).collect();
     all.sort();
     assert_eq!(all, ["1", "2", "3", "4"]);
