@@ -5,7 +5,6 @@ use super::part_numbers::{self, squashed, unknown};
 use super::plan::{LandTarget, landed, nothing};
 use super::reorder::{FirstEdits, Reordered};
 use super::target::target;
-use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use edt_git::{InHead, Repo};
 use edt_types::{Code, Effect, Finding, Result};
@@ -100,6 +99,7 @@ impl Part {
 mod tests {
     use super::*;
     use crate::proposal::landing::land;
+    use crate::session::refs::commit::Commit;
     use crate::tests::{Scratch, refusal};
 
     fn two_edits() -> Scratch {

@@ -324,3 +324,101 @@ fn cannot_move(commit: &Commit, only: &[u64]) -> Finding {
         .with_effect(Effect::NothingLanded)
         .with("commit", commit.oid.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::proposal::landing::land;
+    use crate::session::landing::options::LandOptions;
+    use crate::session::refs::record::{RecordTip, Records, Undone};
+    use crate::tests::{Scratch, refusal};
+
+    /// A text of six lines that edits change, each with three others around it.
+    fn text(lines: &[String]) -> String {
+        lines.iter().map(|line| format!("=\n=\n=\n{line}\n=\n=\n=\n")).collect()
+    }
+
+    /// A session in which edit `n` changes the line of that place to `n` edits.
+    fn session_of(places: &[usize]) -> (Scratch, Vec<String>) {
+        let mut lines: Vec<String> = (0..6).map(|at| format!("line {at}.")).collect();
+        let scratch = Scratch::with(&[("a.txt", &text(&lines))]);
+        scratch.begin("fix");
+        for (at, place) in places.iter().enumerate() {
+            let new = format!("place {place}, edit {}.", at + 1);
+            scratch.edit(&format!("edit {}", at + 1), "a.txt", &lines[*place], &new);
+            lines[*place] = new;
+        }
+        (scratch, lines)
+    }
+
+    fn only(edits: &[u64]) -> LandOptions {
+        LandOptions { only: edits.to_vec(), ..LandOptions::default() }
+    }
+
+    #[test]
+    fn the_record_names_the_commits_in_their_new_order_alone() {
+        let (scratch, _) = session_of(&[0, 1, 2]);
+        let (session, repo) = (scratch.session(), scratch.repo());
+        land(&mut scratch.open(), &session, &only(&[3])).unwrap();
+        let now = scratch.session();
+        assert_ne!(now.tip, session.tip);
+        assert_eq!(repo.tree_of(now.tip).unwrap(), repo.tree_of(session.tip).unwrap());
+        let entry = RecordTip::of(&repo, &now).unwrap().unwrap();
+        assert!(entry.is_on(&now), "{entry:#?}");
+        assert_eq!((entry.number, entry.count), (3, 3));
+        for undone in [Undone::Count, Undone::Never] {
+            let records = Records::of(&repo, &now).unwrap();
+            let numbers: Vec<u64> = records.commits(undone).map(number).collect();
+            assert_eq!(numbers, [3, 1, 2]);
+        }
+        assert_eq!(now.last_number(&repo).unwrap(), 3);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+
+        #[test]
+        fn edits_land_unless_they_need_others(
+            places in prop::collection::vec(0..6_usize, 2..6),
+            bits in 1..32_u32,
+        ) {
+            let chosen: Vec<usize> = (0..places.len()).filter(|at| bits >> at & 1 == 1).collect();
+            prop_assume!(!chosen.is_empty());
+            let (scratch, lines) = session_of(&places);
+            let (session, repo) = (scratch.session(), scratch.repo());
+            let edits: Vec<u64> = chosen.iter().map(|at| *at as u64 + 1).collect();
+            let missing: BTreeSet<u64> = (0..places.len())
+                .filter(|other| !chosen.contains(other))
+                .filter(|other| chosen.iter().any(|at| other < at && places[*other] == places[*at]))
+                .map(|other| other as u64 + 1)
+                .collect();
+            let landed = land(&mut scratch.open(), &session, &only(&edits));
+            if !missing.is_empty() {
+                let finding = refusal(landed);
+                prop_assert_eq!(finding.code, Code::EditsOverlap);
+                let named = finding.evidence["edits"].as_array().unwrap().clone();
+                prop_assert!(!named.is_empty());
+                prop_assert!(named.iter().all(|one| missing.contains(&one.as_u64().unwrap())));
+                prop_assert_eq!(scratch.session().tip, session.tip);
+                return Ok(());
+            }
+            let landed = landed.unwrap();
+            let mut expected: Vec<String> = (0..6).map(|at| format!("line {at}.")).collect();
+            for at in &chosen {
+                expected[places[*at]] = format!("place {}, edit {}.", places[*at], at + 1);
+            }
+            prop_assert_eq!(scratch.committed(landed.commit, "a.txt"), Some(text(&expected)));
+            prop_assert_eq!(landed.rest as usize, places.len() - chosen.len());
+            prop_assert_eq!(scratch.text("a.txt"), Some(text(&lines)));
+            if landed.rest > 0 {
+                let now = scratch.session();
+                let same = repo.tree_of(now.tip).unwrap() == repo.tree_of(session.tip).unwrap();
+                prop_assert!(same);
+                let landed = land(&mut scratch.open(), &now, &LandOptions::default()).unwrap();
+                prop_assert_eq!(scratch.committed(landed.commit, "a.txt"), Some(text(&lines)));
+            }
+        }
+    }
+}
