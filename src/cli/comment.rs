@@ -222,9 +222,10 @@ impl ToolArgs {
 }
 
 fn answer(context: &Context, id: u64, message: &str) -> Result<Status> {
-    let writer = match context.is_for_agent() {
-        true => Writer::Agent(context.agent().unwrap_or(UNNAMED).to_owned()),
-        false => Writer::User,
+    let writer = if context.is_for_agent() {
+        Writer::Agent(context.agent().unwrap_or(UNNAMED).to_owned())
+    } else {
+        Writer::User
     };
     change(context, |repo, session| {
         let text = (&writer, message);

@@ -32,6 +32,25 @@ impl Repo {
         Ok(None)
     }
 
+    /// Whether the ref `name` exists, which it rarely does: this costs two system calls if it does
+    /// not and no ref is packed, while `gix` also looks for `name` below other directories.
+    ///
+    /// # Errors
+    /// As [`Repo::ref_value`].
+    pub fn has_ref(&self, name: &str) -> Result<bool> {
+        if !self.has_tables() {
+            // Git packs a ref before it removes its file.
+            if self.ref_path(name).is_file() {
+                return Ok(true);
+            }
+            let packed = self.packed_refs().symlink_metadata();
+            if packed.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+                return Ok(false);
+            }
+        }
+        Ok(self.ref_value(name)?.is_some())
+    }
+
     /// The commit that HEAD names if its target is `target`: a full branch name or a commit id.
     ///
     /// # Errors
@@ -305,6 +324,20 @@ mod tests {
         set(&scratch, "refs/heads/a", "ref: refs/heads/b\n");
         set(&scratch, "refs/heads/b", "ref: refs/heads/a\n");
         assert_eq!(Repo::open(scratch.path()).unwrap().ref_value("refs/heads/a").unwrap(), None);
+    }
+
+    #[test]
+    fn a_ref_exists_if_it_has_a_value() {
+        let (scratch, head) = with_head();
+        let repo = Repo::open(scratch.path()).unwrap();
+        let has = |name: &str| repo.has_ref(name).unwrap();
+        assert!(has("refs/heads/main") && !has("refs/edt/a/base") && !has("refs/heads"));
+        set(
+            &scratch,
+            "packed-refs",
+            &format!("# pack-refs with: sorted\n{head} refs/edt/a/base\n"),
+        );
+        assert!(has("refs/edt/a/base") && has("refs/heads/main") && !has("refs/edt/a/x"));
     }
 
     #[test]

@@ -56,11 +56,11 @@ fn name_here(repo: &Repo) -> Result<Option<String>> {
     let Some(name) = branch.as_deref().and_then(|branch| branch.strip_prefix(BRANCHES)) else {
         return Ok(None);
     };
-    if repo.ref_value(&store::comments_ref(name))?.is_some() {
+    if repo.has_ref(&store::comments_ref(name))? {
         return Ok(Some(name.to_owned()));
     }
     // The user may have renamed its branch.
-    if repo.ref_value(&base_ref(name))?.is_some() {
+    if repo.has_ref(&base_ref(name))? {
         return Ok(None);
     }
     Ok(Session::current(repo, &repo.head()?)?.map(|session| session.name))
