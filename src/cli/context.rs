@@ -565,11 +565,13 @@ pub(super) fn print_out(text: &str) {
     if !text.ends_with('\n') && !text.is_empty() {
         text.push('\n');
     }
+    super::long_call::clear();
     super::printed::print(text.as_bytes());
 }
 
 /// Prints `text` on standard error, without its colors where that is no terminal.
 pub(super) fn print_error(text: &str) {
+    super::long_call::clear();
     let _ = edt_io::streams::print_error(for_stream(text, &std::io::stderr()).as_bytes());
 }
 

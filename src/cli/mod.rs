@@ -32,6 +32,7 @@ mod log_files;
 mod log_graph;
 mod log_refusals;
 mod log_turns;
+mod long_call;
 mod ls;
 mod man;
 #[cfg(feature = "mcp")]
@@ -338,7 +339,9 @@ fn call(args: &[OsString]) -> u8 {
     } else {
         terminal_user::refuse_places_of_agent()
     };
+    let watched = if context.json { None } else { long_call::watch(&name) };
     let done = permitted.and_then(|()| cli.command.run(&context));
+    drop(watched);
     let status = done.unwrap_or_else(|findings| {
         let status = findings.status();
         context.refusal(findings, status);

@@ -138,6 +138,7 @@ pub(super) fn require_terminal(command: &str) -> Result<()> {
 
 /// Shows `text` and reads one line; whether that line is `yes`.
 pub(super) fn confirm(text: &str) -> bool {
+    super::long_call::clear();
     let mut screen = anstream::stderr().lock();
     let _ = screen.write_all(render::screen(text).as_bytes()).and_then(|()| screen.flush());
     let mut word = String::new();

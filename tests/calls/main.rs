@@ -38,6 +38,7 @@ mod incidents;
 mod input_errors;
 mod landing;
 mod landing_only;
+mod long_calls;
 mod memory;
 mod named_paths;
 mod ownership;
@@ -61,7 +62,6 @@ mod review_server;
 #[cfg(feature = "tui")]
 mod review_terminal;
 mod rewritten_history;
-#[cfg(feature = "tui")]
 #[path = "../support/screen.rs"]
 mod screen;
 mod search;

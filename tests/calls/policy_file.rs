@@ -63,3 +63,20 @@ fn a_session_does_not_begin_with_a_policy_that_a_session_wrote() {
     workspace.git(&["switch", "--quiet", "main"]);
     workspace.refuses(&["PROTECTED_PATH"], 1, &looser);
 }
+
+#[test]
+fn the_user_is_warned_who_commits_on_the_branch_of_a_session() {
+    let warned = |policy: &[u8], branch: &str| {
+        let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", policy)]);
+        workspace.edt(&["begin", "s"]).landed();
+        workspace.git(&["switch", "-q", branch]);
+        workspace.write("a.txt", "two\n");
+        workspace.git(&["add", "a.txt"]);
+        let (status, screen) = workspace.at_terminal("hook pre-commit", "");
+        assert_eq!(status, Some(0), "{screen}");
+        screen.contains("HEAD is at edt/s, the branch of a session")
+    };
+    assert!(warned(b"", "edt/s"));
+    assert!(!warned(b"", "main"));
+    assert!(!warned(b"[session]\nwarn_on_user_commit = false\n", "edt/s"));
+}

@@ -141,10 +141,10 @@ fn the_chosen_lines_the_hunk_and_the_file_are_named_in_the_command() {
     let workspace = session();
     let mut screen = review(&workspace, (120, 30));
     screen.press("n").shows(">▾ M a.txt").press("\u{1b}[B\u{1b}[B\u{1b}[Bv").shows("> 2 #1");
-    screen.press("xy").shows("$ edt revert --session --path=a.txt --added=2-2").press(" ");
+    screen.press("xy").shows("$ edt revert --session '--path=a.txt' '--added=2-2'").press(" ");
     screen.press("xy").shows("--added=2-3").press(" ");
-    screen.press("pj").shows("Edit 1: first").press("nxy");
-    screen.shows("$ edt revert 1 --path=a.txt");
+    screen.press("j").shows("Edit 1: first").press("nxy");
+    screen.shows("$ edt revert 1 '--path=a.txt'");
     assert!(!screen.text().contains("--added"), "{}", screen.text());
 }
 
@@ -259,11 +259,10 @@ fn a_comment_may_be_written_in_the_users_editor() {
     let workspace = session();
     std::fs::write(workspace.home.join("editor"), "#!/bin/sh\necho 'from the editor' >\"$1\"\n")
         .unwrap();
-    let editor = "sh ~/editor";
-    std::fs::write(workspace.home.join(".gitconfig"), format!("[core]\neditor = {editor}\n"))
-        .unwrap();
-    let mut screen = review(&workspace, (120, 24));
+    let editor = [("VISUAL", "sh ~/editor")];
+    let mut screen = Screen::with(&workspace, (120, 24), "review --tui", &editor);
+    screen.shows("#3");
     screen.press("n\u{1b}[B\u{1b}[B\u{1b}[Bc").shows("Comment:").press("\u{5}");
     screen.shows("Comment: from the editor").press("\ry");
-    screen.shows("$ edt comment add --path=a.txt --lines=2-2 '--message=from the editor'");
+    screen.shows("$ edt comment add '--path=a.txt' '--lines=2-2' '--message=from the editor'");
 }

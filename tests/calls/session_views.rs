@@ -284,3 +284,36 @@ fn log_shows_the_files_of_each_edit_and_their_diffs() {
     assert!(text(&["log", "--oneline"]).lines().nth(1).unwrap().ends_with("both files"));
     assert!(!text(&["log", "--oneline"]).contains("+2"));
 }
+
+#[test]
+fn a_graph_has_the_undone_edits_where_they_were() {
+    let workspace = TestRepo::with(&[("a.txt", b"0\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    let edit = |text: &str| {
+        let content = format!("{text}\n");
+        let args = ["apply", "a.txt", "--mode", "overwrite", "--content", &content, "-m", text];
+        workspace.edt(&args).landed();
+    };
+    ["1", "2", "3"].iter().for_each(|text| edit(text));
+    workspace.edt(&["undo", "--to", "1"]).landed();
+    edit("4");
+    workspace.edt(&["undo"]).landed();
+    edit("5");
+    let graph = text(&workspace, &["log", "--graph", "--oneline"]);
+    let shape = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let marks = words.iter().take_while(|word| "*|o/|/".contains(*word)).copied();
+        let marks = marks.collect::<Vec<_>>().join(" ");
+        let subject = words.iter().skip(marks.split(' ').count() + 2).next().copied();
+        format!("{marks} {}", subject.unwrap_or_default())
+    };
+    let shapes: Vec<String> = graph.lines().map(shape).collect();
+    assert_eq!(
+        shapes,
+        ["* 5", "| * 4", "|/ ", "| * 3", "| * 2", "|/ ", "* 1", "o base"],
+        "{graph}"
+    );
+    let undone = workspace.edt(&["log", "--graph"]).json["undone"].clone();
+    assert_eq!(each(&undone, "subject"), ["2", "3", "4"]);
+    assert_eq!(workspace.edt(&["log"]).json["undone"], json!([]));
+}

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ask::{Input, InputPurpose, Overlay, Question};
 use super::entries::{self, ListLine, Place};
-use super::rows::{self, Row, Shape};
+use super::row::Row;
+use super::rows::{self, Shape};
 use super::text::Palette;
 use super::worker::{Job, News, add_sources};
 use crate::action::Action;

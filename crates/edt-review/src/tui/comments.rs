@@ -1,7 +1,7 @@
 //! Where comments are shown, and how.
 
 use super::entries::Place;
-use super::rows::Row;
+use super::row::Row;
 use super::text::{Tone, wrapped};
 use crate::model::SessionReview;
 use edt_types::{Comment, CommentState};

@@ -11,7 +11,7 @@ use super::ask::{Input, Overlay, Question};
 use super::diff_lines::{Gutter, Side};
 use super::entries::{Label, ListLine, Place, totals};
 use super::keys::KEYS;
-use super::rows::Row;
+use super::row::Row;
 use super::text::{Palette, Tone, columns_of, fitted, shown, wrapped};
 use crate::action::Acted;
 use crate::hunks::{ReviewFile, ReviewLine};
@@ -252,7 +252,7 @@ fn foot(app: &App, width: u16) -> Line<'static> {
         Some(Overlay::Question(Question { text, .. })) => {
             Line::styled(format!("{} y/n", fitted(&shown(text), columns.saturating_sub(4))), strong)
         }
-        Some(Overlay::Input(Input { purpose, text })) => {
+        Some(Overlay::Input(Input { purpose, text })) if app.message.is_none() => {
             let text = shown(&text.replace('\n', "⏎"));
             let title = format!("{}: ", purpose.title());
             // The end of the text is where the user writes.
@@ -270,7 +270,7 @@ fn foot(app: &App, width: u16) -> Line<'static> {
         Some(Overlay::Answer(..) | Overlay::Keys) => {
             Line::styled("Any key closes this.", app.palette.style(Tone::Dim))
         }
-        None => match app.message.as_ref().or(app.busy.as_ref()) {
+        Some(Overlay::Input(_)) | None => match app.message.as_ref().or(app.busy.as_ref()) {
             Some(text) => Line::styled(fitted(&shown(text), columns), strong),
             None => Line::styled(fitted(HINTS, columns), app.palette.style(Tone::Dim)),
         },

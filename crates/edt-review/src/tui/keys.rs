@@ -5,7 +5,7 @@ use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::app::{App, Effect};
 use super::ask::{InputPurpose, Overlay};
 use super::entries::Place;
-use super::rows::Row;
+use super::row::Row;
 use super::worker::Job;
 use crate::action::{Action, CommentAction, Part};
 use crate::marks::{Mark, Reviewed};

@@ -11,6 +11,7 @@ mod diff_lines;
 mod draw;
 mod entries;
 mod keys;
+mod row;
 mod rows;
 mod screen;
 mod search;

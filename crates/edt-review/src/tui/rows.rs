@@ -4,26 +4,12 @@ use std::collections::BTreeMap;
 
 use super::comments::{self, Placed};
 use super::entries::Place;
+use super::row::Row;
 use super::text::{Tone, shown, wrapped};
 use crate::hunks::{ReviewFile, ReviewHunk, changes};
 use crate::model::{ReviewStep, SessionReview};
 use edt_io::clock;
 use edt_types::text::counted;
-
-/// One row. Files, hunks and lines are named by their numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Row {
-    Text(Tone, String),
-    File(usize),
-    /// A row of a file that is no line of it.
-    Note(usize, String),
-    Hunk(usize, usize),
-    Line(usize, usize, usize),
-    /// A line before, a line after, or the same line twice.
-    Pair(usize, usize, Option<usize>, Option<usize>),
-    /// A row of the comment with this number, in a file or not.
-    Comment(u64, Option<usize>, Tone, String),
-}
 
 /// How rows are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,40 +20,6 @@ pub(super) struct Shape {
     pub(super) ignores_space: bool,
     /// How many columns texts may have.
     pub(super) width: usize,
-}
-
-impl Row {
-    pub(super) fn file(&self) -> Option<usize> {
-        match self {
-            Row::Text(..) => None,
-            Row::Comment(_, file, ..) => *file,
-            Row::File(file)
-            | Row::Note(file, _)
-            | Row::Hunk(file, _)
-            | Row::Line(file, ..)
-            | Row::Pair(file, ..) => Some(*file),
-        }
-    }
-
-    pub(super) fn hunk(&self) -> Option<usize> {
-        match self {
-            Row::Hunk(_, hunk) | Row::Line(_, hunk, _) | Row::Pair(_, hunk, ..) => Some(*hunk),
-            _ => None,
-        }
-    }
-
-    /// The numbers in the hunk of the lines that the row shows.
-    pub(super) fn lines(&self) -> Vec<usize> {
-        match self {
-            Row::Line(_, _, line) => vec![*line],
-            Row::Pair(_, _, old, new) => {
-                let mut all: Vec<usize> = [*old, *new].into_iter().flatten().collect();
-                all.dedup();
-                all
-            }
-            _ => Vec::new(),
-        }
-    }
 }
 
 /// The rows of an entry. A file is closed if `closed` says so.

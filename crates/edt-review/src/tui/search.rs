@@ -3,7 +3,7 @@
 
 use super::app::App;
 use super::entries::Place;
-use super::rows::Row;
+use super::row::Row;
 use super::text::shown;
 use crate::model::SessionReview;
 

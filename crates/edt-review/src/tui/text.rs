@@ -5,7 +5,7 @@ use ratatui_core::text::{Line, Span};
 
 use edt_types::text::escape_controls;
 
-/// How a text looks. Without colours all of it is told apart by marks and by weight.
+/// How a text looks. Without colours the marks and the weight differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
     Plain,
