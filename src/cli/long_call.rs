@@ -99,8 +99,8 @@ impl Drop for LongCall {
         *lock.lock().unwrap_or_else(PoisonError::into_inner) = true;
         changed.notify_all();
         let _ = self.thread.take().map(JoinHandle::join);
-        state().interruption = None;
         clear();
+        state().interruption = None;
     }
 }
 

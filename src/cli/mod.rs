@@ -341,12 +341,12 @@ fn call(args: &[OsString]) -> u8 {
     };
     let watched = if context.json { None } else { long_call::watch(&name) };
     let done = permitted.and_then(|()| cli.command.run(&context));
-    drop(watched);
     let status = done.unwrap_or_else(|findings| {
         let status = findings.status();
         context.refusal(findings, status);
         status
     });
+    drop(watched);
     context.record_end(status);
     // The answer was printed before, so recording the span does not delay it.
     crate::telemetry::end();

@@ -259,7 +259,7 @@ fn a_comment_may_be_written_in_the_users_editor() {
     let workspace = session();
     std::fs::write(workspace.home.join("editor"), "#!/bin/sh\necho 'from the editor' >\"$1\"\n")
         .unwrap();
-    let editor = [("VISUAL", "sh ~/editor")];
+    let editor = [("GIT_EDITOR", "sh ~/editor")];
     let mut screen = Screen::with(&workspace, (120, 24), "review --tui", &editor);
     screen.shows("#3");
     screen.press("n\u{1b}[B\u{1b}[B\u{1b}[Bc").shows("Comment:").press("\u{5}");
