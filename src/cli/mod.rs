@@ -8,6 +8,8 @@ mod apply;
 mod attribution;
 mod begin;
 mod blame;
+#[cfg(feature = "review")]
+mod browser;
 mod caller;
 mod checkpoint;
 mod comment;

@@ -24,6 +24,7 @@ use edt_types::{Code, Finding, Result, Status};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  edt review                               # prints a link that works once\n  edt review --tui                         # in this terminal\n  edt review --html review.html            # a file for a pull request\n  edt review fix-parser --html review.html # a session that has ended, too\n  edt review --json"
+    after_help = "Examples:\n  edt review                               # prints a link that works once\n  edt review --open                        # and opens it\n  edt review --html review.html            # a file for a pull request\n  edt review fix-parser --html review.html # a session that has ended, too\n  edt review --json"
 )]
 pub(super) struct Args {
     /// The session, also one that has ended; if omitted, that of the worktree, or else the one whose
@@ -36,6 +37,9 @@ pub(super) struct Args {
     #[cfg(feature = "tui")]
     #[arg(long, conflicts_with = "html")]
     tui: bool,
+    /// Open the page in your browser: `$BROWSER`, or what the system uses.
+    #[arg(long, conflicts_with = "html")]
+    open: bool,
 }
 
 impl Args {
@@ -57,7 +61,7 @@ impl Args {
             return super::review_tui::run(context, &shown.session);
         }
         if self.html.is_none() && !context.json {
-            return review_server::run(context, &shown.session);
+            return review_server::run(context, &shown.session, self.open);
         }
         // As for `edt log --by-turn`: only the user and the turn's own agent get a prompt.
         let is_user = context.who() == Who::User;

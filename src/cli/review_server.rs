@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::browser;
 use super::context::{CallDefaults, Context};
 use super::render::{DIM, NAME, paint};
 use super::terminal_user::refuse_agent;
@@ -15,6 +16,7 @@ use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::worktree::options::Cache;
 use edt_git::Repo;
 use edt_io::inherited::{self, Inherited};
+use edt_io::scratch::Scratch;
 use edt_io::{Environment, clock, environment, terminal};
 use edt_review::action::{Acted, Action, CommentAction, Part};
 use edt_review::ahead::ReadAhead;
@@ -38,16 +40,23 @@ struct Served {
     /// Whether the prompts are shown.
     is_user: bool,
     reader: Reader,
+    /// The file that leads the browser to the link, until the page is there.
+    opened: Arc<Mutex<Option<Scratch>>>,
 }
 
 /// The session as the page and the view in a terminal read it, for the user at `what`.
 pub(super) fn source(context: &Context, session: &Session, what: &str) -> Result<Box<dyn Source>> {
+/// Serves the page of `session` until it ends, and `opens` it in the user's browser.
+pub(super) fn run(context: &Context, session: &Session, opens: bool) -> Result<Status> {
     if inherited::is_other() {
         return Err(not_here().into());
     }
     refuse_agent(what)?;
     let start = std::path::absolute(&context.start).map_err(|error| failed(&error))?;
     Ok(Box::new(Served {
+    let opened = Arc::default();
+    let served = Served {
+        opened: Arc::clone(&opened),
         name: session.name.clone(),
         branch: session.branch.clone(),
         defaults: context.call_defaults(),
@@ -60,16 +69,28 @@ pub(super) fn source(context: &Context, session: &Session, what: &str) -> Result
 /// Serves the page of `session` until it ends.
 pub(super) fn run(context: &Context, session: &Session) -> Result<Status> {
     let served = source(context, session, "edt review")?;
+        start: start.clone(),
+    };
     let branch = session.short_branch().to_owned();
     let started = |link: &str| {
         let how = "Open the link in a browser on this host; it works once. Ctrl-C ends.";
         context.print(&format!("{} {link}\n  {}", paint(NAME, &branch), paint(DIM, how)));
+        if opens {
+            match browser::open(link, &start) {
+                Ok(file) => *locked(&opened) = Some(file),
+                Err(why) => context.note(&format!("The browser was not opened. {why}\n")),
+            }
+        }
     };
     let ended = serve::serve(served, started).map_err(|error| failed(&error))?;
     if ended == Ended::Closed && terminal::is_interactive() {
         context.note("The page was closed: `edt review` has ended.\n");
     }
     Ok(Status::Applied)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Served {
@@ -83,6 +104,8 @@ impl Served {
 
 impl Source for Served {
     fn read(&self, extent: Extent<'_>) -> Result<SessionReview> {
+        // The browser has used the link.
+        drop(locked(&self.opened).take());
         let cache = Arc::new(Cache::default());
         let context = self.defaults.context("review", self.start.clone(), cache);
         let (repo, _) = context.repo()?;

@@ -2,8 +2,10 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -40,8 +42,12 @@ impl Server {
     /// A server whose link nobody opened.
     fn unopened(workspace: &TestRepo) -> Server {
         let mut command = workspace.command(EDT);
-        command.arg("review").stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        command.arg("review");
+        Server::started(command)
+    }
+
+    fn started(mut command: Command) -> Server {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let (_, link) = line.trim().split_once("http://").unwrap();
@@ -52,10 +58,14 @@ impl Server {
 
     fn of(workspace: &TestRepo) -> Server {
         let mut server = Server::unopened(workspace);
-        let answer = server.get(&server.link, &[]);
-        let cookie = answer.split_once("set-cookie: ").unwrap().1.split_once(';').unwrap().0;
-        cookie.clone_into(&mut server.cookie);
+        server.cookie = server.cookie_of_link();
         server
+    }
+
+    fn cookie_of_link(&self) -> String {
+        let answer = self.get(&self.link, &[]);
+        let cookie = answer.split_once("set-cookie: ").unwrap().1.split_once(';').unwrap().0;
+        cookie.to_owned()
     }
 
     fn connect(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
@@ -125,11 +135,41 @@ fn who_wrote_the_lines_of_a_file_is_a_request_of_its_own() {
     let (_, tip) = server.hidden("/");
     let ask = |tip: &str, path: &str| {
         let answer = server.get(&format!("/sources?tip={tip}&path={path}"), &[]);
-        (status(&answer), answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+        let json = answer.lines().find(|line| line.starts_with('['));
+        (status(&answer), json.unwrap_or_default().to_owned())
     };
     assert_eq!(ask(&tip, "a.txt"), (200, r##"[[1,1,"you"],[2,2,"#1"],[3,3,"#3"]]"##.into()));
     assert_eq!(ask(&tip, "no-such"), (200, "[]".into()));
     assert_eq!(ask("0123", "a.txt").0, 409);
+}
+
+#[test]
+fn the_browser_gets_the_link_in_a_private_file_that_is_removed_once_the_page_is_there() {
+    let workspace = session();
+    let seen = workspace.home.join("seen");
+    let browser = "#!/bin/sh\nstat -c %a \"$1\" \"${1%/*}\" >\"$SEEN.new\"\necho \"$@\" >>\"$SEEN.new\"\n\
+                   cat \"$1\" >>\"$SEEN.new\"\nmv \"$SEEN.new\" \"$SEEN\"\n";
+    let program = workspace.home.join("browser");
+    std::fs::write(&program, browser).unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut command = workspace.command(EDT);
+    command.args(["review", "--open"]).env("BROWSER", &program).env("SEEN", &seen);
+    let mut server = Server::started(command);
+    let began = Instant::now();
+    while !seen.exists() && began.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let seen = std::fs::read_to_string(seen).unwrap();
+    let [file_mode, directory_mode, file, html] = seen.lines().collect::<Vec<_>>()[..] else {
+        panic!("{seen}")
+    };
+    assert_eq!((file_mode, directory_mode), ("600", "700"));
+    let link = format!("http://{}{}", server.host, server.link);
+    assert!(html.contains(&format!("content=\"0;url={link}\"")) && !file.contains("token"));
+    assert!(Path::new(file).exists());
+    server.cookie = server.cookie_of_link();
+    assert_eq!(status(&server.get("/", &[])), 200);
+    assert!(!Path::new(file).exists());
 }
 
 /// What a command left: files, HEAD, history and the names of the refs.
@@ -252,7 +292,8 @@ fn a_file_is_reviewed_until_it_changes_again() {
         files.as_array().unwrap().iter().map(|file| file["reviewed"] == true).collect::<Vec<bool>>()
     };
     assert_eq!(reviewed(), [true, false]);
-    assert!(server.get("/", &[]).contains("<details class=\"file\" id=\"all-1\"><summary>"));
+    let closed = "<details class=\"file\" id=\"all-1\" data-path=\"a%2Etxt\"><summary>";
+    assert!(server.get("/", &[]).contains(closed));
     workspace.apply(&json!({"path": "a.txt", "mode": "append", "content": "new\n"})).landed();
     assert_eq!(reviewed(), [false, false]);
     workspace.edt(&["undo"]).landed();

@@ -22,6 +22,8 @@ mod agent_hooks;
 mod agent_limits;
 mod agent_setup;
 mod approved_runs;
+#[cfg(feature = "review")]
+mod browser;
 mod clients;
 mod confined_repo;
 mod content_limits;
@@ -34,6 +36,9 @@ mod hook_install;
 mod hook_managers;
 mod hook_table;
 mod hooks;
+#[cfg(feature = "review")]
+#[path = "../support/large_session.rs"]
+mod large_session;
 mod later_execution;
 mod mcp;
 #[cfg(feature = "metrics")]

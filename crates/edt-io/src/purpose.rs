@@ -47,6 +47,7 @@ pub const STARTS: &[Start] = &[
             by_user("`edt acp`: the agent that an editor starts", "nothing; the editor named it"),
             by_user("the user's pager at their terminal", "nothing; Git's variables name it"),
             by_user("`edt review --tui`: the user's editor", "nothing; Git's variables name it"),
+            by_user("`edt review --open`: the user's browser", "nothing; `BROWSER` may name it"),
         ],
     },
     Start {

@@ -446,6 +446,18 @@ pub fn edit(editor: &OsStr, file: &Path) -> std::io::Result<bool> {
     command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
     let mut child = effect::step(SideEffect::Start, shell).and_then(|()| command.spawn())?;
     Ok(child.wait()?.success())
+/// Starts a program that shows `file` to the user, away from the terminal. Nobody waits for it.
+///
+/// # Errors
+/// Any error of the operating system: it was not started.
+pub fn show(program: &OsStr, file: &Path) -> std::io::Result<()> {
+    let mut command = command(Environment::Process, program, Path::new("/"), &[]);
+    command.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.process_group(0);
+    let mut child =
+        effect::step(SideEffect::Start, Path::new(program)).and_then(|()| command.spawn())?;
+    std::thread::spawn(move || child.wait());
+    Ok(())
 }
 
 /// Becomes a program, which gets SIGTERM when the process that started this one ends. Returns only if
