@@ -34,8 +34,8 @@ export class Repository {
     writeFileSync(join(this.root, path), text);
   }
 
-  /** A repository with one commit of `files`, and the session `s`. */
-  static with(files) {
+  /** A repository with one commit of `files`, and a session. */
+  static with(files, session = "s") {
     const repository = new Repository();
     repository.git("init", "-q", "-b", "main");
     repository.git("config", "user.name", "A User");
@@ -43,7 +43,7 @@ export class Repository {
     for (const [path, text] of Object.entries(files)) repository.write(path, text);
     repository.git("add", "--all");
     repository.git("commit", "-qm", "begin");
-    repository.edt("begin", "s");
+    repository.edt("begin", session);
     return repository;
   }
 

@@ -17,7 +17,7 @@ pub fn reduced(price: u64, percent: u64) -> u64 {
 `;
 
 await story(async ({ open }) => {
-  const repository = Repository.with({ "src/price.rs": BEFORE, "README.md": "# Shop\n" });
+  const repository = Repository.with({ "src/price.rs": BEFORE, "README.md": "# Shop\n" }, "discounts");
   const agent = await repository.agent("claude-code");
   const edit = (edit) => agent.edit(edit);
   await edit({ path: "src/price.rs", mode: "edit", old_text: "    price * (100 - percent) / 100", content: "    price * (100 - percent.min(100)) / 100", message: "price: never fall below zero\n\nA discount of more than 100 percent overflowed." });
@@ -25,9 +25,19 @@ await story(async ({ open }) => {
   await edit({ path: "src/price.rs", mode: "append", content: "\n/// Whether it is free.\npub fn is_free(price: u64) -> bool {\n    price == 0\n}\n", message: "price: add is_free" });
   repository.write("README.md", "# Shop\n\nPrices are in cents.\nNot yet committed.\n");
   repository.edt("undo", "1");
-  await edit({ path: "LONG_NAME_".repeat(12) + ".md", mode: "create", content: `${"long ".repeat(200)}\n`, message: `notes: ${"add ".repeat(60)}` });
   const server = await repository.review();
   const page = await open(server.link);
+  if (EDT_SCREENSHOTS) {
+    const shots = [["review-all", "all", "light", 1100], ["review-edit", "edit-1", "dark", 1100]];
+    for (const [name, at, colorScheme, width] of shots) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 600 });
+      await page.goto(`${server.origin}/?at=${at}`);
+      if (at === "all") await page.waitForSelector("ins[data-w]");
+      await page.screenshot({ path: join(EDT_SCREENSHOTS, `${name}.png`) });
+    }
+  }
+  await edit({ path: "LONG_NAME_".repeat(12) + ".md", mode: "create", content: `${"long ".repeat(200)}\n`, message: `notes: ${"add ".repeat(60)}` });
   const places = ["all", "edit-1", "uncommitted"];
 
   for (const colorScheme of ["light", "dark"]) {
@@ -50,17 +60,6 @@ await story(async ({ open }) => {
       await page.goto(`${server.origin}/?at=${at}`);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.equal(wide, 0, `${width} ${at}`);
-    }
-  }
-  if (EDT_SCREENSHOTS) {
-    repository.edt("undo", "1");
-    const shots = [["review-all", "all", "light", 1180], ["review-edit", "edit-1", "dark", 1180], ["review-phone", "edit-1", "light", 390]];
-    for (const [name, at, colorScheme, width] of shots) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 680 });
-      await page.goto(`${server.origin}/?at=${at}`);
-      if (at === "all") await page.waitForSelector("ins[data-w]");
-      await page.screenshot({ path: join(EDT_SCREENSHOTS, `${name}.png`) });
     }
   }
 });
