@@ -102,7 +102,7 @@ fn entry(step: &ReviewStep, link: &str) -> Markup {
     let more = step.files.len() - paths.len();
     paths.extend((more > 0).then(|| format!("{more} more")));
     html! {
-        li { a href=(link) {
+        li data-unread[!step.is_read] { a href=(link) {
             @if is_reviewed(&step.files) { span.seen { "✓ " } }
             span.what { b { (step.name()) } " " (shown(&step.subject)) } " "
             @if step.is_read { (diff::counts(step.lines_added, step.lines_removed)) }

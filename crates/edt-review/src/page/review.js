@@ -158,6 +158,8 @@
       }
     });
     events.addEventListener("read", renewList);
+    // What was read before this page listened.
+    events.addEventListener("open", () => { if (document.querySelector("nav [data-unread]")) renewList(); });
     events.addEventListener("ended", () => {
       events.close();
       say("edt review has ended.");
