@@ -17,7 +17,7 @@ use edt_core::session::worktree::options::Cache;
 use edt_git::Repo;
 use edt_io::inherited::{self, Inherited};
 use edt_io::scratch::Scratch;
-use edt_io::{Environment, clock, environment, terminal};
+use edt_io::{Environment, environment, terminal};
 use edt_review::action::{Acted, Action, CommentAction, Part};
 use edt_review::ahead::ReadAhead;
 use edt_review::hunks::{LineSource, ReviewFile};
@@ -120,7 +120,7 @@ impl Source for Served {
 
     fn read_ahead(&self) -> Result<ReadAhead> {
         let (repo, shown) = self.open()?;
-        self.reader.read_ahead(&repo, &shown, clock::in_ms(MAX_READ_AHEAD_MS))
+        self.reader.read_ahead(&repo, &shown, MAX_READ_AHEAD_MS)
     }
 
     fn line_sources(&self, path: &str) -> Result<(String, Vec<LineSource>)> {

@@ -1,7 +1,5 @@
 //! What a page gets after it is there: the files of further steps, and who wrote each line.
 
-use std::time::Instant;
-
 use crate::authors;
 use crate::diffs::locked;
 use crate::hunks::LineSource;
@@ -22,27 +20,23 @@ pub struct ReadAhead {
 }
 
 impl Reader {
-    /// Reads the files of the steps of the session that are not known until `deadline`.
+    /// Reads the files of the steps of the session that are not known, for `most_ms` milliseconds,
+    /// but at least of one step: a busy machine gets on, too.
     ///
     /// # Errors
     /// As [`Reader::read`].
-    pub fn read_ahead(
-        &self,
-        repo: &Repo,
-        shown: &ShownSession,
-        deadline: Instant,
-    ) -> Result<ReadAhead> {
+    pub fn read_ahead(&self, repo: &Repo, shown: &ShownSession, most_ms: u64) -> Result<ReadAhead> {
         let session = viewed(repo, shown)?;
         let mut commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
         commits.reverse();
         commits.extend(undone(repo, &session)?);
-        let mut read = 0;
+        let (mut read, deadline) = (0, clock::in_ms(most_ms));
         for commit in commits {
             let trees = (commit.parent_tree(repo)?, commit.tree);
             if self.diffs.known(trees).is_some() {
                 continue;
             }
-            if clock::now() >= deadline {
+            if read > 0 && clock::now() >= deadline {
                 return Ok(ReadAhead { read, complete: false });
             }
             self.diffs.listed(repo, trees)?;

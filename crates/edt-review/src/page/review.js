@@ -119,7 +119,7 @@
     sources();
   };
   // The list alone: the server has read more of it.
-  const renewList = async () => {
+  const loadList = async () => {
     const headers = { "x-edt-renew": "1" };
     const answer = await fetch("/?at=list", { credentials: "same-origin", headers });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -129,6 +129,9 @@
     }
     mark();
   };
+  // One after the other: an earlier answer must not replace a later one.
+  let listed = Promise.resolve();
+  const renewList = () => { listed = listed.then(loadList).catch(() => {}); };
   // Who wrote each added line of the session, file by file, after the page is there.
   const sources = async () => {
     const article = document.querySelector("article[data-tip]");
