@@ -23,8 +23,7 @@ use edt_types::{Code, Finding, Result, Status};
 /// buttons are commands of edt. With --json, the answer has the same as values.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  edt review                               # prints a link that works once\n  edt review --tui                         # in this terminal\n  edt review --html review.html            # a file for a pull request\n  edt review fix-parser --html review.html # a session that has ended, too\n  edt review --json"
-    after_help = "Examples:\n  edt review                               # prints a link that works once\n  edt review --open                        # and opens it\n  edt review --html review.html            # a file for a pull request\n  edt review fix-parser --html review.html # a session that has ended, too\n  edt review --json"
+    after_help = "Examples:\n  edt review                               # prints a link that works once\n  edt review --tui                         # in this terminal\n  edt review --open                        # and opens it\n  edt review --html review.html            # a file for a pull request\n  edt review fix-parser --html review.html # a session that has ended, too\n  edt review --json"
 )]
 pub(super) struct Args {
     /// The session, also one that has ended; if omitted, that of the worktree, or else the one whose

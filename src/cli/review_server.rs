@@ -46,31 +46,30 @@ struct Served {
 
 /// The session as the page and the view in a terminal read it, for the user at `what`.
 pub(super) fn source(context: &Context, session: &Session, what: &str) -> Result<Box<dyn Source>> {
-/// Serves the page of `session` until it ends, and `opens` it in the user's browser.
-pub(super) fn run(context: &Context, session: &Session, opens: bool) -> Result<Status> {
+    Ok(Box::new(served(context, session, what)?))
+}
+
+fn served(context: &Context, session: &Session, what: &str) -> Result<Served> {
     if inherited::is_other() {
         return Err(not_here().into());
     }
     refuse_agent(what)?;
     let start = std::path::absolute(&context.start).map_err(|error| failed(&error))?;
-    Ok(Box::new(Served {
-    let opened = Arc::default();
-    let served = Served {
-        opened: Arc::clone(&opened),
+    Ok(Served {
         name: session.name.clone(),
         branch: session.branch.clone(),
         defaults: context.call_defaults(),
         is_user: context.who() == Who::User,
         reader: Reader::default(),
+        opened: Arc::default(),
         start,
-    }))
+    })
 }
 
-/// Serves the page of `session` until it ends.
-pub(super) fn run(context: &Context, session: &Session) -> Result<Status> {
-    let served = source(context, session, "edt review")?;
-        start: start.clone(),
-    };
+/// Serves the page of `session` until it ends, and `opens` it in the user's browser.
+pub(super) fn run(context: &Context, session: &Session, opens: bool) -> Result<Status> {
+    let served = served(context, session, "edt review")?;
+    let (opened, start) = (Arc::clone(&served.opened), served.start.clone());
     let branch = session.short_branch().to_owned();
     let started = |link: &str| {
         let how = "Open the link in a browser on this host; it works once. Ctrl-C ends.";
@@ -82,7 +81,7 @@ pub(super) fn run(context: &Context, session: &Session) -> Result<Status> {
             }
         }
     };
-    let ended = serve::serve(served, started).map_err(|error| failed(&error))?;
+    let ended = serve::serve(Box::new(served), started).map_err(|error| failed(&error))?;
     if ended == Ended::Closed && terminal::is_interactive() {
         context.note("The page was closed: `edt review` has ended.\n");
     }

@@ -446,6 +446,8 @@ pub fn edit(editor: &OsStr, file: &Path) -> std::io::Result<bool> {
     command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
     let mut child = effect::step(SideEffect::Start, shell).and_then(|()| command.spawn())?;
     Ok(child.wait()?.success())
+}
+
 /// Starts a program that shows `file` to the user, away from the terminal. Nobody waits for it.
 ///
 /// # Errors

@@ -111,7 +111,6 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-/// Reads what pages have not read yet, and notifies them: at first, and after each change. Never ends.
 /// Reads what pages lack, and reports it to them: at first, and after each change. Never ends.
 async fn read_ahead(shared: &Arc<Shared>) {
     loop {
