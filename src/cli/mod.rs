@@ -4,6 +4,7 @@
 mod acp;
 mod agent_hook;
 mod agent_shell;
+mod applied_diff;
 mod apply;
 mod attribution;
 mod begin;

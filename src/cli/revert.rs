@@ -122,6 +122,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_tool_takes_the_same_arguments() {
+        let of = |value| serde_json::from_value::<Args>(value).unwrap();
+        let lines = of(serde_json::json!({
+            "edits": [5], "path": "a.c", "added": ["12-14", "20"], "removed": ["12"], "save": true
+        }));
+        assert_eq!((lines.edits, lines.added.len(), lines.session), (vec![5], 2, false));
+        let file = of(serde_json::json!({"session": true, "path": "a.c"}));
+        assert_eq!((file.session, file.path), (true, Some("a.c".into())));
+    }
+
+    #[test]
     fn a_range_is_two_numbers_or_one() {
         assert_eq!(range("12-14").unwrap(), 12..=14);
         assert_eq!(range("7").unwrap(), 7..=7);

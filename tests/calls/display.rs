@@ -179,3 +179,16 @@ fn no_name_forges_a_line_of_an_answer() {
 
 const POLICY: &[u8] = b"[[protect]]\npaths = [\"**/ci\"]\noverride = \"approval\"\n";
 const RUN: &str = "[run]\nsandbox = \"standard\"\nunknown = \"allow\"\n";
+
+#[test]
+fn an_edit_at_the_users_terminal_shows_its_lines_in_colours() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\ntwo\n")]);
+    let call = "apply a.txt --mode edit --old-text two --content 2";
+    let (exit, screen) = workspace.at_terminal(call, "");
+    assert_eq!(exit, Some(0), "{screen}");
+    assert!(screen.contains("\u{1b}[31m-two") && screen.contains("\u{1b}[32m+2"), "{screen:?}");
+    // A program reads neither.
+    let args = ["apply", "a.txt", "--mode", "append", "--content", "three\n"];
+    let text = shown(&workspace, &args);
+    assert!(text.contains("applied edit 2") && !text.contains("+three"), "{text}");
+}

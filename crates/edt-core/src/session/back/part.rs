@@ -368,9 +368,9 @@ mod tests {
                 places.reverse();
             }
             for (old, new) in places {
-                let lines = |rows: Range<usize>| match rows.is_empty() {
-                    true => Vec::new(),
-                    false => vec![rows.start as u64 + 1..=rows.end as u64],
+                let lines = |rows: Range<usize>| -> Vec<RangeInclusive<u64>> {
+                    let all = rows.start as u64 + 1..=rows.end as u64;
+                    std::iter::once(all).filter(|_| !rows.is_empty()).collect()
                 };
                 let lines = ChosenLines { added: lines(new), removed: lines(old) };
                 let part = FilePart { edit: Some(1), path: path("a.txt"), lines: Some(lines) };

@@ -119,16 +119,12 @@ impl<'w, 'r> Reverting<'w, 'r> {
         part: &FilePart,
     ) -> Result<Reverting<'w, 'r>> {
         let repo = writer.repo();
-        let (mut history, at) = match part.edit {
-            Some(edit) => {
-                let history = History::of(writer, session)?;
-                let at = chosen(session, &history.commits, &[edit])?.first().copied();
-                (history, at.unwrap_or(0))
-            }
-            None => {
-                let commits = vec![part.of_session(repo, session)?];
-                (History { commits, ..History::of(writer, session)? }, 0)
-            }
+        let mut history = History::of(writer, session)?;
+        let at = if let Some(edit) = part.edit {
+            chosen(session, &history.commits, &[edit])?.first().copied().unwrap_or(0)
+        } else {
+            history.commits = vec![part.of_session(repo, session)?];
+            0
         };
         let commit = history.commits[at].clone();
         let changes = part.changes(writer, &commit)?;
@@ -291,7 +287,7 @@ impl<'w, 'r> History<'w, 'r> {
         let (later, newest) =
             if on_branch { (Vec::new(), None) } else { self.later(chosen, &state.path)? };
         if !later.is_empty() && steps.follow_from(self.writer, &state.path, newest)?.1 {
-            return Err(self.finding(chosen, &later, &[state.path.clone()]).into());
+            return Err(self.finding(chosen, &later, std::slice::from_ref(&state.path)).into());
         }
         if state.tip.is_some() && state.disk_file() == state.tip {
             // Nothing is uncommitted: it is in a later commit.

@@ -410,7 +410,7 @@ mod tests {
                 expected[places[*at]] = format!("place {}, edit {}.", places[*at], at + 1);
             }
             prop_assert_eq!(scratch.committed(landed.commit, "a.txt"), Some(text(&expected)));
-            prop_assert_eq!(landed.rest as usize, places.len() - chosen.len());
+            prop_assert_eq!(landed.rest, (places.len() - chosen.len()) as u64);
             prop_assert_eq!(scratch.text("a.txt"), Some(text(&lines)));
             if landed.rest > 0 {
                 let now = scratch.session();
