@@ -3,8 +3,8 @@
 import { Repository, assert, story } from "./helper.mjs";
 
 const EDITS = Number(process.env.EDT_EDITS);
-/** The bound is for a build that is not optimized, on a busy machine. The goal of a release is 1 s. */
-const MOST = 10_000;
+/** Only a hang gets there: other tests may use the machine. The goal for a release build alone is 1 s. */
+const MOST = 60_000;
 
 await story(async ({ open }) => {
   const server = await new Repository().review();
