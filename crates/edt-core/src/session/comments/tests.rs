@@ -316,7 +316,7 @@ fn comments_that_cannot_be_read_are_a_warning() {
 }
 
 #[test]
-fn a_session_that_is_not_switched_to_or_renamed_has_its_comments() {
+fn a_session_that_is_not_switched_to_has_its_comments() {
     let scratch = Scratch::with(&[("a.txt", "one\n")]);
     scratch.begin_with("fix", crate::session::worktree::begin::HeadSwitch::Never);
     add(&scratch, &CommentPlace::default()).unwrap();
