@@ -304,7 +304,7 @@ fn a_graph_has_the_undone_edits_where_they_were() {
         let words: Vec<&str> = line.split_whitespace().collect();
         let marks = words.iter().take_while(|word| "*|o/|/".contains(*word)).copied();
         let marks = marks.collect::<Vec<_>>().join(" ");
-        let subject = words.iter().nth(marks.split(' ').count() + 2).copied();
+        let subject = words.get(marks.split(' ').count() + 2).copied();
         format!("{marks} {}", subject.unwrap_or_default())
     };
     let shapes: Vec<String> = graph.lines().map(shape).collect();
