@@ -33,6 +33,8 @@ struct Language {
     #[serde(rename = "crate")]
     krate: String,
     constant: String,
+    #[serde(default)]
+    highlights: Vec<String>,
     /// The folder of the queries, where it is not the name's: two grammars may share one.
     folder: Option<String>,
     extensions: Vec<String>,
@@ -91,7 +93,7 @@ fn write_languages() -> Result<(), String> {
     unique(&table.language)?;
     let mut code = String::from("[\n");
     for language in &table.language {
-        entry(&mut code, language)?;
+        entry(&mut code, language, &highlights(language, &table.language)?)?;
     }
     code.push_str("]\n");
     let out = std::env::var("OUT_DIR").map_err(|err| format!("OUT_DIR: {err}"))?;
@@ -131,7 +133,29 @@ fn unique(languages: &[Language]) -> Result<(), String> {
     Ok(())
 }
 
-fn entry(code: &mut String, language: &Language) -> Result<(), String> {
+/// The constants of the queries for colours whose crates are in the build. None without the feature
+/// `highlight`.
+fn highlights(language: &Language, all: &[Language]) -> Result<String, String> {
+    let is_on = |feature: &str| {
+        let name = feature.to_uppercase().replace('-', "_");
+        std::env::var_os(format!("CARGO_FEATURE_{name}")).is_some()
+    };
+    if !is_on("highlight") {
+        return Ok(String::new());
+    }
+    let mut found = Vec::new();
+    for path in &language.highlights {
+        let krate = path.split("::").next().unwrap_or_default();
+        let feature = all.iter().find(|other| other.krate == krate).map(|other| &other.feature);
+        let feature = feature.ok_or_else(|| {
+            format!("{TABLE}: {}: no language has the crate of {path:?}", language.name)
+        })?;
+        found.extend(is_on(feature).then_some(path.as_str()));
+    }
+    Ok(found.join(", "))
+}
+
+fn entry(code: &mut String, language: &Language, highlights: &str) -> Result<(), String> {
     let Language { name, feature, krate, constant, preprocessor, markup, exact, .. } = language;
     let folder = language.folder.as_ref().unwrap_or(name);
     for query in ["definitions", "blocks"] {
@@ -169,7 +193,8 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
          symbols: &{:?}, wrappers: &{:?}, attributes: &{:?},\n\
          older: &{:?}, reserved: &{:?}, reserved_in: &{:?}, errors: &{:?}, shared_extensions: &{:?}, signs: &{:?},\n\
          definitions: {}, blocks: {}, exact: {exact}, checker: {checker}, idioms: {idioms}, parsers: &[{parsers}],\n\
-         compiled: || {{ static QUERIES: Compiled = [const {{ std::sync::OnceLock::new() }}; 2]; &QUERIES }},\n\
+         compiled: || {{ static QUERIES: Compiled = [const {{ std::sync::OnceLock::new() }}; 3]; &QUERIES }},\n\
+         highlights: &[{highlights}],\n\
          grammar: || {krate}::{constant}.into(),\n}},\n",
         language.extensions,
         language.files,

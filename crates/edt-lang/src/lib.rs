@@ -12,6 +12,8 @@ pub mod distant;
 pub mod families;
 pub mod fault;
 pub mod faults;
+#[cfg(feature = "highlight")]
+pub mod highlight;
 #[allow(dead_code, reason = "a build without a language does not use its part")]
 mod idioms;
 pub mod judgement;

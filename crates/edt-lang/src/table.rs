@@ -77,13 +77,17 @@ pub struct Language {
     pub(crate) checker: Option<crate::checkers::Checker>,
     /// The parsers of its dialects, the narrowest first.
     pub(crate) parsers: &'static [SpecParser],
-    /// `blocks` and `definitions`, compiled when they are first needed: that of C++ takes longer
+    /// The queries for the colours of a text, one after the other; none without the feature
+    /// `highlight`.
+    #[cfg_attr(not(feature = "highlight"), allow(dead_code, reason = "there are none then"))]
+    pub(crate) highlights: &'static [&'static str],
+    /// `blocks`, `definitions` and `highlights`, compiled when they are first needed: that of C++ takes longer
     /// than most files.
     compiled: fn() -> &'static Compiled,
     grammar: fn() -> tree_sitter::Language,
 }
 
-type Compiled = [OnceLock<Option<Query>>; 2];
+type Compiled = [OnceLock<Option<Query>>; 3];
 
 /// Every language of this build.
 pub static LANGUAGES: &[Language] = &include!(concat!(env!("OUT_DIR"), "/languages.rs"));
@@ -105,6 +109,16 @@ impl Language {
         (self.compiled)()[1]
             .get_or_init(|| Query::new(&self.grammar(), self.definitions).ok())
             .as_ref()
+    }
+
+    /// The queries `highlights` as one; `None` without the feature `highlight`.
+    #[cfg(feature = "highlight")]
+    pub(crate) fn highlights(&self) -> Option<&Query> {
+        let compile = || {
+            let text = (!self.highlights.is_empty()).then(|| self.highlights.join("\n"))?;
+            Query::new(&self.grammar(), &text).ok()
+        };
+        (self.compiled)()[2].get_or_init(compile).as_ref()
     }
 
     /// This language, and those in which the file at `path` may be written, too: a header is C or
