@@ -11,7 +11,9 @@ use edt_agents::hook::who::Who;
 use edt_core::session::comments::shown;
 use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::turns::SessionTurn;
+use edt_git::Repo;
 use edt_io::fs;
+use edt_review::contents::Blobs;
 use edt_review::marks::Marks;
 use edt_review::{Extent, Reader, SessionReview, page};
 use edt_types::text::{Shown as _, counted};
@@ -71,14 +73,19 @@ impl Args {
         (review.comments, review.review_summaries) =
             shown::comments(&repo, &shown.session, context.comment_reader())?;
         match &self.html {
-            Some(file) => write(context, &review, file),
+            Some(file) => write(context, &repo, &review, file),
             None => Ok(context.answer(&review, |_| String::new())),
         }
     }
 }
 
-fn write(context: &Context, review: &SessionReview, file: &OsString) -> Result<Status> {
-    let html = page::file(review);
+fn write(
+    context: &Context,
+    repo: &Repo,
+    review: &SessionReview,
+    file: &OsString,
+) -> Result<Status> {
+    let html = page::file(review, &Blobs(repo));
     if file.as_bytes() == b"-" {
         context.print(&html);
         return Ok(Status::Applied);

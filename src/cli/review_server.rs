@@ -9,6 +9,7 @@ use super::context::{CallDefaults, Context};
 use super::render::{DIM, NAME, paint};
 use super::terminal_user::refuse_agent;
 use edt_agents::hook::who::Who;
+use edt_core::proposal::store as proposals;
 use edt_core::session::Session;
 use edt_core::session::comments::shown::{self, CommentReader};
 use edt_core::session::comments::store;
@@ -17,12 +18,15 @@ use edt_core::session::worktree::options::Cache;
 use edt_git::Repo;
 use edt_io::inherited::{self, Inherited};
 use edt_io::scratch::Scratch;
-use edt_io::{Environment, environment, terminal};
+use edt_io::{Environment, environment, fs, terminal};
+use edt_journal::refusals::RefusalLog;
 use edt_review::action::{Acted, Action, CommentAction, Part};
 use edt_review::ahead::ReadAhead;
+use edt_review::contents::{Blobs, Contents as _};
 use edt_review::hunks::{LineSource, ReviewFile};
 use edt_review::marks::{Mark, Marks, Reviewed};
 use edt_review::model::whole_file;
+use edt_review::refusals::{self, SentTexts};
 use edt_review::serve::{self, Ended, Source};
 use edt_review::{Extent, Reader, SessionReview};
 use edt_types::text::shell_word;
@@ -112,6 +116,9 @@ impl Source for Served {
             .ok_or_else(|| ShownSession::unknown(&self.name))?;
         let mut review = self.reader.read(&repo, &shown, extent, |_| self.is_user)?;
         Marks::of(&repo, &self.name).apply(&mut review);
+        if self.is_user {
+            review.refusals = refusals::of_session(&repo, &self.name, SentTexts::Shown);
+        }
         (review.comments, review.review_summaries) =
             shown::comments(&repo, &shown.session, CommentReader::User)?;
         Ok(review)
@@ -132,6 +139,11 @@ impl Source for Served {
         whole_file(&repo, &shown, commit, path)
     }
 
+    fn blob(&self, hash: &str, max: usize) -> Option<Vec<u8>> {
+        let repo = Repo::open_in(Environment::Process, &self.start).ok()?;
+        Blobs(&repo).blob(hash, max)
+    }
+
     fn mark(&self, mark: Mark, reviewed: Reviewed) -> Result<()> {
         let repo = Repo::open_in(Environment::Process, &self.start)?;
         Marks::set(&repo, &self.name, mark, reviewed)
@@ -143,9 +155,14 @@ impl Source for Served {
         };
         let value = |name: &str| repo.ref_value(name).ok().flatten();
         let head = repo.head().ok().map(|head| (head.branch, head.commit));
-        let record = format!("refs/edt/{}/record", self.name);
-        let comments = store::comments_ref(&self.name);
-        format!("{:?} {:?} {:?} {head:?}", value(&self.branch), value(&record), value(&comments))
+        let record = value(&format!("refs/edt/{}/record", self.name));
+        let comments = value(&store::comments_ref(&self.name));
+        let proposals = repo.refs_below(proposals::PREFIX).unwrap_or_default();
+        let refusals = fs::size(&RefusalLog::of(&repo).file());
+        format!(
+            "{:?} {record:?} {comments:?} {head:?} {proposals:?} {refusals:?}",
+            value(&self.branch)
+        )
     }
 
     /// The command itself, called as from a program without a terminal: what needs the user's
@@ -173,11 +190,13 @@ fn args(action: &Action) -> Vec<OsString> {
     let all: Vec<String> = match action {
         Action::Revert(edit) => vec!["revert".into(), edit.to_string()],
         Action::UndoTo(edit) => vec!["undo".into(), "--to".into(), edit.to_string()],
+        Action::Undo => vec!["undo".into()],
         Action::Redo => vec!["redo".into()],
         Action::Restore(path) => vec!["restore".into(), "--".into(), path.clone()],
         Action::Land(None) => vec!["land".into()],
         Action::Land(Some(message)) => vec!["land".into(), format!("--message={message}")],
         Action::LandTo(edit) => vec!["land".into(), "--to".into(), edit.to_string()],
+        Action::UndoLanding => vec!["land".into(), "--undo".into()],
         Action::Abandon => vec!["abandon".into()],
         Action::RevertPart(part) => revert_part(part),
         Action::LandOnly(edits, message) => {

@@ -89,7 +89,7 @@ impl Server {
     fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
         let mut answer = Vec::new();
         self.connect(method, path, headers, body).read_to_end(&mut answer).unwrap();
-        String::from_utf8(answer).unwrap()
+        String::from_utf8_lossy(&answer).into_owned()
     }
 
     fn get(&self, path: &str, headers: &[(&str, &str)]) -> String {
@@ -265,6 +265,128 @@ fn an_undo_on_the_page_can_be_redone_there() {
     let undone = page.split_once("/?at=undone-").unwrap().1.split_once('"').unwrap().0.to_owned();
     server.act(&format!("undone-{undone}"), "action=redo");
     assert_eq!(workspace.rev("HEAD"), before);
+}
+
+#[test]
+fn the_chosen_part_is_in_the_arguments_of_the_command() {
+    for (at, fields, command) in [
+        ("edit-1", "action=part&file=0&lines=file", "revert 1 --path=a.txt"),
+        ("all", "action=part&file=1&lines=a2", "revert --session --path=b.txt --added=2-2"),
+        (
+            "all",
+            "action=part&file=0&lines=chosen&line=a2&line=a3",
+            "revert --session --path=a.txt --added=2-3",
+        ),
+        ("all", "action=land-only&edit=1&edit=3&message=x", "land --only=1,3 --message=x"),
+    ] {
+        let workspace = session();
+        let page = Server::of(&workspace).act(at, fields).replace('\'', "");
+        assert!(page.contains(&format!("<code>$ edt {command}</code>")), "{command}: {page}");
+    }
+    let workspace = session();
+    let server = Server::of(&workspace);
+    for fields in ["action=part&file=0&lines=chosen", "action=land-only"] {
+        let page = server.act("all", fields);
+        assert!(page.contains("is chosen. Nothing was done."), "{page}");
+    }
+}
+
+#[test]
+fn a_part_that_no_page_shows_is_refused() {
+    let workspace = session();
+    let server = Server::of(&workspace);
+    let (form, tip) = server.hidden("/?at=all");
+    for (at, fields) in [
+        ("all", "file=9&lines=file"),
+        ("all", "file=0&lines=x1"),
+        ("all", "file=0&lines=a2-1"),
+        ("all", "file=0"),
+        ("uncommitted", "file=0&lines=file"),
+        ("nowhere", "file=0&lines=file"),
+    ] {
+        let body = format!("form={form}&tip={tip}&at={at}&action=part&{fields}");
+        let answer = server.ask("POST", "/act", &[("origin", &server.origin())], &body);
+        assert_eq!(status(&answer), 403, "{fields}");
+    }
+}
+
+#[test]
+fn an_image_of_the_session_is_served_with_its_type_and_nothing_else_is() {
+    let image = b"\x89PNG\r\n\x1a\n\0after";
+    let workspace =
+        TestRepo::with(&[("a.png", b"\x89PNG\r\n\x1a\n\0before"), ("b.png", b"<svg>\0")]);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.write("a.png", image);
+    workspace.write("b.png", b"<script>\0");
+    workspace.git(&["commit", "-qam", "images"]);
+    let server = Server::of(&workspace);
+    let page = server.get("/?at=all", &[]);
+    assert!(page.contains("<img src=\"/blob?at=all&amp;file=0&amp;side=after\""), "{page}");
+    let answer = server.get("/blob?at=all&file=0&side=after", &[]);
+    assert_eq!(status(&answer), 200);
+    assert!(answer.contains("content-type: image/png\r\n"), "{answer}");
+    assert!(answer.contains("x-content-type-options: nosniff\r\n"), "{answer}");
+    assert!(answer.contains("\0after"), "{answer}");
+    assert!(server.get("/blob?at=all&file=0&side=before", &[]).contains("\0before"));
+    for query in
+        ["at=all&file=1&side=after", "at=all&file=9&side=after", "at=all&file=0&side=x", ""]
+    {
+        assert_eq!(status(&server.get(&format!("/blob?{query}"), &[])), 404, "{query}");
+    }
+    let none = [("cookie", "")];
+    assert_eq!(status(&server.get("/blob?at=all&file=0&side=after", &none)), 403);
+}
+
+#[test]
+fn a_refused_call_is_between_the_edits_with_what_was_done_instead() {
+    let workspace = session();
+    let refused = json!({"path": "a.txt", "mode": "edit", "old_text": "no such line here",
+        "content": "thirty"});
+    workspace.refuses_request(&["OLD_TEXT_NOT_FOUND"], 1, &refused);
+    workspace.apply(&json!({"path": "a.txt", "mode": "overwrite", "content": "all\n"})).landed();
+    let server = Server::of(&workspace);
+    let page = server.get("/?at=all", &[]);
+    let id = page.split_once("/?at=refusal-").unwrap().1.split_once('"').unwrap().0.to_owned();
+    assert!(page.contains("then edit 4"), "{page}");
+    let article = server.get(&format!("/?at=refusal-{id}"), &[]);
+    assert!(article.contains("OLD_TEXT_NOT_FOUND") && article.contains("/?at=edit-4"), "{article}");
+    assert!(article.contains("<ins data-n=\"1\">"), "{article}");
+}
+
+#[test]
+fn a_proposal_is_shown_with_its_diff_and_is_approved_in_the_terminal_alone() {
+    let rules = "[[protect]]\npaths = [\"ci.yml\"]\noverride = \"approval\"\n";
+    let workspace = TestRepo::with(&[("edt.toml", rules.as_bytes()), ("ci.yml", b"on: push\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    let propose =
+        ["propose", "ci.yml", "--mode", "overwrite", "--content", "on: [push]\n", "-m", "ci"];
+    workspace.edt(&propose);
+    let server = Server::of(&workspace);
+    let page = server.get("/?at=proposal-1", &[]);
+    assert!(page.contains("<article id=\"proposal-1\">"), "{page}");
+    assert!(page.contains("edt approve p1") && page.contains("id=\"proposal-1-1\""), "{page}");
+    let before = workspace.snapshot();
+    let answer = server.act("proposal-1", "action=approve&proposal=1");
+    assert!(answer.contains("APPROVAL_REQUIRED"), "{answer}");
+    assert!(answer.contains("<section class=\"answer refused\""), "{answer}");
+    crate::test_repo::same(&before, &workspace.snapshot());
+    let answer = server.act("proposal-1", "action=reject&proposal=1&message=");
+    assert!(answer.contains("Nothing is written. Nothing was done."), "{answer}");
+    let answer = server.act("proposal-1", "action=reject&proposal=1&message=Not+now");
+    assert!(answer.contains("<code>$ edt reject p1"), "{answer}");
+    assert!(!answer.contains("value=\"reject\""), "{answer}");
+}
+
+#[test]
+fn what_the_user_wrote_is_kept_if_the_session_changed_meanwhile() {
+    let workspace = session();
+    let server = Server::of(&workspace);
+    let (form, tip) = server.hidden("/?at=edit-1");
+    workspace.apply(&json!({"path": "b.txt", "mode": "append", "content": "new\n"})).landed();
+    let body = format!("form={form}&tip={tip}&at=edit-1&action=comment-add&message=Why+so");
+    server.ask("POST", "/act", &[("origin", &server.origin())], &body);
+    let page = server.get("/", &[]);
+    assert!(page.contains("The session changed") && page.contains("Why so"), "{page}");
 }
 
 /// Marks the first file of the page at `at`.

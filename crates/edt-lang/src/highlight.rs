@@ -47,17 +47,17 @@ impl TokenClass {
         TokenClass::Comment,
     ];
 
-    /// A short name.
+    /// A short name, which begins with `h`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            TokenClass::Property => "p",
-            TokenClass::Constant | TokenClass::Number => "n",
-            TokenClass::Type => "t",
-            TokenClass::Function => "f",
-            TokenClass::Tag | TokenClass::Keyword => "k",
-            TokenClass::String => "s",
-            TokenClass::Comment => "c",
+            TokenClass::Property => "hp",
+            TokenClass::Constant | TokenClass::Number => "hn",
+            TokenClass::Type => "ht",
+            TokenClass::Function => "hf",
+            TokenClass::Tag | TokenClass::Keyword => "hk",
+            TokenClass::String => "hs",
+            TokenClass::Comment => "hc",
         }
     }
 
@@ -169,14 +169,14 @@ mod tests {
     fn a_part_of_a_line_has_the_class_of_the_innermost_node() {
         assert_eq!(
             parts("a.rs", "fn f() { g(\"a\\n\", 1) } // x"),
-            ["k:fn", "f:f", "f:g", "s:\"a", "n:\\n", "s:\"", "n:1", "c:// x"]
+            ["hk:fn", "hf:f", "hf:g", "hs:\"a", "hn:\\n", "hs:\"", "hn:1", "hc:// x"]
         );
-        assert_eq!(parts("a.go", "package p\nfunc f() { g(x) }")[2..], ["f:f", "f:g"]);
+        assert_eq!(parts("a.go", "package p\nfunc f() { g(x) }")[2..], ["hf:f", "hf:g"]);
     }
 
     #[test]
     fn a_text_over_several_lines_is_coloured_in_each() {
-        assert_eq!(parts("a.py", "x = '''a\nb'''\n"), ["s:'''a", "s:b'''"]);
+        assert_eq!(parts("a.py", "x = '''a\nb'''\n"), ["hs:'''a", "hs:b'''"]);
     }
 
     #[test]

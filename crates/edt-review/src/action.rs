@@ -7,6 +7,8 @@ pub enum Action {
     Revert(u64),
     /// `edt undo --to EDIT`.
     UndoTo(u64),
+    /// `edt undo`: the newest edit.
+    Undo,
     /// `edt redo`.
     Redo,
     /// `edt restore PATH`.
@@ -15,6 +17,8 @@ pub enum Action {
     Land(Option<String>),
     /// `edt land --to EDIT`.
     LandTo(u64),
+    /// `edt land --undo`.
+    UndoLanding,
     /// `edt abandon`.
     Abandon,
     /// `edt revert` of a part of one file.
@@ -27,6 +31,25 @@ pub enum Action {
     Reject(u64, String),
     /// `edt comment`.
     Comment(CommentAction),
+}
+
+impl Action {
+    /// The command that takes this one back; `None` if edt has none.
+    #[must_use]
+    pub fn opposite(&self) -> Option<Action> {
+        match self {
+            Action::Revert(_) | Action::RevertPart(_) | Action::Restore(_) | Action::Redo => {
+                Some(Action::Undo)
+            }
+            Action::UndoTo(_) | Action::Undo => Some(Action::Redo),
+            Action::Land(_) | Action::LandTo(_) | Action::LandOnly(..) => Some(Action::UndoLanding),
+            Action::UndoLanding
+            | Action::Abandon
+            | Action::Approve(_)
+            | Action::Reject(..)
+            | Action::Comment(_) => None,
+        }
+    }
 }
 
 /// A part of a file's change: all of it if no line is named.

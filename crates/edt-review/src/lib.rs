@@ -5,13 +5,17 @@
 pub mod action;
 pub mod ahead;
 mod authors;
+pub mod contents;
 mod diffs;
 pub mod hunks;
 pub mod marks;
 pub mod model;
 pub mod page;
+pub mod proposals;
+pub mod refusals;
 pub mod serve;
 pub mod source;
+pub mod three_way;
 #[cfg(feature = "tui")]
 pub mod tui;
 mod words;

@@ -9,7 +9,9 @@ use serde::Serialize;
 use crate::authors::{self, Sources};
 use crate::diffs::Diffs;
 use crate::hunks::ReviewFile;
-use edt_core::proposal::store::{self, ProposalState};
+use crate::proposals::{self, ReviewProposal};
+use crate::refusals::{self, ReviewRefusal, SentTexts};
+use crate::three_way::{self, TouchedPlace};
 use edt_core::session::Session;
 use edt_core::session::comments::{Comment, ReviewSummary};
 use edt_core::session::refs::commit::Commit;
@@ -61,8 +63,12 @@ pub struct SessionReview {
     pub refused_edits: Vec<RefusedEdit>,
     /// Runs that were refused and rolled back, oldest first.
     pub refused_runs: Vec<RefusedRun>,
+    /// The calls that were refused, oldest first.
+    pub refusals: Vec<ReviewRefusal>,
     /// Proposals of the session that wait for the user.
-    pub proposals: Vec<OpenProposal>,
+    pub proposals: Vec<ReviewProposal>,
+    /// Proposals that the user decided on, and that were not applied.
+    pub decided_proposals: Vec<ReviewProposal>,
     /// The user's comments, oldest first. Drafts are there only if the user asks.
     pub comments: Vec<Comment>,
     /// The summaries of the reviews that were sent, oldest first.
@@ -151,19 +157,8 @@ pub struct ReviewLeftOver {
     pub edits: Vec<u64>,
     /// The lines on disk that the edits wrote, such as `20-24`, and `mode`.
     pub lines: Vec<String>,
-}
-
-/// A proposal without a decision.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct OpenProposal {
-    /// Its number.
-    pub proposal: u64,
-    /// The first line of its message.
-    pub subject: String,
-    /// The agent that asks.
-    pub agent: Option<String>,
-    /// The proposed command; null for a change.
-    pub command: Option<String>,
+    /// Where the newest edit changed lines of the user.
+    pub touched: Vec<TouchedPlace>,
 }
 
 impl ReviewStep {
@@ -251,6 +246,8 @@ impl Reader {
         let is_here = current.as_ref().is_some_and(|own| own.branch == session.branch);
         let (uncommitted, left_over) =
             if is_here { uncommitted(repo, &session, &commits)? } else { Default::default() };
+        let (proposals, decided_proposals) =
+            proposals::of_session(repo, &session.name, |id, trees| reading.proposed(id, trees))?;
         Ok(SessionReview {
             schema: "edt.review/1",
             tip: session.tip.to_string(),
@@ -267,7 +264,9 @@ impl Reader {
             left_over,
             refused_edits: refused_edits::kept(repo, Some(&session.name)),
             refused_runs: refused::runs(repo, &session.name)?,
-            proposals: proposals(repo, &session.name)?,
+            refusals: refusals::of_session(repo, &session.name, SentTexts::Withheld),
+            proposals,
+            decided_proposals,
             comments: Vec::new(),
             review_summaries: Vec::new(),
             session: session.report(false),
@@ -281,6 +280,19 @@ impl Reading<'_> {
         match self.extent {
             Extent::Whole | Extent::Article("all") => self.diffs.whole(self.repo, trees),
             Extent::Article(_) => self.diffs.listed(self.repo, trees),
+        }
+    }
+
+    /// The files of the proposal with this number.
+    fn proposed(&self, proposal: u64, trees: (Oid, Oid)) -> Result<Vec<ReviewFile>> {
+        let is_shown = match self.extent {
+            Extent::Whole => true,
+            Extent::Article(id) => id.strip_prefix("proposal-") == Some(&proposal.to_string()),
+        };
+        if is_shown {
+            self.diffs.whole(self.repo, trees)
+        } else {
+            self.diffs.listed(self.repo, trees)
         }
     }
 
@@ -431,28 +443,15 @@ type Uncommitted = (Vec<ReviewFile>, Vec<ReviewLeftOver>);
 
 fn uncommitted(repo: &Repo, session: &Session, commits: &[Commit]) -> Result<Uncommitted> {
     let places = left_over::of_session(&ObjectWriter::new(repo), session, commits)?;
+    let tree = repo.tree_of(session.tip)?;
     let places = places.into_iter().map(|file| ReviewLeftOver {
+        touched: three_way::of_file(repo, tree, commits, &file),
         path: file.path.text(),
         edits: file.edits,
         lines: file.lines,
     });
     let files = file_diff::worktree(repo, Some(session), &[])?;
     Ok((files.into_iter().map(ReviewFile::of).collect(), places.collect()))
-}
-
-fn proposals(repo: &Repo, session: &str) -> Result<Vec<OpenProposal>> {
-    let is_of = |commit: &Commit| {
-        commit.trailers.as_ref().is_some_and(|trailers| trailers.session == session)
-    };
-    let all = store::all(repo)?.into_iter();
-    let open = all.filter(|one| one.state == ProposalState::Open && is_of(&one.commit));
-    let shown = |one: store::Proposal| OpenProposal {
-        proposal: one.id,
-        subject: one.commit.subject().to_owned(),
-        agent: one.commit.trailers.as_ref().and_then(|trailers| trailers.agent.clone()),
-        command: one.command,
-    };
-    Ok(open.map(shown).collect())
 }
 
 #[cfg(test)]

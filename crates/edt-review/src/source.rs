@@ -33,6 +33,9 @@ pub trait Source: Send + Sync + 'static {
     /// Those of [`whole_file`](crate::model::whole_file).
     fn whole(&self, commit: Option<&str>, path: &str) -> Result<Option<ReviewFile>>;
 
+    /// The blob with this hex object id, if it is there and has at most `max` bytes.
+    fn blob(&self, hash: &str, max: usize) -> Option<Vec<u8>>;
+
     /// A text that differs if the session changed. It is cheap.
     fn state(&self) -> String;
 

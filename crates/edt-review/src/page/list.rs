@@ -3,17 +3,16 @@
 use maud::{Markup, html};
 
 use super::text::shown;
-use super::{diff, steps};
+use super::{diff, proposals, refusals, steps};
 use crate::hunks::ReviewFile;
 use crate::model::{ReviewStep, ReviewTurn, SessionReview};
+use crate::proposals::ReviewProposal;
+use crate::refusals::ReviewRefusal;
+use edt_core::session::comments::CommentState;
 use edt_types::text::counted;
 
 /// The most paths that an entry names.
 const MAX_PATHS: usize = 3;
-
-pub(super) fn has_refusals(review: &SessionReview) -> bool {
-    !review.refused_edits.is_empty() || !review.refused_runs.is_empty()
-}
 
 /// Whether the user marked every file as reviewed.
 pub(super) fn is_reviewed(files: &[ReviewFile]) -> bool {
@@ -45,30 +44,33 @@ pub(super) fn list(review: &SessionReview, link: impl Fn(&str) -> String) -> Mar
                         }
                     } }
                 }
-                @if has_refusals(review) {
-                    @let count = review.refused_edits.len() + review.refused_runs.len();
+                @if !review.comments.is_empty() {
+                    @let open = review.comments.iter().filter(|one| one.state != CommentState::Resolved);
+                    li { a href=(link("comments")) {
+                        span.what { "Comments" } " " small { (open.count()) " not resolved" }
+                    } }
+                }
+                @if refusals::any(review) {
                     li { a.bad href=(link("refused")) {
-                        span.what { (counted(count as u64, "refusal")) }
+                        span.what { @match review.refusals.len() as u64 {
+                            0 => "Refused", count => (counted(count, "refusal")),
+                        } }
                     } }
                 }
             }
         }
-        @if !review.proposals.is_empty() {
-            section {
-                h2 { "Waiting for you" }
-                ul { @for one in &review.proposals {
-                    li { p.entry {
-                        span.what { b { "p" (one.proposal) } " " (shown(&one.subject)) }
-                        small { code { "edt show p" (one.proposal) } ", "
-                            code { "edt approve " (one.proposal) } " in your terminal" }
-                    } }
-                } }
-            }
-        }
-        @for turn in &review.turns {
+        (proposals("Waiting for you", &review.proposals, &link))
+        (proposals("Decided", &review.decided_proposals, &link))
+        @for (turn, refusals) in review.turns.iter().zip(refusals_of_turns(review)) {
             section {
                 (heading(turn))
-                ul { @for one in &turn.steps { (step(one, "edit")) } }
+                (entries(review, turn, &refusals, &link))
+            }
+        }
+        @if review.turns.is_empty() && !review.refusals.is_empty() {
+            section {
+                h2 { "Refused" }
+                ul { @for one in &review.refusals { (refusal(review, one, &link)) } }
             }
         }
         @if !review.undone.is_empty() {
@@ -77,6 +79,70 @@ pub(super) fn list(review: &SessionReview, link: impl Fn(&str) -> String) -> Mar
                 ul { @for one in &review.undone { (step(one, "undone")) } }
             }
         }
+    }
+}
+
+fn proposals(name: &str, all: &[ReviewProposal], link: &dyn Fn(&str) -> String) -> Markup {
+    html! {
+        @if !all.is_empty() {
+            section {
+                h2 { (name) }
+                ul { @for one in all {
+                    li { a href=(link(&proposals::id(one.proposal))) {
+                        span.what { b { "p" (one.proposal) } " " (shown(&one.subject)) }
+                        small {
+                            @if let Some(agent) = &one.agent { (shown(agent)) " " }
+                            @if one.state != "open" { (one.state) }
+                        }
+                    } }
+                } }
+            }
+        }
+    }
+}
+
+/// The refusals of each turn: those that name it, and before the next edit those that name none.
+fn refusals_of_turns(review: &SessionReview) -> Vec<Vec<&ReviewRefusal>> {
+    let mut all: Vec<Vec<&ReviewRefusal>> = vec![Vec::new(); review.turns.len()];
+    let turns = || review.turns.iter();
+    let last = turns().rposition(|turn| !turn.by_user).unwrap_or_default();
+    for one in &review.refusals {
+        let named = turns().position(|turn| turn.turn.is_some() && turn.turn == one.turn);
+        let goes_on = |turn: &ReviewTurn| turn.steps.iter().any(|step| step.time >= one.time);
+        let next = || turns().position(|turn| !turn.by_user && goes_on(turn));
+        let place = named.or_else(next).unwrap_or(last);
+        all.get_mut(place).into_iter().for_each(|turn| turn.push(one));
+    }
+    all
+}
+
+/// The steps of a turn with the refusals between them.
+fn entries(
+    review: &SessionReview,
+    turn: &ReviewTurn,
+    refusals: &[&ReviewRefusal],
+    link: &dyn Fn(&str) -> String,
+) -> Markup {
+    let mut left = refusals.iter().peekable();
+    html! {
+        ul {
+            @for one in &turn.steps {
+                @while let Some(refused) = left.next_if(|refused| refused.time <= one.time) {
+                    (refusal(review, refused, link))
+                }
+                (entry(one, &link(&steps::id(one, "edit"))))
+            }
+            @for refused in left { (refusal(review, refused, link)) }
+        }
+    }
+}
+
+fn refusal(review: &SessionReview, one: &ReviewRefusal, link: &dyn Fn(&str) -> String) -> Markup {
+    html! {
+        li.no { a href=(link(&refusals::id(one))) {
+            span.what { span.bad { "✗ " } (refusals::what(one)) }
+            small { (shown(&one.codes.join(", "))) ": " (refusals::followed(review, one)) }
+        } }
     }
 }
 
@@ -104,7 +170,9 @@ fn entry(step: &ReviewStep, link: &str) -> Markup {
     html! {
         li data-unread[!step.is_read] { a href=(link) {
             @if is_reviewed(&step.files) { span.seen { "✓ " } }
-            span.what { b { (step.name()) } " " (shown(&step.subject)) } " "
+            span.what { b { (step.name()) } " "
+                @match step.kind { None | Some("edit") => "", Some(kind) => { span.tag { (kind) } " " } }
+                (shown(&step.subject)) } " "
             @if step.is_read { (diff::counts(step.lines_added, step.lines_removed)) }
             small { (paths.join(", ")) }
             @if !step.allowed.is_empty() { small.warn { "allowed: " (shown(&step.allowed.join(", "))) } }

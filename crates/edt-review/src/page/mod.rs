@@ -2,29 +2,58 @@
 //! character, or a letter that only looks Latin, is shown by its number.
 
 mod actions;
+mod articles;
+mod comments;
 mod diff;
+pub(crate) mod images;
 mod list;
+pub(crate) mod parts;
+mod proposals;
+mod refusals;
 mod steps;
 mod text;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::action::Acted;
-use crate::hunks::ReviewFile;
-use crate::model::{ReviewStep, SessionReview};
+use crate::action::{Acted, Action};
+use crate::contents::{Colours, Contents, Palette};
+use crate::model::SessionReview;
+use articles::Article;
+pub use articles::{file_at, files_at, part_at, shown_files};
+use comments::Threads;
+use edt_io::clock;
 use edt_types::text::{counted, escape_lines};
 use text::{FormValues, Sheet, short, shown};
 
 /// The style of the page.
-pub const STYLE: &str = include_str!("review.css");
+pub const STYLE: &str = concat!(
+    include_str!("style/page.css"),
+    include_str!("style/parts.css"),
+    include_str!("style/comments.css"),
+    include_str!("style/colours.css")
+);
 /// The script of the page, which works without it.
-pub const SCRIPT: &str = include_str!("review.js");
+pub const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("script/list.js"),
+    include_str!("script/view.js"),
+    include_str!("script/lines.js"),
+    include_str!("script/ask.js"),
+    include_str!("script/keys.js"),
+    include_str!("script/live.js"),
+    include_str!("script/start.js"),
+    "})();\n"
+);
 
 /// How much of a page the server sends, in bytes of diffs.
 const MAX_LIVE: usize = 8_000_000;
 
+/// How long the colours of a page may take, in milliseconds.
+const COLOURS_MS: u64 = 400;
+
 /// What the page of a server has besides the session.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
+#[expect(missing_debug_implementations, reason = "it has a reader of contents")]
 pub struct Live<'a> {
     /// The id of the article that is shown.
     pub at: &'a str,
@@ -32,84 +61,100 @@ pub struct Live<'a> {
     pub form: &'a str,
     /// The answer to the last action, if no page has shown it.
     pub acted: Option<&'a Acted>,
+    /// What takes that action back.
+    pub opposite: Option<&'a Action>,
+    /// The place of the file of which the user chooses lines.
+    pub chosen: Option<usize>,
+    /// Where contents are read.
+    pub contents: &'a dyn Contents,
+    /// The colours of texts that were shown before.
+    pub colours: &'a Colours,
 }
 
 /// The largest page that is meant to be attached to a pull request, in bytes.
 const MAX_BYTES: usize = 2_000_000;
 
-/// The session as a file that needs nothing else: no server, no network.
+/// The session as a file that needs nothing else: no server, no network. Texts have colours if
+/// everything fits with them.
 #[must_use]
-pub fn file(review: &SessionReview) -> String {
-    let list = list::list(review, |id| format!("#{id}"));
+pub fn file(review: &SessionReview, contents: &dyn Contents) -> String {
+    let link = |id: &str| format!("#{id}");
+    let list = list::list(review, link);
     let head = html! { style { (PreEscaped(STYLE)) } };
     let script = html! { script { (PreEscaped(SCRIPT)) } };
-    let page = |room: usize| {
-        let articles = articles(review, &mut Sheet { room, values: None });
-        page(review, &head, &list, &articles, &script).into_string()
+    let colours = Colours::default();
+    let page = |room: usize, deadline| {
+        let palette = Some(Palette { contents, colours: &colours, deadline });
+        let mut sheet = Sheet { room, palette, ..Sheet::default() };
+        let articles = articles(review, &link, &mut sheet);
+        (page(review, &head, &list, &articles, &script).into_string(), sheet.folded)
     };
-    page(MAX_BYTES.saturating_sub(page(0).len()))
+    let (now, later) = (clock::now(), clock::in_ms(COLOURS_MS));
+    let room = MAX_BYTES.saturating_sub(page(0, now).0.len());
+    match page(room, later) {
+        (html, false) => html,
+        // A time that is over gives no colours to what has none yet.
+        (_, true) => {
+            colours.forget();
+            page(room, now).0
+        }
+    }
 }
 
 /// The session as the page of a server, with one article and what can be done about it.
 #[must_use]
 pub fn live(review: &SessionReview, live: &Live<'_>) -> String {
-    let list = list::list(review, |id| match id.split_once('-') {
+    let link = |id: &str| match id.split_once('-') {
         Some(("all", _)) => format!("/?at=all#{id}"),
         _ => format!("/?at={id}"),
-    });
+    };
+    let list = list::list(review, link);
     let head = html! { link rel="stylesheet" href="/review.css"; };
     let script = html! { script src="/review.js" defer {} };
-    let values = FormValues { form: live.form, at: live.at };
-    let mut sheet = Sheet { room: MAX_LIVE, values: Some(values) };
-    let (own, undone) = (step_at(review, live.at), undone_at(review, live.at));
+    let article = Article::at(review, live.at);
+    let (at, part) = (article.id(), article.part(review));
+    let values =
+        FormValues { form: live.form, at: &at, tip: &review.tip, takes_parts: part.is_some() };
     let form = actions::Form { review, values };
-    let article = html! {
+    let threads = Threads::of(review, article, Some(&form));
+    let deadline = clock::in_ms(COLOURS_MS);
+    let palette = Some(Palette { contents: live.contents, colours: live.colours, deadline });
+    let chosen = live.chosen;
+    let mut sheet =
+        Sheet { room: MAX_LIVE, values: Some(values), chosen, threads, palette, folded: false };
+    let main = html! {
         p #news role="status" hidden { }
-        @if let Some(acted) = live.acted { (answered(acted)) }
-        @match (own, undone, live.at) {
-            (Some(step), ..) => { (form.of_step(step)) (steps::step(step, "edit", &mut sheet)) },
-            (_, Some(step), _) => { (form.redo()) (steps::step(step, "undone", &mut sheet)) },
-            (.., "uncommitted") => (steps::uncommitted(review, &mut sheet)),
-            (.., "refused") => (steps::refusals(review)),
-            _ => { (form.of_session()) (steps::whole(review, &mut sheet)) },
+        (question())
+        @if let Some(acted) = live.acted { (answered(acted, &form.opposite(live.opposite))) }
+        (comments::drafts(review, &form))
+        @match article {
+            Article::All => (form.of_session()),
+            Article::Step(step) => (form.of_step(step)),
+            Article::Undone(_) => (form.redo()),
+            _ => "",
         }
+        (self::article(review, article, &form, &link, &mut sheet))
     };
-    page(review, &head, &list, &article, &script).into_string()
+    page(review, &head, &list, &main, &script).into_string()
 }
 
-fn step_at<'r>(review: &'r SessionReview, at: &str) -> Option<&'r ReviewStep> {
-    review.steps().find(|step| steps::id(step, "edit") == at)
-}
-
-fn undone_at<'r>(review: &'r SessionReview, at: &str) -> Option<&'r ReviewStep> {
-    review.undone.iter().find(|step| steps::id(step, "undone") == at)
-}
-
-/// The files of the article `at` that can be marked as reviewed.
-#[must_use]
-pub fn files_at<'r>(review: &'r SessionReview, at: &str) -> &'r [ReviewFile] {
-    match step_at(review, at).or_else(|| undone_at(review, at)) {
-        Some(step) => &step.files,
-        None if at == "all" => &review.files,
-        None => &[],
+fn article(
+    review: &SessionReview,
+    article: Article<'_>,
+    form: &actions::Form<'_>,
+    link: &dyn Fn(&str) -> String,
+    sheet: &mut Sheet<'_>,
+) -> Markup {
+    match article {
+        Article::All => steps::whole(review, sheet),
+        Article::Comments => comments::article(review, Some(form)),
+        Article::Step(step) => steps::step(step, "edit", sheet),
+        Article::Undone(step) => steps::step(step, "undone", sheet),
+        Article::Uncommitted => steps::uncommitted(review, sheet),
+        Article::Proposal(one) => proposals::article(one, &form.of_proposal(one), sheet),
+        Article::Refusal(one) => refusals::article(review, one, link, sheet),
+        Article::Refusals => refusals::all(review, link),
     }
-}
-
-/// The file at `place` of the article `at`, with the commit of its step; none for the session as a
-/// whole.
-pub fn file_at<'r>(
-    review: &'r mut SessionReview,
-    at: &str,
-    place: usize,
-) -> Option<(Option<String>, &'r mut ReviewFile)> {
-    if at == "all" {
-        return Some((None, review.files.get_mut(place)?));
-    }
-    let steps = review.turns.iter_mut().flat_map(|turn| &mut turn.steps);
-    let steps = steps.map(|step| (steps::id(step, "edit"), step));
-    let undone = review.undone.iter_mut().map(|step| (steps::id(step, "undone"), step));
-    let (_, step) = steps.chain(undone).find(|(id, _)| id == at)?;
-    Some((Some(step.commit.clone()), step.files.get_mut(place)?))
 }
 
 /// The page when there is no session to show, with the reason.
@@ -118,7 +163,7 @@ pub fn over(reason: &str, acted: Option<&Acted>) -> String {
     let body = html! {
         h1 { "Review" }
         main {
-            @if let Some(acted) = acted { (answered(acted)) }
+            @if let Some(acted) = acted { (answered(acted, &html! {})) }
             p.note { (escape_lines(reason)) }
         }
     };
@@ -148,23 +193,46 @@ fn bare(head: &Markup, body: &Markup) -> String {
     page.into_string()
 }
 
-/// The answer to an action, as the command prints it.
-fn answered(acted: &Acted) -> Markup {
+/// The answer to an action, as the command prints it, and what takes it back.
+fn answered(acted: &Acted, opposite: &Markup) -> Markup {
     html! {
         section.answer.refused[!acted.done] role="status" aria-label="Answer" {
             @if !acted.command.is_empty() { code { "$ " (shown(&acted.command)) } }
             pre { (escape_lines(acted.text.trim_end())) }
+            (opposite)
         }
     }
 }
 
-fn articles(review: &SessionReview, sheet: &mut Sheet<'_>) -> Markup {
+fn articles<'r>(
+    review: &'r SessionReview,
+    link: &dyn Fn(&str) -> String,
+    sheet: &mut Sheet<'r>,
+) -> Markup {
+    let mut with = |article: Article<'r>| {
+        sheet.threads = Threads::of(review, article, None);
+        match article {
+            Article::Step(step) => steps::step(step, "edit", sheet),
+            Article::Undone(step) => steps::step(step, "undone", sheet),
+            Article::Uncommitted => steps::uncommitted(review, sheet),
+            Article::Proposal(one) => proposals::article(one, &html! {}, sheet),
+            Article::Refusal(one) => refusals::article(review, one, link, sheet),
+            Article::Refusals => refusals::all(review, link),
+            Article::Comments => comments::article(review, None),
+            Article::All => steps::whole(review, sheet),
+        }
+    };
     html! {
-        (steps::whole(review, sheet))
-        @for step in review.steps() { (steps::step(step, "edit", sheet)) }
-        @if !review.uncommitted.is_empty() { (steps::uncommitted(review, sheet)) }
-        @for step in &review.undone { (steps::step(step, "undone", sheet)) }
-        @if list::has_refusals(review) { (steps::refusals(review)) }
+        (with(Article::All))
+        @for step in review.steps() { (with(Article::Step(step))) }
+        @if !review.uncommitted.is_empty() { (with(Article::Uncommitted)) }
+        @for step in &review.undone { (with(Article::Undone(step))) }
+        @for one in review.proposals.iter().chain(&review.decided_proposals) {
+            (with(Article::Proposal(one)))
+        }
+        @for one in &review.refusals { (with(Article::Refusal(one))) }
+        @if refusals::any(review) { (with(Article::Refusals)) }
+        @if !review.comments.is_empty() { (with(Article::Comments)) }
     }
 }
 
@@ -224,6 +292,19 @@ fn summary(review: &SessionReview) -> Markup {
     }
 }
 
+/// What a key that changes something asks. Only the script shows it.
+fn question() -> Markup {
+    html! {
+        dialog #ask aria-labelledby="ask-what" {
+            form method="dialog" {
+                p #ask-what {}
+                button value="yes" { "Yes" } " "
+                button value="no" autofocus { "No" }
+            }
+        }
+    }
+}
+
 fn keys() -> Markup {
     html! {
         div #help role="dialog" aria-label="Keys" hidden {
@@ -232,6 +313,9 @@ fn keys() -> Markup {
                     ("j / k", "next or previous entry of the list"),
                     ("n / p", "next or previous file"),
                     ("r", "mark the chosen file as reviewed"),
+                    ("e", "open the edit of the chosen line or file"),
+                    ("c", "comment on the chosen lines, file or edit"),
+                    ("u", "undo to here, after a question"),
                     ("s", "side by side, or one column"),
                     ("w", "ignore changes of white space"),
                     ("?", "these keys"),

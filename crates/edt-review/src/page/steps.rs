@@ -5,8 +5,9 @@ use maud::{Markup, html};
 use super::diff;
 use super::text::{Sheet, short, shown};
 use crate::model::{ReviewStep, SessionReview};
+use crate::three_way::TouchedPlace;
 use edt_io::clock;
-use edt_types::text::{escape_lines, shell_word};
+use edt_types::text::{edits, escape_lines, places, shell_word};
 
 /// The id of the article of a step.
 pub(super) fn id(step: &ReviewStep, kind: &str) -> String {
@@ -28,6 +29,7 @@ pub(super) fn whole(review: &SessionReview, sheet: &mut Sheet<'_>) -> Markup {
                 p.note { "The session is large: who wrote a line was not looked up for every file. "
                     code { "edt blame FILE" } " prints it." }
             }
+            @if let Some(threads) = sheet.threads { (threads.others(&review.files)) }
             @if review.files.is_empty() { p.note { "Nothing differs from the base." } }
             @for (at, file) in review.files.iter().enumerate() {
                 (diff::file(file, ("all", at), &format!("edt diff -- {}", word(&file.path)), sheet))
@@ -75,6 +77,7 @@ pub(super) fn step(step: &ReviewStep, kind: &str, sheet: &mut Sheet<'_>) -> Mark
                 p.note { "It also changed files that no commit has: "
                     (shown(&step.private.join(", "))) "." }
             }
+            @if let Some(threads) = sheet.threads { (threads.others(&step.files)) }
             @for (at, file) in step.files.iter().enumerate() {
                 (diff::file(file, (&id, at), &command(&file.path), sheet))
             }
@@ -90,11 +93,11 @@ pub(super) fn uncommitted(review: &SessionReview, sheet: &mut Sheet<'_>) -> Mark
                 "named here." }
             @for one in &review.left_over {
                 p.warn {
-                    "In " code { (shown(&one.path)) }
-                    @if !one.lines.is_empty() { ", lines " (one.lines.join(", ")) " are" } @else { " there are changes" }
-                    " of edit " (one.edits.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
-                    ", which no commit has."
+                    "In " code { (shown(&one.path)) } " is a change of " (edits(&one.edits))
+                    @if !one.lines.is_empty() { " (" (places(&one.lines)) ")" }
+                    " that no commit has."
                 }
+                @for place in &one.touched { (touched(&one.path, place)) }
             }
             @for (at, file) in review.uncommitted.iter().enumerate() {
                 @let command = format!("edt diff --worktree -- {}", word(&file.path));
@@ -104,31 +107,31 @@ pub(super) fn uncommitted(review: &SessionReview, sheet: &mut Sheet<'_>) -> Mark
     }
 }
 
-pub(super) fn refusals(review: &SessionReview) -> Markup {
-    html! {
-        article #refused {
-            h2 { "Refused" }
-            p.meta { "Nothing of this is in the files. The latest refused edits of each file are kept "
-                "until the file changes." }
-            @for one in &review.refused_edits {
-                details.file open {
-                    summary { span.path { (shown(&one.path)) } " refused edit" }
-                    pre.why { (escape_lines(&pretty(&one.request))) }
-                }
+/// The three texts of a place, side by side.
+fn touched(path: &str, place: &TouchedPlace) -> Markup {
+    let column = |name: &Markup, lines: &[String]| {
+        html! {
+            div {
+                h4 { (name) }
+                pre { @for line in lines { (shown(line)) "\n" }
+                    @if lines.is_empty() { i { "nothing" } } }
             }
-            @for one in &review.refused_runs {
-                p.note { (time(one.time)) " · " (shown(&one.subject)) " · "
-                    code { "git show " (short(&one.commit)) } }
+        }
+    };
+    html! {
+        section.three aria-label="Three texts of one place" {
+            p.meta { span.path { (shown(path)) } ", line " (place.line) " of yours" }
+            div.texts {
+                (column(&html! { "Committed" }, &place.committed))
+                (column(&html! { "Yours, before edit " (place.edit) }, &place.user))
+                (column(&html! { "After edit " (place.edit) }, &place.agent))
             }
         }
     }
 }
 
-fn pretty(request: &serde_json::Value) -> String {
-    serde_json::to_string_pretty(request).unwrap_or_default()
-}
-
-fn time(at: i64) -> Markup {
+/// A time, which the script shows in the reader's time zone.
+pub(super) fn time(at: i64) -> Markup {
     let utc = clock::utc_at(at);
     html! { time datetime=(utc) { (utc) } }
 }

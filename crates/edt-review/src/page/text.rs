@@ -2,15 +2,25 @@
 
 use maud::Markup;
 
+use super::comments::Threads;
+use crate::contents::Palette;
 use edt_types::text::escape_controls;
 
 /// How many bytes of diffs a page may still get, and the values of its forms. A file that does not
 /// fit is folded.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Sheet<'a> {
     pub(super) room: usize,
     /// `None` if the page has no server.
     pub(super) values: Option<FormValues<'a>>,
+    /// The place of the file of which the user chooses lines.
+    pub(super) chosen: Option<usize>,
+    /// What colours the texts; without it they have none.
+    pub(super) palette: Option<Palette<'a>>,
+    /// Whether a file did not fit.
+    pub(super) folded: bool,
+    /// The comments of the article.
+    pub(super) threads: Option<Threads<'a>>,
 }
 
 /// What every form has.
@@ -20,6 +30,10 @@ pub(super) struct FormValues<'a> {
     pub(super) form: &'a str,
     /// The article to which the answer leads.
     pub(super) at: &'a str,
+    /// The session's newest commit: what the user saw.
+    pub(super) tip: &'a str,
+    /// Whether a part of the article's changes can be reverted.
+    pub(super) takes_parts: bool,
 }
 
 impl Sheet<'_> {
@@ -36,6 +50,7 @@ impl Sheet<'_> {
                 return markup;
             }
         }
+        self.folded = true;
         folded()
     }
 }

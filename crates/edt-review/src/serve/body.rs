@@ -11,12 +11,12 @@ use hyper::{Response, StatusCode};
 use percent_encoding::percent_decode_str;
 use tokio::sync::mpsc;
 
-/// The most bytes of a form.
-const MAX_FORM: usize = 64 * 1024;
+/// The most bytes of a form: one with 30,000 chosen lines.
+const MAX_FORM: usize = 512 * 1024;
 
 /// Nothing else may be loaded, run or framed, and a form leads nowhere else.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
-                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+                      img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The headers of every answer. With `no-referrer` a browser would send no origin with forms.
 const HEADERS: [(&str, &str); 7] = [
@@ -91,6 +91,14 @@ pub(super) fn fields(text: &str) -> Vec<(String, String)> {
 /// The first field with this name.
 pub(super) fn field<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
     fields.iter().find(|(one, _)| one == name).map(|(_, value)| value.as_str())
+}
+
+/// All values with this name.
+pub(super) fn values<'f>(
+    fields: &'f [(String, String)],
+    name: &str,
+) -> impl Iterator<Item = &'f str> {
+    fields.iter().filter(move |(one, _)| one == name).map(|(_, value)| value.as_str())
 }
 
 #[cfg(test)]

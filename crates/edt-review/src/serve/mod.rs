@@ -5,6 +5,7 @@
 //! the cookie are refused. Every change is an action of [`Source::act`].
 
 mod body;
+mod forms;
 mod guard;
 mod requests;
 mod shared;
@@ -21,6 +22,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
+use crate::contents::Colours;
 pub use crate::source::Source;
 use edt_io::clock;
 use guard::Guard;
@@ -67,6 +69,7 @@ async fn run(source: Box<dyn Source>, started: impl FnOnce(&str)) -> io::Result<
         source,
         guard: Mutex::new(guard),
         acted: Mutex::default(),
+        colours: Colours::default(),
         pages: Mutex::default(),
         connections: AtomicUsize::new(0),
         used: Mutex::default(),

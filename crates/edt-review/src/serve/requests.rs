@@ -9,11 +9,12 @@ use hyper::{Method, Request, StatusCode};
 use tokio::sync::mpsc;
 
 use super::body::{self, Answer, Content, field};
+use super::forms::{self, Unread};
 use super::guard::Refused;
-use super::shared::{Shared, locked};
-use crate::action::{Acted, Action};
+use super::shared::{Answered, Shared, locked};
 use crate::marks::{Mark, Reviewed};
-use crate::model::{Extent, SessionReview};
+use crate::model::Extent;
+use crate::page::images::{MAX_SERVED, media_type};
 use crate::page::{self, Live};
 use edt_io::clock;
 use edt_types::{Finding, Refusal};
@@ -24,6 +25,10 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// The header of a page that renews itself.
 const RENEW: &str = "x-edt-renew";
+
+/// Why nothing was done.
+const CHANGED: &str =
+    "The session changed since the page was loaded. Nothing was done: look again.";
 
 /// How many events may wait for a page.
 const MAX_EVENTS: usize = 8;
@@ -58,11 +63,12 @@ async fn checked(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Ans
     match (request.method(), path.as_str()) {
         (&Method::GET, "/") => {
             let at = field(&query, "at").unwrap_or("all").to_owned();
-            let whole = field(&query, "whole").and_then(|place| place.parse().ok());
+            let place = |name| field(&query, name).and_then(|place| place.parse().ok());
+            let (whole, chosen) = (place("whole"), place("lines"));
+            let shown = Shown { at, whole: whole.or(chosen), chosen };
             let renews = request.headers().contains_key(RENEW);
             let shared = Arc::clone(shared);
-            let page =
-                tokio::task::spawn_blocking(move || page(&shared, (&at, whole), renews)).await;
+            let page = tokio::task::spawn_blocking(move || page(&shared, &shown, renews)).await;
             Ok(page.unwrap_or_else(|_| broken()))
         }
         (&Method::GET, "/review.css") => {
@@ -77,10 +83,19 @@ async fn checked(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Ans
             let found = tokio::task::spawn_blocking(move || sources(&shared, &query)).await;
             Ok(found.unwrap_or_else(|_| broken()))
         }
+        // A browser asks for it by itself.
+        (&Method::GET, "/favicon.ico") => {
+            Ok(body::text(StatusCode::NO_CONTENT, PLAIN, String::new()))
+        }
+        (&Method::GET, "/blob") => {
+            let shared = Arc::clone(shared);
+            let image = tokio::task::spawn_blocking(move || image(&shared, &query)).await;
+            Ok(image.unwrap_or_else(|_| broken()))
+        }
         (&Method::GET, "/events") => Ok(events(shared)),
         (&Method::POST, "/act") => act(shared, request).await,
         (&Method::POST, "/mark") => mark(shared, request).await,
-        _ => Ok(body::text(StatusCode::NOT_FOUND, PLAIN, "There is no such page.\n".to_owned())),
+        _ => Ok(missing()),
     }
 }
 
@@ -96,25 +111,46 @@ fn exchange(shared: &Shared, token: &str) -> Result<Answer, Refused> {
     Ok(answer)
 }
 
-/// The page at `at`, with the file at `whole` unfolded. The answer to an action is for a page that
-/// is loaded, not for one that `renews` itself.
-fn page(shared: &Shared, (at, whole): (&str, Option<usize>), renews: bool) -> Answer {
+/// What a page shows.
+struct Shown {
+    /// The id of the article.
+    at: String,
+    /// The place of the file that is unfolded.
+    whole: Option<usize>,
+    /// The place of the file of which the user chooses lines.
+    chosen: Option<usize>,
+}
+
+/// The page with what is `shown`. The answer to an action is for a page that is loaded, not for one
+/// that `renews` itself.
+fn page(shared: &Shared, shown: &Shown, renews: bool) -> Answer {
+    let at = shown.at.as_str();
     let acted = if renews { None } else { locked(&shared.acted).take() };
     match shared.source.read(Extent::Article(at)) {
         Ok(mut review) => {
-            if let Some(place) = whole
+            if let Some(place) = shown.whole
                 && let Some((commit, file)) = page::file_at(&mut review, at, place)
                 && let Ok(Some(found)) = shared.source.whole(commit.as_deref(), &file.path)
             {
                 (file.hunks, file.folded) = (found.hunks, false);
             }
             let form = locked(&shared.guard).form().to_owned();
-            let live = Live { at, form: &form, acted: acted.as_ref() };
+            let live = Live {
+                at,
+                form: &form,
+                acted: acted.as_ref().map(|done| &done.acted),
+                opposite: acted.as_ref().and_then(|done| done.opposite.as_ref()),
+                chosen: shown.chosen,
+                contents: shared,
+                colours: &shared.colours,
+            };
             body::text(StatusCode::OK, HTML, page::live(&review, &live))
         }
-        Err(refusal) => {
-            body::text(StatusCode::OK, HTML, page::over(&messages(&refusal), acted.as_ref()))
-        }
+        Err(refusal) => body::text(
+            StatusCode::OK,
+            HTML,
+            page::over(&messages(&refusal), acted.as_ref().map(|done| &done.acted)),
+        ),
     }
 }
 
@@ -139,6 +175,28 @@ fn sources(shared: &Shared, query: &[(String, String)]) -> Answer {
         last = Some(source);
     }
     body::text(StatusCode::OK, JSON, serde_json::to_string(&ranges).unwrap_or_default())
+}
+
+/// One side of an image that the article `at` shows: the content of no other file is sent.
+fn image(shared: &Shared, query: &[(String, String)]) -> Answer {
+    let found = || {
+        let (at, place) = (field(query, "at")?, field(query, "file")?.parse::<usize>().ok()?);
+        let review = shared.source.read(Extent::Article(at)).ok()?;
+        let file = page::shown_files(&review, at).get(place)?;
+        let hash = match field(query, "side")? {
+            "before" => file.hash_before.as_deref()?,
+            "after" => file.hash_after.as_deref()?,
+            _ => return None,
+        };
+        let bytes = shared.source.blob(hash, MAX_SERVED)?;
+        Some((media_type(&file.path, &bytes)?, bytes))
+    };
+    let Some((kind, bytes)) = found() else { return missing() };
+    body::answer(StatusCode::OK, kind, Content::Whole(Some(Bytes::from(bytes))))
+}
+
+fn missing() -> Answer {
+    body::text(StatusCode::NOT_FOUND, PLAIN, "There is no such page.\n".to_owned())
 }
 
 fn messages(refusal: &Refusal) -> String {
@@ -190,7 +248,7 @@ async fn mark(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Answer
             None => Some("The file changed since the page was loaded: look again.".to_owned()),
         };
         if let Some(text) = failed {
-            *locked(&shared.acted) = Some(Acted { command: String::new(), done: false, text });
+            *locked(&shared.acted) = Some(Answered::nothing(&text));
         }
         // The number of an id counts from 1.
         let next = if reviewed == Reviewed::Yes { place + 2 } else { place + 1 };
@@ -207,10 +265,13 @@ async fn act(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Answer,
     let acted = tokio::task::spawn_blocking(move || {
         let review = doing.source.read(Extent::Article("")).ok();
         // What the user saw is what the action is about.
-        let seen = review.filter(|review| Some(review.tip.as_str()) == field(&fields, "tip"));
-        Some(match seen {
-            Some(review) => doing.source.act(&action(&fields, &review)?),
-            None => changed(),
+        let is_seen = |tip: &str| !forms::needs_tip(&fields) || Some(tip) == field(&fields, "tip");
+        let seen = review.filter(|review| is_seen(&review.tip));
+        Some(match seen.map(|review| forms::action(&fields, &review)) {
+            Some(Ok(action)) => Answered::of(&action, doing.source.act(&action)),
+            Some(Err(Unread::Incomplete(text))) => Answered::nothing(text),
+            Some(Err(Unread::Foreign)) => return None,
+            None => Answered::nothing(&changed(&fields)),
         })
     });
     let Ok(acted) = acted.await else { return Ok(broken()) };
@@ -219,36 +280,16 @@ async fn act(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Answer,
     Ok(redirect(&plain(&at).map_or_else(|| "/".to_owned(), |at| format!("/?at={at}"))))
 }
 
-fn action(fields: &[(String, String)], review: &SessionReview) -> Option<Action> {
-    let edit = || field(fields, "edit")?.parse().ok();
-    let file = || {
-        let at: usize = field(fields, "file")?.parse().ok()?;
-        Some(review.files.get(at)?.path.clone())
-    };
-    let message = field(fields, "message").filter(|message| !message.trim().is_empty());
-    Some(match field(fields, "action")? {
-        "revert" => Action::Revert(edit()?),
-        "undo-to" => Action::UndoTo(edit()?),
-        "redo" => Action::Redo,
-        "restore" => Action::Restore(file()?),
-        "land" => Action::Land(message.map(str::to_owned)),
-        "land-to" => Action::LandTo(edit()?),
-        "abandon" => Action::Abandon,
-        _ => return None,
-    })
-}
-
 /// The id, if it has the characters of one.
 fn plain(id: &str) -> Option<&str> {
     id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-').then_some(id)
 }
 
-fn changed() -> Acted {
-    Acted {
-        command: String::new(),
-        done: false,
-        text: "The session changed since the page was loaded. Nothing was done: look again.".into(),
-    }
+/// Says that the session changed, and keeps what the user wrote.
+fn changed(fields: &[(String, String)]) -> String {
+    let written = field(fields, "message").filter(|message| !message.trim().is_empty());
+    let written = written.map_or(String::new(), |text| format!("\nYou wrote:\n{text}"));
+    format!("{CHANGED}{written}")
 }
 
 fn redirect(to: &str) -> Answer {
