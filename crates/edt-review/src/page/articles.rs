@@ -1,6 +1,6 @@
 //! Which article an id names.
 
-use super::{proposals, refusals, steps};
+use super::ids;
 use crate::hunks::ReviewFile;
 use crate::model::{ReviewStep, SessionReview};
 use crate::proposals::ReviewProposal;
@@ -24,15 +24,15 @@ impl<'r> Article<'r> {
     /// The article with the id `at`; that of the session if there is none.
     pub(super) fn at(review: &'r SessionReview, at: &str) -> Article<'r> {
         let all = || review.proposals.iter().chain(&review.decided_proposals);
-        let step = review.steps().find(|step| steps::id(step, "edit") == at).map(Article::Step);
+        let step = review.steps().find(|step| ids::step(step, "edit") == at).map(Article::Step);
         let undone = || {
             let mut all = review.undone.iter();
-            all.find(|step| steps::id(step, "undone") == at).map(Article::Undone)
+            all.find(|step| ids::step(step, "undone") == at).map(Article::Undone)
         };
         let proposal =
-            || all().find(|one| proposals::id(one.proposal) == at).map(Article::Proposal);
+            || all().find(|one| ids::proposal(one.proposal) == at).map(Article::Proposal);
         let refusal =
-            || review.refusals.iter().find(|one| refusals::id(one) == at).map(Article::Refusal);
+            || review.refusals.iter().find(|one| ids::refusal(one) == at).map(Article::Refusal);
         let other = || match at {
             "uncommitted" => Article::Uncommitted,
             "refused" => Article::Refusals,
@@ -46,11 +46,11 @@ impl<'r> Article<'r> {
     pub(super) fn id(self) -> String {
         match self {
             Article::All => "all".to_owned(),
-            Article::Step(step) => steps::id(step, "edit"),
-            Article::Undone(step) => steps::id(step, "undone"),
+            Article::Step(step) => ids::step(step, "edit"),
+            Article::Undone(step) => ids::step(step, "undone"),
             Article::Uncommitted => "uncommitted".to_owned(),
-            Article::Proposal(one) => proposals::id(one.proposal),
-            Article::Refusal(one) => refusals::id(one),
+            Article::Proposal(one) => ids::proposal(one.proposal),
+            Article::Refusal(one) => ids::refusal(one),
             Article::Refusals => "refused".to_owned(),
             Article::Comments => "comments".to_owned(),
         }
@@ -109,8 +109,8 @@ pub fn file_at<'r>(
         return Some((None, review.files.get_mut(place)?));
     }
     let steps = review.turns.iter_mut().flat_map(|turn| &mut turn.steps);
-    let steps = steps.map(|step| (steps::id(step, "edit"), step));
-    let undone = review.undone.iter_mut().map(|step| (steps::id(step, "undone"), step));
+    let steps = steps.map(|step| (ids::step(step, "edit"), step));
+    let undone = review.undone.iter_mut().map(|step| (ids::step(step, "undone"), step));
     let (_, step) = steps.chain(undone).find(|(id, _)| id == at)?;
     Some((Some(step.commit.clone()), step.files.get_mut(place)?))
 }

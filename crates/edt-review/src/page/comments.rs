@@ -4,8 +4,7 @@ use maud::{Markup, html};
 
 use super::actions::Form;
 use super::articles::Article;
-use super::steps::time;
-use super::text::shown;
+use super::text::{shown, time};
 use crate::hunks::{ReviewFile, ReviewLine};
 use crate::model::SessionReview;
 use edt_core::session::comments::{Comment, CommentState};
@@ -108,9 +107,8 @@ fn is_about(comment: &Comment, file: &ReviewFile) -> bool {
 /// A comment with its answers.
 fn thread(one: &Comment, form: Option<&Form<'_>>) -> Markup {
     let number = html! { input type="hidden" name="comment" value=(one.id); };
-    let act = |action: &str, name: &str, what: &str| match form {
-        Some(form) => form.form(action, &number, name, what),
-        None => html! {},
+    let act = |action: &str, name: &str, what: &str| {
+        html! { @if let Some(form) = form { (form.form(action, &number, name, what)) } }
     };
     let text = html! { (number) label { "Answer" textarea name="message" rows="2" required {} } };
     html! {

@@ -5,7 +5,8 @@ use std::ops::Range;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::text::{FormValues, Sheet, short, shown};
+use super::sheet::Sheet;
+use super::text::{FormValues, short, shown};
 use super::{images, parts};
 use crate::contents::Lines;
 use crate::hunks::{LineSource, ReviewFile, ReviewHunk, ReviewLine, changes};
@@ -36,9 +37,8 @@ pub(super) fn file(
     let colours = Sides::of(file, sheet);
     let form = (sheet.chosen == Some(at)).then(|| parts::name(id, at));
     let hunk = |hunk: &ReviewHunk| {
-        let said = |lines: &[ReviewLine]| match threads {
-            Some(threads) => threads.on(file, lines),
-            None => html! {},
+        let said = |lines: &[ReviewLine]| {
+            html! { @if let Some(threads) = threads { (threads.on(file, lines)) } }
         };
         let button = parts::of_hunk(hunk, (id, at), values);
         self::hunk(hunk, &button, form.as_deref(), &colours, &said)

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use super::text::{Sheet, shown};
+use super::sheet::Sheet;
+use super::text::shown;
 use crate::hunks::ReviewFile;
 
 /// The largest image that the server sends, in bytes.

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::text::shown;
-use super::{diff, proposals, refusals, steps};
+use super::{diff, ids, refusals};
 use crate::hunks::ReviewFile;
 use crate::model::{ReviewStep, ReviewTurn, SessionReview};
 use crate::proposals::ReviewProposal;
@@ -22,7 +22,7 @@ pub(super) fn is_reviewed(files: &[ReviewFile]) -> bool {
 /// The list, with links that `link` makes of the id of an article.
 pub(super) fn list(review: &SessionReview, link: impl Fn(&str) -> String) -> Markup {
     let (added, removed) = diff::totals(&review.files);
-    let step = |step: &ReviewStep, kind: &str| entry(step, &link(&steps::id(step, kind)));
+    let step = |step: &ReviewStep, kind: &str| entry(step, &link(&ids::step(step, kind)));
     html! {
         section {
             h2 { "Session" }
@@ -88,7 +88,7 @@ fn proposals(name: &str, all: &[ReviewProposal], link: &dyn Fn(&str) -> String) 
             section {
                 h2 { (name) }
                 ul { @for one in all {
-                    li { a href=(link(&proposals::id(one.proposal))) {
+                    li { a href=(link(&ids::proposal(one.proposal))) {
                         span.what { b { "p" (one.proposal) } " " (shown(&one.subject)) }
                         small {
                             @if let Some(agent) = &one.agent { (shown(agent)) " " }
@@ -130,7 +130,7 @@ fn entries(
                 @while let Some(refused) = left.next_if(|refused| refused.time <= one.time) {
                     (refusal(review, refused, link))
                 }
-                (entry(one, &link(&steps::id(one, "edit"))))
+                (entry(one, &link(&ids::step(one, "edit"))))
             }
             @for refused in left { (refusal(review, refused, link)) }
         }
@@ -139,7 +139,7 @@ fn entries(
 
 fn refusal(review: &SessionReview, one: &ReviewRefusal, link: &dyn Fn(&str) -> String) -> Markup {
     html! {
-        li.no { a href=(link(&refusals::id(one))) {
+        li.no { a href=(link(&ids::refusal(one))) {
             span.what { span.bad { "✗ " } (refusals::what(one)) }
             small { (shown(&one.codes.join(", "))) ": " (refusals::followed(review, one)) }
         } }

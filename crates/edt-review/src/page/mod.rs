@@ -5,11 +5,13 @@ mod actions;
 mod articles;
 mod comments;
 mod diff;
+mod ids;
 pub(crate) mod images;
 mod list;
 pub(crate) mod parts;
 mod proposals;
 mod refusals;
+mod sheet;
 mod steps;
 mod text;
 
@@ -23,7 +25,8 @@ pub use articles::{file_at, files_at, part_at, shown_files};
 use comments::Threads;
 use edt_io::clock;
 use edt_types::text::{counted, escape_lines};
-use text::{FormValues, Sheet, short, shown};
+use sheet::Sheet;
+use text::{FormValues, short, shown};
 
 /// The style of the page.
 pub const STYLE: &str = concat!(
@@ -91,14 +94,13 @@ pub fn file(review: &SessionReview, contents: &dyn Contents) -> String {
     };
     let (now, later) = (clock::now(), clock::in_ms(COLOURS_MS));
     let room = MAX_BYTES.saturating_sub(page(0, now).0.len());
-    match page(room, later) {
-        (html, false) => html,
-        // A time that is over gives no colours to what has none yet.
-        (_, true) => {
-            colours.forget();
-            page(room, now).0
-        }
+    let (html, is_folded) = page(room, later);
+    if !is_folded {
+        return html;
     }
+    // A time that is over gives no colours to what has none yet.
+    colours.forget();
+    page(room, now).0
 }
 
 /// The session as the page of a server, with one article and what can be done about it.

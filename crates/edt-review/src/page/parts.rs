@@ -5,7 +5,8 @@
 
 use maud::{Markup, html};
 
-use super::text::{FormValues, Sheet};
+use super::sheet::Sheet;
+use super::text::FormValues;
 use crate::hunks::{ReviewFile, ReviewHunk, ReviewLine};
 
 /// The form of the file `at` of the article `id`, with the button for the whole file.

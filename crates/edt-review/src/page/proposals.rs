@@ -2,20 +2,15 @@
 
 use maud::{Markup, html};
 
-use super::diff;
-use super::steps::time;
-use super::text::{Sheet, shown};
+use super::sheet::Sheet;
+use super::text::{shown, time};
+use super::{diff, ids};
 use crate::proposals::ReviewProposal;
 use edt_types::text::escape_lines;
 
-/// The id of the article of a proposal.
-pub(super) fn id(number: u64) -> String {
-    format!("proposal-{number}")
-}
-
 /// The article, with `actions` for one that waits.
 pub(super) fn article(one: &ReviewProposal, actions: &Markup, sheet: &mut Sheet<'_>) -> Markup {
-    let id = id(one.proposal);
+    let id = ids::proposal(one.proposal);
     let command = format!("edt show p{}", one.proposal);
     html! {
         article id=(id) {

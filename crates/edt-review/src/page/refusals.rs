@@ -2,18 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::diff;
-use super::steps::{self, time};
-use super::text::{Sheet, short, shown};
+use super::sheet::Sheet;
+use super::text::{short, shown, time};
+use super::{diff, ids};
 use crate::model::{ReviewStep, SessionReview};
 use crate::refusals::{ReviewRefusal, SentEdit};
 use edt_types::text::{counted, escape_lines};
-
-/// The id of the article of a refusal. A damaged record may have anything there.
-pub(super) fn id(one: &ReviewRefusal) -> String {
-    let own = one.id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-');
-    format!("refusal-{}", own.collect::<String>())
-}
 
 /// What was refused, on one line.
 pub(super) fn what(one: &ReviewRefusal) -> String {
@@ -55,7 +49,7 @@ pub(super) fn article(
     link: &dyn Fn(&str) -> String,
     sheet: &mut Sheet<'_>,
 ) -> Markup {
-    let id = id(one);
+    let id = ids::refusal(one);
     html! {
         article id=(id) {
             h2 { "Refused: " (what(one)) }
@@ -75,7 +69,7 @@ pub(super) fn article(
                 @let undone = review.undone.iter().any(|other| other.commit == step.commit);
                 @let kind = if undone { "undone" } else { "edit" };
                 h3 { "What was done instead" }
-                p { a href=(link(&steps::id(step, kind))) { "Edit " (step.name()) ": " (shown(&step.subject)) } }
+                p { a href=(link(&ids::step(step, kind))) { "Edit " (step.name()) ": " (shown(&step.subject)) } }
                 @let about = |path: &str| one.paths.iter().any(|other| other == path);
                 @for (at, file) in step.files.iter().enumerate().filter(|(_, file)| about(&file.path)) {
                     (diff::file(file, (&id, at), &format!("edt show {}", step.name()), sheet))
@@ -129,7 +123,7 @@ pub(super) fn all(review: &SessionReview, link: &dyn Fn(&str) -> String) -> Mark
                 p { (counted(review.refusals.len() as u64, "refused call")) " of the session:" }
                 ul.plain {
                     @for one in &review.refusals {
-                        li { (time(one.time)) " · " a href=(link(&id(one))) { (what(one)) } " · "
+                        li { (time(one.time)) " · " a href=(link(&ids::refusal(one))) { (what(one)) } " · "
                             (shown(&one.codes.join(", "))) " · " (followed(review, one)) }
                     }
                 }

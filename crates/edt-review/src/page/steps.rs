@@ -2,17 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::diff;
-use super::text::{Sheet, short, shown};
+use super::sheet::Sheet;
+use super::text::{short, shown, time};
+use super::{diff, ids};
 use crate::model::{ReviewStep, SessionReview};
 use crate::three_way::TouchedPlace;
-use edt_io::clock;
 use edt_types::text::{edits, escape_lines, places, shell_word};
-
-/// The id of the article of a step.
-pub(super) fn id(step: &ReviewStep, kind: &str) -> String {
-    step.article(kind)
-}
 
 pub(super) fn whole(review: &SessionReview, sheet: &mut Sheet<'_>) -> Markup {
     html! {
@@ -39,7 +34,7 @@ pub(super) fn whole(review: &SessionReview, sheet: &mut Sheet<'_>) -> Markup {
 }
 
 pub(super) fn step(step: &ReviewStep, kind: &str, sheet: &mut Sheet<'_>) -> Markup {
-    let id = id(step, kind);
+    let id = ids::step(step, kind);
     let command =
         |path: &str| format!("edt diff {}^..{} -- {}", step.commit, step.commit, word(path));
     html! {
@@ -128,12 +123,6 @@ fn touched(path: &str, place: &TouchedPlace) -> Markup {
             }
         }
     }
-}
-
-/// A time, which the script shows in the reader's time zone.
-pub(super) fn time(at: i64) -> Markup {
-    let utc = clock::utc_at(at);
-    html! { time datetime=(utc) { (utc) } }
 }
 
 fn word(path: &str) -> String {
