@@ -19,6 +19,7 @@ use std::time::Instant;
 use edt_core::session::refs::ended::ShownSession;
 use edt_git::Repo;
 use edt_io::Environment;
+use edt_review::contents::{Blobs, Colours};
 use edt_review::page::{self, Live};
 use edt_review::{Extent, Reader};
 use rustix::time::{ClockId, clock_gettime};
@@ -38,10 +39,10 @@ fn main() {
         println!("{edits} edits and a file of {long} lines, made in {took:.1} s\n");
     }
     for at in ["all", "edit-1", &format!("edit-{}", edits + 1)] {
-        let reader = Reader::default();
+        let (reader, colours) = (Reader::default(), Colours::default());
         for known in ["nothing known", "again"] {
             let (began, cpu) = (Instant::now(), processor_ms());
-            let size = read(&root, &reader, at);
+            let size = read(&root, (&reader, &colours), at);
             let took = began.elapsed().as_secs_f64() * 1000.0;
             let cpu = processor_ms() - cpu;
             println!("{at:12} {known:14} {took:8.0} ms, processor {cpu:8.0} ms {size:>10} bytes");
@@ -74,9 +75,11 @@ fn make(root: &Path, edits: u64, long: u64) {
     large_session::make(root, edits, long);
 }
 
-fn read(root: &Path, reader: &Reader, at: &str) -> usize {
+fn read(root: &Path, (reader, colours): (&Reader, &Colours), at: &str) -> usize {
     let repo = Repo::open_in(Environment::Process, root).expect("a repository");
     let shown = ShownSession::required(&repo, &repo.head().expect("HEAD")).expect("a session");
     let review = reader.read(&repo, &shown, Extent::Article(at), |_| true).expect("a review");
-    page::live(&review, &Live { at, form: "", acted: None }).len()
+    let (contents, colours) = (&Blobs(&repo), colours);
+    let live = Live { at, form: "", acted: None, opposite: None, chosen: None, contents, colours };
+    page::live(&review, &live).len()
 }

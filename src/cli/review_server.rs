@@ -158,7 +158,7 @@ impl Source for Served {
         let record = value(&format!("refs/edt/{}/record", self.name));
         let comments = value(&store::comments_ref(&self.name));
         let proposals = repo.refs_below(proposals::PREFIX).unwrap_or_default();
-        let refusals = fs::size(&RefusalLog::of(&repo).file());
+        let refusals = fs::size(RefusalLog::of(&repo).file());
         format!(
             "{:?} {record:?} {comments:?} {head:?} {proposals:?} {refusals:?}",
             value(&self.branch)

@@ -86,7 +86,9 @@ fn review() -> SessionReview {
         left_over: Vec::new(),
         refused_edits: Vec::new(),
         refused_runs: Vec::new(),
+        refusals: Vec::new(),
         proposals: Vec::new(),
+        decided_proposals: Vec::new(),
         comments: Vec::new(),
         review_summaries: Vec::new(),
     }
@@ -97,6 +99,7 @@ fn comment(id: u64, edit: Option<u64>, lines: (u64, u64), now: Option<u64>) -> C
         id,
         edit,
         path: Some("a".to_owned()),
+        path_now: Some("a".to_owned()),
         lines: Some(lines),
         before: false,
         quoted: vec!["quoted".to_owned()],
