@@ -8,7 +8,7 @@
     let
       systems = [ "x86_64-linux" "aarch64-linux" ];
       each = nixpkgs.lib.genAttrs systems;
-      version = (nixpkgs.lib.importTOML ./Cargo.toml).workspace.package.version;
+      about = (nixpkgs.lib.importTOML ./Cargo.toml).workspace.package;
     in
     {
       packages = each (
@@ -19,7 +19,7 @@
         {
           default = pkgs.rustPlatform.buildRustPackage {
             pname = "edt";
-            inherit version;
+            inherit (about) version;
             src = self;
             cargoLock.lockFile = ./Cargo.lock;
             cargoBuildFlags = [ "-p" "edt-cli" ];
@@ -36,7 +36,7 @@
             '';
             meta = {
               description = "Git-native edit transactions for AI coding agents";
-              homepage = "https://github.com/edt-dev/edt";
+              homepage = about.repository;
               license = with pkgs.lib.licenses; [ mit asl20 ];
               mainProgram = "edt";
               platforms = systems;

@@ -27,7 +27,6 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 DESCRIPTION = "Git-native edit transactions for AI coding agents"
-HOMEPAGE = "https://github.com/edt-dev/edt"
 SHELLS = {"bash": "edt", "zsh": "_edt", "fish": "edt.fish"}
 
 
@@ -89,6 +88,20 @@ class Build:
 
     def binary(self, path):
         return File(path, self.program.read_bytes(), 0o755)
+
+
+def manifest(key):
+    """A value of the workspace's Cargo.toml."""
+    found = re.search(rf'^{key} = "([^"]+)"', (ROOT / "Cargo.toml").read_text(), re.M)
+    return found.group(1)
+
+
+HOMEPAGE = manifest("repository")
+
+
+def template(path, version):
+    """A file of this directory with the version, and with the address of the repository."""
+    return (HERE / path).read_text().replace("@URL@", HOMEPAGE).replace("@VERSION@", version)
 
 
 def tar_gz(files, epoch, prefix=""):
@@ -282,8 +295,7 @@ def npm(build):
 
 
 def mcp_bundle(build):
-    about = json.loads((HERE / "mcp" / "manifest.json").read_text())
-    about["version"] = build.version
+    about = json.loads(template("mcp/manifest.json", build.version))
     about["compatibility"]["platforms"] = [build.platform.npm_os]
     files = [File("manifest.json", (json.dumps(about, indent=2) + "\n").encode()), build.binary("server/edt")]
     return f"edt-{build.version}-{build.platform.npm}.mcpb", zip_of(files, build.epoch)
@@ -291,23 +303,19 @@ def mcp_bundle(build):
 
 def homebrew(version, sums):
     """The formula, with the checksums of the archives in OUT."""
-    text = (HERE / "homebrew" / "edt.rb.in").read_text().replace("@VERSION@", version)
+    text = template("homebrew/edt.rb.in", version)
     for platform in PLATFORMS:
         name = f"edt-{version}-{platform}.tar.gz"
         text = text.replace(f"@{platform}@", sums.get(name, "0" * 64))
     return text
 
 
-def version():
-    found = re.search(r'^version = "([^"]+)"', (ROOT / "Cargo.toml").read_text(), re.M)
-    return found.group(1)
-
-
 def write_sums(out):
     """Writes the checksums of all packages in OUT, and the formula, which has those of the archives."""
     sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(out.glob("edt*"))}
     sums.pop("edt.rb", None)
-    (out / "edt.rb").write_text(homebrew(version(), sums))
+    (out / "edt.rb").write_text(homebrew(manifest("version"), sums))
+    (out / "server.json").write_text(template("mcp/server.json", manifest("version")))
     (out / "SHA256SUMS").write_text("".join(f"{sum}  {name}\n" for name, sum in sums.items()))
 
 
@@ -324,7 +332,7 @@ def main():
         parser.error("PROGRAM is missing")
     latest = ["git", "log", "-1", "--format=%ct"]
     epoch = os.environ.get("SOURCE_DATE_EPOCH") or subprocess.check_output(latest, cwd=ROOT, text=True)
-    build = Build(arguments.program.resolve(), PLATFORMS[arguments.platform], version(), int(epoch))
+    build = Build(arguments.program.resolve(), PLATFORMS[arguments.platform], manifest("version"), int(epoch))
     told = build.printed("--version").decode().split()
     if told[1] != build.version:
         sys.exit(f"the program is version {told[1]}, Cargo.toml says {build.version}")
