@@ -9,7 +9,7 @@ use super::context::Context;
 use super::edit_name::ProposalName;
 use super::terminal_user::{is_stdin, require_readable};
 use super::value::one_of;
-use super::{applied_diff, gc, note, render};
+use super::{applied_diff, gc, render};
 use edt_core::proposal;
 use edt_core::refusals::{self, Attempt};
 use edt_core::txn::edit_fields::EditFields;
@@ -335,8 +335,8 @@ pub(super) fn apply(
         DryRun::No => unread(context, txn::APPLY, tried(), found),
         DryRun::Yes => found,
     })?;
+    context.name_agent(request.agent.as_deref());
     let mut workspace = context.workspace()?;
-    note::agent(request.agent.as_deref());
     let outcome = proposal::propose::apply_or_propose(&mut workspace, &request, dry_run)?;
     let status = context.outcome(&outcome, |outcome| {
         render::applied(outcome) + &applied_diff::of(&workspace.repo, outcome)

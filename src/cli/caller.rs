@@ -30,8 +30,12 @@ const MARKERS: [(&str, &str); 13] = [
     ("AUGMENT_AGENT", "augment"),
 ];
 
-/// The caller of a command, by its environment. If it names several agents, one started the other,
-/// and nobody is named.
+/// The variable in which a program names its agent to edt. A name has a letter: others only mark an
+/// agent.
+const NAMED: &str = "EDT_AGENT";
+
+/// The caller of a command, by its environment: the agent that `EDT_AGENT` names, or else the one
+/// that its variables mark. If these mark several, one started the other, and nobody is named.
 pub(super) fn of_command(variable: impl Fn(&str) -> Option<String>) -> CallingAgent {
     let said = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
     let named = CONVERSATIONS.iter().filter_map(|(name, agent)| Some((*agent, said(name)?)));
@@ -41,6 +45,10 @@ pub(super) fn of_command(variable: impl Fn(&str) -> Option<String>) -> CallingAg
     agents.extend(named.iter().map(|(agent, _)| *agent));
     agents.sort_unstable();
     agents.dedup();
+    let own = said(NAMED).filter(|name| name.contains(char::is_alphabetic));
+    if let Some(own) = own.filter(|own| agents != [own.as_str()]) {
+        return CallingAgent { agent: Some(own), ..CallingAgent::default() };
+    }
     let [agent] = agents[..] else { return CallingAgent::default() };
     let conversation = named.into_iter().next().map(|(_, conversation)| conversation);
     CallingAgent { agent: Some(agent.to_owned()), conversation, ..CallingAgent::default() }
@@ -103,6 +111,14 @@ mod tests {
         assert_eq!(command(&[("CODEX_THREAD_ID", "t"), ("CODEX_CI", "1")]), of("codex", Some("t")));
         assert_eq!(command(&[("GEMINI_CLI", "1")]), of("gemini", None));
         assert_eq!(command(&[("HOME", "/"), ("CODEX_THREAD_ID", " ")]), (None, None));
+    }
+
+    #[test]
+    fn edt_agent_names_the_agent_before_others() {
+        let named = |own| [("EDT_AGENT", own), ("CODEX_THREAD_ID", "t")];
+        assert_eq!(command(&named("robot")), (Some("robot".to_owned()), None));
+        let codex = (Some("codex".to_owned()), Some("t".to_owned()));
+        assert_eq!((command(&named("codex")), command(&named("1"))), (codex.clone(), codex));
     }
 
     #[test]

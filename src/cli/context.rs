@@ -16,7 +16,7 @@ use edt_core::Environment;
 use edt_core::observe::Observer;
 use edt_core::proposal::decisions::{self, NewDecisions};
 use edt_core::refusals::{self, Attempt};
-use edt_core::session::comments::delivery::{self, Delivery};
+use edt_core::session::comments::delivery::{CommentedSession, Delivery};
 use edt_core::session::comments::shown::CommentReader;
 use edt_core::session::turns::CallingAgent;
 use edt_core::session::views::user_switch;
@@ -76,8 +76,12 @@ pub(super) struct Context {
     out: Out,
     recovered: RefCell<Option<Recovered>>,
     new_decisions: RefCell<NewDecisions>,
-    /// The user's comments for the next answer.
+    /// The session whose comments the next answer has.
+    commented: RefCell<Option<CommentedSession>>,
+    /// The user's comments for the answer that is built now.
     comments: RefCell<Delivery>,
+    /// The agent that the request names.
+    named_agent: RefCell<Option<String>>,
     /// The worktree's lock, while a workspace of this call holds it.
     lock: RefCell<Weak<LockGuard>>,
     /// Warnings of programs that were interrupted together with edt.
@@ -137,7 +141,9 @@ impl CallDefaults {
             out: Out::Captured(RefCell::default()),
             recovered: RefCell::default(),
             new_decisions: RefCell::default(),
+            commented: RefCell::default(),
             comments: RefCell::default(),
+            named_agent: RefCell::default(),
             lock: RefCell::default(),
             interrupted: RefCell::default(),
             user_switch: RefCell::default(),
@@ -179,7 +185,9 @@ impl Context {
             out: Out::Streams,
             recovered: RefCell::default(),
             new_decisions: RefCell::default(),
+            commented: RefCell::default(),
             comments: RefCell::default(),
+            named_agent: RefCell::default(),
             lock: RefCell::default(),
             interrupted: RefCell::default(),
             user_switch: RefCell::default(),
@@ -274,19 +282,26 @@ impl Context {
         self.caller.agent.as_deref()
     }
 
+    /// Notes the agent that the request names, if any.
+    pub(super) fn name_agent(&self, agent: Option<&str>) {
+        note::agent(agent);
+        self.named_agent.replace(agent.map(str::to_owned));
+    }
+
     /// Whether an agent, or a program, reads the answer: anyone but the user.
     pub(super) fn is_for_agent(&self) -> bool {
         !inherited::is_reviewer() && self.who() != Who::User
     }
 
-    /// Who reads comments.
+    /// Who reads comments. Only the user sees drafts.
     pub(super) fn comment_reader(&self) -> CommentReader {
-        if self.is_by_agent() { CommentReader::Agent } else { CommentReader::User }
+        if self.is_for_agent() { CommentReader::Agent } else { CommentReader::User }
     }
 
     /// Whether an agent certainly makes the call. A program without a terminal may be the user's.
     fn is_by_agent(&self) -> bool {
-        !inherited::is_reviewer() && (self.is_of_server() || Who::is_agent_here())
+        let is_named = self.named_agent.borrow().is_some() && self.is_for_agent();
+        is_named || !inherited::is_reviewer() && (self.is_of_server() || Who::is_agent_here())
     }
 
     /// Whether it is a call to a server.
@@ -298,6 +313,7 @@ impl Context {
     /// interrupted programs, the session that the user switched away from, and the user's new
     /// decisions on proposals of this worktree.
     pub(super) fn new_decisions(&self) -> Vec<Warning> {
+        self.read_comments();
         let new_decisions = self.new_decisions.take();
         // An answer to the user does not reach the agent, so the decisions stay unreported.
         if !new_decisions.is_empty() && self.is_for_agent() {
@@ -311,6 +327,7 @@ impl Context {
     /// Takes the user's comments for the answer that is printed now, which is about `session` if it
     /// is known. The user gets none.
     pub(super) fn take_comments(&self, session: Option<&SessionReport>) -> Delivery {
+        self.read_comments();
         let delivery = self.comments.take();
         let is_other = session.is_some_and(|session| session.name != delivery.session);
         if delivery.comments.is_none() || is_other || !self.is_for_agent() {
@@ -324,6 +341,7 @@ impl Context {
         if self.is_for_agent() {
             return self.take_comments(None);
         }
+        self.read_comments();
         let (mut counted, all) = (Delivery::default(), self.comments.take());
         counted.comments = all.comments.map(OpenComments::counted);
         counted
@@ -335,7 +353,9 @@ impl Context {
         if !delivery.has_unread() || !self.is_by_agent() {
             return;
         }
-        let mark = |repo: &Repo| delivery.mark_read(repo, self.agent(), clock::seconds());
+        let named = self.named_agent.borrow();
+        let agent = named.as_deref().or(self.agent());
+        let mark = |repo: &Repo| delivery.mark_read(repo, agent, clock::seconds());
         let held = self.lock.borrow().upgrade();
         let _ = match held {
             Some(_lock) => {
@@ -348,9 +368,17 @@ impl Context {
         };
     }
 
-    /// Reads the user's comments for the next answer.
+    /// Notes, before the command moves HEAD, whose comments the next answer has.
     pub(super) fn load_comments(&self, repo: &Repo) {
-        self.comments.replace(delivery::here(repo));
+        self.commented.replace(Some(CommentedSession::here(repo)));
+    }
+
+    /// Reads them for the answer that is built now: the command may have moved their lines.
+    fn read_comments(&self) {
+        if let Some(session) = self.commented.take() {
+            let repo = || Repo::open_in(Environment::Process, &self.start);
+            self.comments.replace(session.delivery(repo));
+        }
     }
 
     /// Reads which session the user switched away from, before the command moves HEAD.

@@ -151,8 +151,8 @@ impl Args {
             }
             None => self.as_request(&start)?,
         };
+        context.name_agent(request.agent.as_deref());
         let mut workspace = context.workspace()?;
-        note::agent(request.agent.as_deref());
         // A terminal shows the output live; other readers get the excerpt of the answer.
         let watched = !context.json && std::io::stdout().is_terminal();
         edt_run::run(&mut workspace, &request, &mut Terminal { watched, interrupt: None })
@@ -191,6 +191,7 @@ pub(super) fn run_for_server(
     live: &mut dyn RunObserver,
 ) -> Status {
     let done = wire.request(&fs::real_path(&context.start)).and_then(|request| {
+        context.name_agent(request.agent.as_deref());
         let mut workspace = context.workspace()?;
         edt_run::run(&mut workspace, &request, live)
     });

@@ -9,7 +9,7 @@ use super::judge::JudgeCall;
 use super::shell;
 use edt_core::session::LockedWorkspace;
 use edt_core::session::comments::OpenComments;
-use edt_core::session::comments::delivery::{self, Delivery};
+use edt_core::session::comments::delivery::{CommentedSession, Delivery};
 use edt_core::session::worktree::options::Options;
 use edt_git::Repo;
 use edt_io::{Environment, clock};
@@ -57,7 +57,8 @@ fn unread(event: &HookEvent, call: &JudgeCall<'_>) -> Option<(String, AddedComme
         event.cwd.as_deref().map_or_else(|| call.start.to_owned(), |cwd| call.start.join(cwd));
     let root = shell::root(&cwd).ok()??;
     let repo = Repo::open_worktree(Environment::Process, &root).ok()?;
-    let delivery = delivery::here(&repo);
+    let commented = CommentedSession::here(&repo);
+    let delivery = commented.delivery(|| Ok(repo));
     let comments = delivery.comments.as_ref().filter(|_| delivery.has_unread());
     let text = comments.map(OpenComments::text)?.trim_end().to_owned();
     let mut options = call.options.clone();

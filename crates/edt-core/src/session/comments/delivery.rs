@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use super::shown::Places;
 use super::store::{self, StoredComment};
 use crate::session::refs::current::Session;
+use crate::session::refs::ended::ShownSession;
 use crate::session::refs::names::{BRANCHES, POINTER, base_ref};
 use edt_git::Repo;
 use edt_types::comment::{Comment, CommentState, HINT, OpenComments, Reading};
@@ -30,21 +31,33 @@ pub struct Delivery {
     given: Vec<(u64, u64)>,
 }
 
-/// The comments of this worktree's session. Without any it costs little more than one look for a
-/// ref.
-#[must_use]
-pub fn here(repo: &Repo) -> Delivery {
-    let found = name_here(repo).and_then(|name| match name {
-        Some(name) => of(repo, &name),
-        None => Ok(Delivery::default()),
-    });
-    found.unwrap_or_else(|found| {
-        let why = |one: &Finding| format!("{} {}", one.summary, one.remedy);
-        let why = found.as_slice().first().map(why).unwrap_or_default();
-        let message = format!("The user's comments could not be read: {why}");
-        let warning = Warning { code: "comments_not_read", path: None, message };
-        Delivery { warning: Some(warning), ..Delivery::default() }
-    })
+/// The session of a worktree, if it has comments. It is found before a command moves HEAD; what the
+/// answer says of its comments is read when that is built.
+#[derive(Debug)]
+pub struct CommentedSession(Result<Option<String>>);
+
+impl CommentedSession {
+    /// That of the worktree. Without comments it costs little more than one look for a ref.
+    #[must_use]
+    pub fn here(repo: &Repo) -> CommentedSession {
+        CommentedSession(name_here(repo))
+    }
+
+    /// Its comments as they are now. Without any the repository is not opened.
+    #[must_use]
+    pub fn delivery(self, repo: impl FnOnce() -> Result<Repo>) -> Delivery {
+        let found = self.0.and_then(|name| match name {
+            Some(name) => of(&repo()?, &name),
+            None => Ok(Delivery::default()),
+        });
+        found.unwrap_or_else(|found| {
+            let why = |one: &Finding| format!("{} {}", one.summary, one.remedy);
+            let why = found.as_slice().first().map(why).unwrap_or_default();
+            let message = format!("The user's comments could not be read: {why}");
+            let warning = Warning { code: "comments_not_read", path: None, message };
+            Delivery { warning: Some(warning), ..Delivery::default() }
+        })
+    }
 }
 
 /// The name of this worktree's session, if it has comments.
@@ -77,7 +90,8 @@ fn of(repo: &Repo, name: &str) -> Result<Delivery> {
     let mut comments =
         OpenComments { open, unread: Vec::new(), summaries: Vec::new(), left_out: 0, hint: HINT };
     if !unread.is_empty() {
-        let session = Session::named(repo, name)?.or(Session::current(repo, &repo.head()?)?);
+        // The command may have ended it.
+        let session = ShownSession::named(repo, name)?.map(|shown| shown.session);
         let mut places = session.as_ref().map(|session| Places::of(repo, session));
         let (mut bytes, mut reviews) = (0, BTreeSet::new());
         for one in &unread {

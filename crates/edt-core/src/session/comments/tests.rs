@@ -1,6 +1,6 @@
 //! Comments of a session, from the first draft to what an agent reads.
 
-use super::delivery::{self, Delivery};
+use super::delivery::{CommentedSession, Delivery};
 use super::shown::{self, CommentReader};
 use super::write::{self, CommentPlace, MAX_TEXT, Writer};
 use super::{Comment, CommentState, Reading, store};
@@ -240,9 +240,14 @@ fn a_draft_can_be_deleted_and_its_number_is_not_used_again() {
     assert_eq!(refusal(delete(2)).code, Code::BadRequest);
 }
 
+fn here(scratch: &Scratch) -> Delivery {
+    let repo = scratch.repo();
+    CommentedSession::here(&repo).delivery(|| Ok(repo))
+}
+
 fn delivered(scratch: &Scratch) -> Delivery {
     let workspace = scratch.open();
-    let delivery = delivery::here(&workspace.repo);
+    let delivery = here(scratch);
     delivery.mark_read(&workspace.repo, Some("codex"), 9).unwrap();
     delivery
 }
@@ -261,7 +266,7 @@ fn an_agent_gets_each_comment_once() {
     assert_eq!(delivered(&scratch), Delivery::default());
     send(&scratch);
     // Not noted, so it is given again.
-    assert!(delivery::here(&scratch.repo()).has_unread());
+    assert!(here(&scratch).has_unread());
     let delivery = delivered(&scratch);
     assert_eq!(counts(&delivery), (vec![1], 1, 0));
     assert_eq!(delivery.comments.unwrap().summaries[0].text, "Nearly.");
@@ -277,19 +282,19 @@ fn what_the_user_adds_is_given_again() {
     send(&scratch);
     let workspace = scratch.open();
     let repo = &workspace.repo;
-    let delivery = delivery::here(repo);
+    let delivery = here(&scratch);
     // While the answer is printed.
     write::answer(repo, "fix", 1, (&Writer::User, "And test it."), 9).unwrap();
     delivery.mark_read(repo, None, 9).unwrap();
-    let again = delivery::here(repo);
+    let again = here(&scratch);
     assert_eq!(again.comments.as_ref().unwrap().unread[0].answers[0].text, "And test it.");
     again.mark_read(repo, None, 9).unwrap();
     write::answer(repo, "fix", 1, (&Writer::Agent("codex".into()), "Done."), 10).unwrap();
-    assert!(!delivery::here(repo).has_unread());
+    assert!(!here(&scratch).has_unread());
     write::resolve(repo, "fix", 1).unwrap();
-    assert_eq!(delivery::here(repo), Delivery::default());
+    assert_eq!(here(&scratch), Delivery::default());
     write::reopen(repo, "fix", 1).unwrap();
-    assert_eq!(counts(&delivery::here(repo)), (vec![1], 1, 0));
+    assert_eq!(counts(&here(&scratch)), (vec![1], 1, 0));
     let named = |id| write::answer(repo, "fix", id, (&Writer::User, "x"), 9);
     assert_eq!(refusal(named(2)).code, Code::CommentNotFound);
 }
@@ -311,7 +316,7 @@ fn an_answer_has_a_few_comments_and_says_how_many_are_left() {
 fn comments_that_cannot_be_read_are_a_warning() {
     let scratch = edited();
     scratch.set_ref("refs/edt/fix/comments", scratch.head());
-    let warning = delivery::here(&scratch.repo()).warning.unwrap();
+    let warning = here(&scratch).warning.unwrap();
     assert_eq!(warning.code, "comments_not_read");
 }
 
@@ -321,7 +326,7 @@ fn a_session_that_is_not_switched_to_has_its_comments() {
     scratch.begin_with("fix", crate::session::worktree::begin::HeadSwitch::Never);
     add(&scratch, &CommentPlace::default()).unwrap();
     send(&scratch);
-    assert_eq!(counts(&delivery::here(&scratch.repo())), (vec![1], 1, 0));
+    assert_eq!(counts(&here(&scratch)), (vec![1], 1, 0));
 }
 
 #[test]
