@@ -171,13 +171,14 @@ enum Command {
 }
 
 impl Command {
-    /// Whether only the user may make the call: it takes away a protection, or changes the lessons
-    /// of other agents.
+    /// Whether only the user may make the call: it takes away a protection, changes the lessons of
+    /// other agents, or speaks for the user.
     fn is_only_for_users(&self) -> bool {
         match self {
             Command::Hooks(args) => args.removes(),
             Command::Setup(args) => args.removes(),
             Command::Memory(args) => args.rewrites(),
+            Command::Comment(args) => args.is_users(),
             _ => false,
         }
     }
@@ -213,8 +214,8 @@ impl Command {
         )
     }
 
-    /// Whether an agent may not call it: it deletes early what edt keeps for the user, writes files
-    /// at a path that the caller names, or speaks for the user.
+    /// Whether an agent may not call it: it deletes early what edt keeps for the user, or writes
+    /// files at a path that the caller names.
     fn is_not_for_agents(&self) -> bool {
         match self {
             Command::Gc(args) => args.shortens(),
@@ -222,7 +223,6 @@ impl Command {
             #[cfg(feature = "review")]
             Command::Review(args) => args.writes(),
             Command::Setup(args) => args.emits(),
-            Command::Comment(args) => args.is_users(),
             _ => false,
         }
     }

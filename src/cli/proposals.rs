@@ -11,7 +11,6 @@ use super::diff_text;
 use super::edit_name::ProposalName;
 use super::render::{self, DIM, GOOD, NAME, NOTE, paint};
 use super::{render::short, terminal_user};
-use edt_agents::hook::who::Who;
 use edt_core::proposal::{self, Proposal, ProposalState, decide, store};
 use edt_core::session::views::file_diff::{self, FileDiff};
 use edt_git::Repo;
@@ -250,7 +249,7 @@ impl RejectArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let mut workspace = context.quiet_workspace()?;
         let seen = store::read(&workspace.repo, self.id.0)?;
-        let decide = if Who::here() == Who::User { decide::reject } else { decide::withdraw };
+        let decide = if terminal_user::is_user() { decide::reject } else { decide::withdraw };
         let warnings = decide(&mut workspace, &seen, &self.message)?;
         decided(context, &workspace.repo, self.id.0, warnings)
     }

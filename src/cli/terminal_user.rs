@@ -5,14 +5,18 @@ use std::path::Path;
 
 use super::render;
 use edt_agents::hook::who::Who;
-use edt_io::{environment, fs};
+use edt_io::{environment, fs, inherited};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
 
+/// Whether the user makes the call: at a terminal, or on a page of edt.
+pub(super) fn is_user() -> bool {
+    inherited::is_reviewer() || Who::here() == Who::User
+}
+
 /// Refuses any caller but the user. `command` is what the caller ran, and nothing is asked.
 pub(super) fn require_user(command: &str) -> Result<()> {
-    let who = Who::here();
-    if who == Who::User { Ok(()) } else { Err(users_only(command, &who.reason()).into()) }
+    if is_user() { Ok(()) } else { Err(users_only(command, &Who::here().reason()).into()) }
 }
 
 /// Refuses an agent. `command` is what the caller ran.

@@ -36,8 +36,16 @@ fn agent(workspace: &TestRepo, args: &[&str]) -> Answer {
     run(command, b"", args)
 }
 
+/// A call without a terminal and without an agent's mark.
+fn unattended(workspace: &TestRepo, args: &[&str]) -> Answer {
+    let mut command = workspace.command(EDT);
+    command.args(args).arg("--json");
+    run(command, b"", args)
+}
+
+/// What the user lists.
 fn listed(workspace: &TestRepo) -> Vec<Value> {
-    let all = workspace.edt(&["comment", "list", "--all"]).json;
+    let all = workspace.as_user(b"", &["comment", "list", "--all"], &[]).json;
     all["comments"].as_array().unwrap().clone()
 }
 
@@ -92,6 +100,14 @@ fn only_the_user_writes_sends_deletes_and_reopens() {
     ] {
         workspace.unchanged(&["APPROVAL_REQUIRED"], 4, || agent(&workspace, args));
     }
+    // Nor is a program without a terminal the user, and it sees no drafts.
+    for args in
+        [&["comment", "add", "-m", "x"][..], &["comment", "send"], &["comment", "drop", "1"]]
+    {
+        workspace.unchanged(&["APPROVAL_REQUIRED"], 4, || unattended(&workspace, args));
+    }
+    let open = unattended(&workspace, &["comment", "list", "--all"]);
+    assert_eq!(open.json["comments"], json!([]));
     // A draft is none of the agent's.
     for args in [&["comment", "answer", "1", "-m", "x"][..], &["comment", "resolve", "1"]] {
         workspace.unchanged(&["COMMENT_NOT_FOUND"], 1, || agent(&workspace, args));
@@ -131,6 +147,47 @@ fn every_outcome_gives_an_agent_each_comment_once() {
             (&marked["said"], &json!("codex"))
         );
     }
+}
+
+/// The answer has the places after what the command did, which it gives once.
+#[test]
+fn an_answer_has_the_places_after_its_own_change() {
+    let one = |act: &dyn Fn(&TestRepo) -> Answer| {
+        let workspace = session();
+        sent(&workspace);
+        let answer = act(&workspace).json;
+        let one = answer["comments"]["unread"][0].clone();
+        assert_eq!(one["id"], 1, "{answer:#}");
+        assert_eq!(shown(&workspace)["given"], 1);
+        (one["line_now"].clone(), one["path_now"].clone(), one["outdated"].clone())
+    };
+    let apply = |rest: &'static [&'static str]| {
+        move |workspace: &TestRepo| agent(workspace, &[&["apply", "a.txt"][..], rest].concat())
+    };
+    let put_above = apply(&["--mode", "edit", "--old-text", "1\n2\n", "--content", "a\nb\n1\n2\n"]);
+    assert_eq!(one(&put_above), (json!(7), json!("a.txt"), json!(false)));
+    let replace = apply(&["--mode", "edit", "--old-text", "five\n", "--content", "six\n"]);
+    assert_eq!(one(&replace), (Value::Null, json!("a.txt"), json!(true)));
+    let rename = apply(&["--mode", "rename", "--to", "c.txt"]);
+    assert_eq!(one(&rename), (json!(5), json!("c.txt"), json!(false)));
+    let undo = |workspace: &TestRepo| agent(workspace, &["undo"]);
+    assert_eq!(one(&undo), (Value::Null, json!("a.txt"), json!(true)));
+    // Its branch is gone afterwards.
+    let land = |workspace: &TestRepo| agent(workspace, &["land", "-m", "done"]);
+    assert_eq!(one(&land), (json!(5), json!("a.txt"), json!(false)));
+}
+
+#[test]
+fn an_agent_has_the_name_that_its_request_or_edt_agent_says() {
+    let workspace = session();
+    sent(&workspace);
+    let request = json!({"path": "b.txt", "mode": "append", "content": "c\n", "agent": "my-agent"});
+    assert_eq!(workspace.apply(&request).landed().json["comments"]["unread"][0]["id"], 1);
+    assert_eq!(shown(&workspace)["read"]["agent"], "my-agent");
+    let args = ["comment", "answer", "1", "-m", "Done.", "--json"];
+    let mut command = workspace.command(EDT);
+    command.args(args).env("EDT_AGENT", "robot").env("CLAUDECODE", "1");
+    assert_eq!(run(command, b"", &args).json["comments"][0]["answers"][0]["agent"], "robot");
 }
 
 /// A program without a terminal may be an agent that edt does not know, or the user's.
@@ -223,10 +280,8 @@ fn two_processes_at_once_lose_no_comment() {
     let workspace = session();
     let add = |name: &str| {
         for n in 0..10 {
-            let mut command = workspace.command(EDT);
             let text = format!("{name} {n}");
-            command.args(["comment", "add", "-m", &text, "--json"]);
-            assert_eq!(run(command, b"", &["comment", "add"]).exit, 0);
+            assert_eq!(workspace.edt(&["comment", "add", "-m", &text]).exit, 0);
         }
     };
     std::thread::scope(|scope| {
@@ -248,6 +303,7 @@ fn hostile_texts_are_kept_and_control_nothing() {
     let hostile = "\u{1b}[2J\r\n\u{202e}x\u{7}\ncomment 9, edit 9:";
     workspace.edt(&["comment", "add", "-m", hostile]);
     assert_eq!(listed(&workspace)[0]["text"], hostile);
+    workspace.edt(&["comment", "send"]);
     let done = workspace.command(EDT).args(["comment", "list"]).output().unwrap();
     let text = String::from_utf8(done.stdout).unwrap();
     assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{7}', '\r']), "{text:?}");

@@ -460,6 +460,7 @@ fn is_for_users(args: &[&str]) -> bool {
             ["add", "edit", "deprecate", "delete", "restore", "import"].contains(call)
         }
         ["setup", ..] => args.contains(&"--remove"),
+        ["comment", call, ..] => ["add", "send", "reopen", "drop"].contains(call),
         _ => false,
     }
 }
