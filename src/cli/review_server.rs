@@ -192,7 +192,7 @@ fn args(action: &Action) -> Vec<OsString> {
         Action::UndoTo(edit) => vec!["undo".into(), "--to".into(), edit.to_string()],
         Action::Undo => vec!["undo".into()],
         Action::Redo => vec!["redo".into()],
-        Action::Restore(path) => vec!["restore".into(), "--".into(), path.clone()],
+        Action::Restore(path) => vec!["restore".into(), "--".into(), from_root(path)],
         Action::Land(None) => vec!["land".into()],
         Action::Land(Some(message)) => vec!["land".into(), format!("--message={message}")],
         Action::LandTo(edit) => vec!["land".into(), "--to".into(), edit.to_string()],
@@ -213,9 +213,14 @@ fn args(action: &Action) -> Vec<OsString> {
     all.into_iter().map(OsString::from).collect()
 }
 
+/// The path of the page, which counts from the worktree's root, wherever the server was started.
+fn from_root(path: &str) -> String {
+    format!(":/{path}")
+}
+
 fn revert_part(part: &Part) -> Vec<String> {
     let which = part.edit.map_or_else(|| "--session".to_owned(), |edit| edit.to_string());
-    let mut all = vec!["revert".to_owned(), which, format!("--path={}", part.path)];
+    let mut all = vec!["revert".to_owned(), which, format!("--path={}", from_root(&part.path))];
     for (option, ranges) in [("added", &part.added), ("removed", &part.removed)] {
         all.extend(ranges.iter().map(|(first, last)| format!("--{option}={first}-{last}")));
     }
@@ -228,7 +233,7 @@ fn comment(action: &CommentAction) -> Vec<String> {
         CommentAction::Add { edit, path, lines, before, text } => {
             all.push("add".into());
             all.extend(edit.map(|edit| format!("--edit={edit}")));
-            all.extend(path.iter().map(|path| format!("--path={path}")));
+            all.extend(path.iter().map(|path| format!("--path={}", from_root(path))));
             all.extend(lines.map(|(first, last)| format!("--lines={first}-{last}")));
             all.extend(before.then(|| "--before".to_owned()));
             all.push(format!("--message={text}"));

@@ -8,7 +8,7 @@ const STEPS = [
   { at: "edit-2", button: "Revert this edit", answer: /edt revert 2/, files: { "a.txt": "one\ntwo\n", "b.txt": "b\nc\n" } },
   { at: "edit-3", button: "Undo to here", answer: /edt undo --to 3/, files: { "a.txt": "one\ntwo\nthree\n" } },
   { at: "undone", button: "Redo the last undo", answer: /edt redo/, files: { "a.txt": "one\ntwo\n" } },
-  { at: "all", menu: "Restore a file…", select: "a.txt", button: "Restore", answer: /edt restore -- a.txt/, files: { "a.txt": "one\ntwo\nthree\n" } },
+  { at: "all", menu: "Restore a file…", select: "a.txt", button: "Restore", answer: /edt restore -- '?:\/a\.txt/, files: { "a.txt": "one\ntwo\nthree\n" } },
   { at: "edit-1", button: "Land to here", answer: /edt land --to 1/, main: "one\ntwo\n" },
   { at: "all", menu: "Land…", fill: "all of it", button: "Land the session", answer: /edt land/, subject: "all of it" },
 ];

@@ -270,12 +270,12 @@ fn an_undo_on_the_page_can_be_redone_there() {
 #[test]
 fn the_chosen_part_is_in_the_arguments_of_the_command() {
     for (at, fields, command) in [
-        ("edit-1", "action=part&file=0&lines=file", "revert 1 --path=a.txt"),
-        ("all", "action=part&file=1&lines=a2", "revert --session --path=b.txt --added=2-2"),
+        ("edit-1", "action=part&file=0&lines=file", "revert 1 --path=:/a.txt"),
+        ("all", "action=part&file=1&lines=a2", "revert --session --path=:/b.txt --added=2-2"),
         (
             "all",
             "action=part&file=0&lines=chosen&line=a2&line=a3",
-            "revert --session --path=a.txt --added=2-3",
+            "revert --session --path=:/a.txt --added=2-3",
         ),
         ("all", "action=land-only&edit=1&edit=3&message=x", "land --only=1,3 --message=x"),
     ] {
@@ -288,6 +288,26 @@ fn the_chosen_part_is_in_the_arguments_of_the_command() {
     for fields in ["action=part&file=0&lines=chosen", "action=land-only"] {
         let page = server.act("all", fields);
         assert!(page.contains("is chosen. Nothing was done."), "{page}");
+    }
+}
+
+/// The page's paths count from the root, also where the server was started below it.
+#[test]
+fn a_page_served_from_a_directory_acts_on_the_files_it_shows() {
+    for (at, fields, command) in [
+        ("all", "action=part&file=1&lines=file", "revert --session --path=:/b.txt"),
+        ("all", "action=part&file=0&lines=comment&message=Why", "comment add --path=:/a.txt"),
+        ("all", "action=restore&file=1", "restore -- :/b.txt"),
+    ] {
+        let workspace = session();
+        std::fs::create_dir(workspace.root.join("below")).unwrap();
+        let mut call = workspace.command(EDT);
+        call.arg("review").current_dir(workspace.root.join("below"));
+        let mut server = Server::started(call);
+        server.cookie = server.cookie_of_link();
+        let page = server.act(at, fields).replace('\'', "");
+        assert!(page.contains(&format!("<code>$ edt {command}")), "{command}: {page}");
+        assert!(!page.contains("class=\"answer refused\""), "{command}: {page}");
     }
 }
 
@@ -375,6 +395,12 @@ fn a_proposal_is_shown_with_its_diff_and_is_approved_in_the_terminal_alone() {
     let answer = server.act("proposal-1", "action=reject&proposal=1&message=Not+now");
     assert!(answer.contains("<code>$ edt reject p1"), "{answer}");
     assert!(!answer.contains("value=\"reject\""), "{answer}");
+    // The agent gets the decision in its next answer.
+    let next = workspace.edt(&["apply", "b.txt", "--mode", "create", "--content", "b\n"]).json;
+    let reasons: Vec<_> = next["warnings"].as_array().unwrap().iter().collect();
+    let is_it = |one: &&&serde_json::Value| one["code"] == "proposal_rejected";
+    let message = reasons.iter().find(is_it).unwrap()["message"].as_str().unwrap();
+    assert_eq!(message, "Proposal p1 (ci) was rejected: Not now");
 }
 
 #[test]

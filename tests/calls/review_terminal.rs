@@ -141,10 +141,10 @@ fn the_chosen_lines_the_hunk_and_the_file_are_named_in_the_command() {
     let workspace = session();
     let mut screen = review(&workspace, (120, 30));
     screen.press("n").shows(">▾ M a.txt").press("\u{1b}[B\u{1b}[B\u{1b}[Bv").shows("> 2 #1");
-    screen.press("xy").shows("$ edt revert --session '--path=a.txt' '--added=2-2'").press(" ");
+    screen.press("xy").shows("$ edt revert --session '--path=:/a.txt' '--added=2-2'").press(" ");
     screen.press("xy").shows("--added=2-3").press(" ");
     screen.press("j").shows("Edit 1: first").press("nxy");
-    screen.shows("$ edt revert 1 '--path=a.txt'");
+    screen.shows("$ edt revert 1 '--path=:/a.txt'");
     assert!(!screen.text().contains("--added"), "{}", screen.text());
 }
 
@@ -264,5 +264,5 @@ fn a_comment_may_be_written_in_the_users_editor() {
     screen.shows("#3");
     screen.press("n\u{1b}[B\u{1b}[B\u{1b}[Bc").shows("Comment:").press("\u{5}");
     screen.shows("Comment: from the editor").press("\ry");
-    screen.shows("$ edt comment add '--path=a.txt' '--lines=2-2' '--message=from the editor'");
+    screen.shows("$ edt comment add '--path=:/a.txt' '--lines=2-2' '--message=from the editor'");
 }
