@@ -382,6 +382,7 @@ pub(super) fn propose(
 ) -> Result<Status> {
     const PROPOSE: &str = "propose";
     let request = request.map_err(|found| unread(context, PROPOSE, tried(), found))?;
+    context.name_agent(request.agent.as_deref());
     let mut workspace = context.workspace()?;
     let done = proposal::propose::propose(&mut workspace, &request);
     let outcome =

@@ -1,5 +1,8 @@
 //! `edt comment`: what the user writes about a session, and the agent's answers.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+
 use clap::Subcommand;
 use schemars::JsonSchema;
 #[cfg(feature = "mcp")]
@@ -53,24 +56,38 @@ enum CommentCommand {
         /// The answer.
         #[arg(short, long, value_name = "TEXT")]
         message: String,
+        /// The session, if it is not that of this worktree and has ended.
+        #[arg(long, value_name = "NAME")]
+        session: Option<String>,
     },
     /// Say that a comment is done.
-    #[command(after_help = "Example:\n  edt comment resolve 1")]
+    #[command(
+        after_help = "Examples:\n  edt comment resolve 1\n  edt comment resolve 1 --session fix   # it has landed"
+    )]
     Resolve {
         /// The comment's number.
         id: u64,
+        /// The session, if it is not that of this worktree and has ended.
+        #[arg(long, value_name = "NAME")]
+        session: Option<String>,
     },
     /// Open a resolved comment again.
     #[command(after_help = "Example:\n  edt comment reopen 1")]
     Reopen {
         /// The comment's number.
         id: u64,
+        /// The session, if it is not that of this worktree and has ended.
+        #[arg(long, value_name = "NAME")]
+        session: Option<String>,
     },
     /// Delete a draft.
     #[command(after_help = "Example:\n  edt comment drop 1")]
     Drop {
         /// The draft's number.
         id: u64,
+        /// The session, if it is not that of this worktree and has ended.
+        #[arg(long, value_name = "NAME")]
+        session: Option<String>,
     },
     /// List the comments that are open, and your drafts.
     #[command(after_help = "Example:\n  edt comment list --all --json")]
@@ -85,7 +102,7 @@ struct AddArgs {
     edit: Option<u64>,
     /// A file that the edit, or the session, changes.
     #[arg(long)]
-    path: Option<String>,
+    path: Option<OsString>,
     /// Lines of the file, such as 4 or 10-12.
     #[arg(long, value_name = "A-B", requires = "path", value_parser = lines)]
     lines: Option<(u64, u64)>,
@@ -181,23 +198,32 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         match &self.command {
             CommentCommand::List(args) => list(context, args),
-            CommentCommand::Add(args) => change(context, |repo, session| {
+            CommentCommand::Add(args) => {
                 let AddArgs { edit, path, lines, before, message } = args;
-                let (path, lines) = (path.clone(), *lines);
+                let path = path.as_ref().map(|path| context.path(path.as_bytes())).transpose()?;
+                let (path, lines) = (path.map(|path| path.text()), *lines);
                 let place = CommentPlace { edit: *edit, path, lines, before: *before };
-                write::add(repo, session, &place, message, clock::seconds()).map(|id| vec![id])
-            }),
-            CommentCommand::Send { message } => change(context, |repo, session| {
+                change(context, open_session, |repo, session| {
+                    write::add(repo, session, &place, message, clock::seconds()).map(|id| vec![id])
+                })
+            }
+            CommentCommand::Send { message } => change(context, open_session, |repo, session| {
                 write::send(repo, &session.name, message.as_deref(), clock::seconds())
             }),
-            CommentCommand::Answer { id, message } => answer(context, *id, message),
-            CommentCommand::Resolve { id } => resolve(context, *id),
-            CommentCommand::Reopen { id } => change(context, |repo, session| {
-                write::reopen(repo, &session.name, *id).map(|()| vec![*id])
-            }),
-            CommentCommand::Drop { id } => change(context, |repo, session| {
-                write::delete(repo, &session.name, *id).map(|()| vec![])
-            }),
+            CommentCommand::Answer { id, message, session } => {
+                answer(context, session.as_deref(), *id, message)
+            }
+            CommentCommand::Resolve { id, session } => resolve(context, session.as_deref(), *id),
+            CommentCommand::Reopen { id, session } => change(
+                context,
+                |repo| commented(repo, session.as_deref()),
+                |repo, session| write::reopen(repo, &session.name, *id).map(|()| vec![*id]),
+            ),
+            CommentCommand::Drop { id, session } => change(
+                context,
+                |repo| commented(repo, session.as_deref()),
+                |repo, session| write::delete(repo, &session.name, *id).map(|()| vec![]),
+            ),
         }
     }
 }
@@ -214,40 +240,75 @@ impl ToolArgs {
             ToolAction::List => list(context, &ListArgs { all: self.all, ..ListArgs::default() }),
             ToolAction::Answer => {
                 let message = self.message.as_deref().ok_or_else(|| missing("message"))?;
-                answer(context, id()?, message)
+                answer(context, None, id()?, message)
             }
-            ToolAction::Resolve => resolve(context, id()?),
+            ToolAction::Resolve => resolve(context, None, id()?),
         }
     }
 }
 
-fn answer(context: &Context, id: u64, message: &str) -> Result<Status> {
+fn answer(context: &Context, session: Option<&str>, id: u64, message: &str) -> Result<Status> {
     let writer = if context.is_for_agent() {
         Writer::Agent(context.agent().unwrap_or(UNNAMED).to_owned())
     } else {
         Writer::User
     };
-    change(context, |repo, session| {
-        let text = (&writer, message);
-        write::answer(repo, &session.name, id, text, clock::seconds()).map(|()| vec![id])
-    })
+    change(
+        context,
+        |repo| commented(repo, session),
+        |repo, session| {
+            let text = (&writer, message);
+            write::answer(repo, &session.name, id, text, clock::seconds()).map(|()| vec![id])
+        },
+    )
 }
 
 /// The name of an agent whose program says none.
 const UNNAMED: &str = "unnamed agent";
 
-fn resolve(context: &Context, id: u64) -> Result<Status> {
-    change(context, |repo, session| write::resolve(repo, &session.name, id).map(|()| vec![id]))
+fn resolve(context: &Context, session: Option<&str>, id: u64) -> Result<Status> {
+    change(
+        context,
+        |repo| commented(repo, session),
+        |repo, session| write::resolve(repo, &session.name, id).map(|()| vec![id]),
+    )
+}
+
+/// The worktree's session, which must be open.
+fn open_session(repo: &Repo) -> Result<Session> {
+    Session::required(repo, &repo.head()?)
+}
+
+/// The session of that name, which must be that of the worktree or have ended: another worktree's is
+/// not answered from here. Without a name the worktree's, or the one whose landing HEAD is at.
+fn commented(repo: &Repo, name: Option<&str>) -> Result<Session> {
+    let here = ShownSession::here(repo, &repo.head()?)?.map(|shown| shown.session);
+    let Some(name) = name else { return here.map_or_else(|| open_session(repo), Ok) };
+    let named = ShownSession::named(repo, name)?.ok_or_else(|| ShownSession::unknown(name))?;
+    let is_here = here.is_some_and(|here| here.name == named.session.name);
+    let is_open = named.landing.is_none() && Session::named(repo, &named.session.name)?.is_some();
+    if is_here || !is_open {
+        return Ok(named.session);
+    }
+    let name = named.session.name;
+    Err(Finding::new(
+        Code::BadRequest,
+        format!("The session {name} is open, and it is not that of this worktree."),
+        format!("Call it in the worktree of {name}; `edt status` lists it."),
+    )
+    .nothing_changed()
+    .into())
 }
 
 /// Makes a change of comments, and answers with those that it returns.
 fn change(
     context: &Context,
+    find: impl FnOnce(&Repo) -> Result<Session>,
     act: impl FnOnce(&Repo, &Session) -> Result<Vec<u64>>,
 ) -> Result<Status> {
     let workspace = context.quiet_workspace()?;
     let repo = &workspace.repo;
-    let session = Session::required(repo, &repo.head()?)?;
+    let session = find(repo)?;
     let changed = act(repo, &session)?;
     let mut answer = read(context, repo, &session)?;
     answer.comments.retain(|one| changed.contains(&one.id));

@@ -312,11 +312,7 @@ fn hostile_texts_are_kept_and_control_nothing() {
     let long = "x".repeat(100_000);
     workspace.refuses(&["FILE_TOO_LARGE"], 1, &["comment", "add", "-m", &long]);
     workspace.refuses(&["BAD_REQUEST"], 2, &["comment", "add", "-m", " "]);
-    workspace.refuses(
-        &["FILE_NOT_FOUND"],
-        1,
-        &["comment", "add", "--path", "a\n\u{1b}", "-m", "x"],
-    );
+    workspace.refuses(&["PATH_INVALID"], 1, &["comment", "add", "--path", "a\n\u{1b}", "-m", "x"]);
 }
 
 #[test]
@@ -345,6 +341,39 @@ fn a_landing_says_what_is_open_and_does_not_stop() {
     let all = workspace.edt(&["comment", "list", "--session", "s"]).json;
     assert_eq!(all["comments"][0]["text"], "Why five?");
     workspace.refuses(&["NO_SESSION"], 1, &["comment", "list", "--session", "t"]);
+    // What is open can be closed, at the landing and from elsewhere.
+    let answered = agent(&workspace, &["comment", "answer", "1", "-m", "It is the sum."]).json;
+    assert_eq!(answered["comments"][0]["answers"][0]["agent"], "codex", "{answered:#}");
+    workspace.refuses(&["SESSION_LANDED"], 1, &["comment", "add", "-m", "x"]);
+    workspace.edt(&["begin", "t"]).landed();
+    workspace.refuses(&["COMMENT_NOT_FOUND"], 1, &["comment", "resolve", "1"]);
+    let resolved = workspace.edt(&["comment", "resolve", "1", "--session", "s"]).json;
+    assert_eq!(resolved["comments"][0]["state"], "resolved", "{resolved:#}");
+    assert_eq!(workspace.edt(&["comment", "reopen", "1", "--session", "s"]).json["open"], 1);
+}
+
+#[test]
+fn an_open_session_of_another_worktree_is_not_answered() {
+    let workspace = session();
+    sent(&workspace);
+    workspace.edt(&["begin", "t", "--worktree", "../other"]).landed();
+    let args = ["-C", "../other", "comment", "resolve", "1", "--session", "s"];
+    workspace.refuses(&["BAD_REQUEST"], 2, &args);
+}
+
+#[test]
+fn a_path_counts_from_the_current_directory() {
+    let workspace = TestRepo::with(&[("below/a.txt", TEN.as_bytes())]);
+    workspace.edt(&["begin", "s"]).landed();
+    edit(&workspace, "below/a.txt", "5\n", "five\n").landed();
+    let below = workspace.root.join("below");
+    for path in ["below/a.txt", ":/below/a.txt", "./below/../below/a.txt"] {
+        let added = workspace.edt(&["comment", "add", "--path", path, "-m", "x"]).json;
+        assert_eq!(added["comments"][0]["path"], "below/a.txt", "{path}: {added:#}");
+    }
+    let args = ["-C", below.to_str().unwrap(), "comment", "add", "--path", "a.txt", "-m", "x"];
+    let added = workspace.as_user(b"", &args, &[]).json;
+    assert_eq!(added["comments"][0]["path"], "below/a.txt", "{added:#}");
 }
 
 #[test]

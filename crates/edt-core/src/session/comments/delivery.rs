@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::shown::Places;
 use super::store::{self, StoredComment};
+use super::write::kept_name;
 use crate::session::refs::current::Session;
 use crate::session::refs::ended::ShownSession;
 use crate::session::refs::names::{BRANCHES, POINTER, base_ref};
@@ -150,7 +151,7 @@ impl Delivery {
                 let given = self.given.iter().find(|(id, _)| *id == one.id);
                 let Some((_, said)) = given else { continue };
                 one.given = one.given.max(*said);
-                let reading = || Reading { agent: agent.map(str::to_owned), time: now };
+                let reading = || Reading { agent: agent.map(kept_name), time: now };
                 one.read.get_or_insert_with(reading);
             }
             Ok(())

@@ -14,7 +14,7 @@ const SCHEMA: &str = "edt.stored-comments/1";
 const MAX_READ: usize = 2 * 1024 * 1024;
 /// The largest blob that a new text may make, in bytes. What edt adds later, such as who read a
 /// comment, always fits below [`MAX_READ`].
-const MAX_WRITTEN: usize = 1024 * 1024;
+pub(super) const MAX_WRITTEN: usize = 1024 * 1024;
 /// How often a change is tried if another process changes the comments at the same time.
 const TRIES: usize = 20;
 
@@ -170,7 +170,8 @@ fn too_many(bytes: usize) -> Finding {
         format!(
             "The comments of the session would have {bytes} bytes; the limit is {MAX_WRITTEN}."
         ),
-        "`edt comment drop ID` deletes drafts. The next session has comments of its own.",
+        "The user's `edt comment drop ID` deletes drafts; `edt comment resolve ID` still works. The \
+         next session has comments of its own.",
     )
     .nothing_changed()
     .with("size", bytes)

@@ -2,7 +2,7 @@
 
 use super::delivery::{CommentedSession, Delivery};
 use super::shown::{self, CommentReader};
-use super::write::{self, CommentPlace, MAX_TEXT, Writer};
+use super::write::{self, CommentPlace, MAX_ANSWERS, MAX_TEXT, Writer};
 use super::{Comment, CommentState, Reading, store};
 use crate::tests::{Scratch, refusal};
 use crate::txn::Request;
@@ -233,11 +233,35 @@ fn a_draft_can_be_deleted_and_its_number_is_not_used_again() {
     let scratch = edited();
     add(&scratch, &CommentPlace::default()).unwrap();
     let delete = |id| write::delete(&scratch.open().repo, "fix", id);
-    assert_eq!(refusal(delete(2)).code, Code::CommentNotFound);
+    assert_eq!(refusal(delete(2)).summary, "The session fix has no draft 2.");
     delete(1).unwrap();
     assert_eq!(add(&scratch, &CommentPlace::default()), Ok(2));
     send(&scratch);
     assert_eq!(refusal(delete(2)).code, Code::BadRequest);
+}
+
+#[test]
+fn answers_of_agents_leave_room_for_the_user() {
+    let scratch = edited();
+    add(&scratch, &CommentPlace::default()).unwrap();
+    send(&scratch);
+    let workspace = scratch.open();
+    let repo = &workspace.repo;
+    let text = "x".repeat(MAX_TEXT);
+    let agent = Writer::Agent("n".repeat(10_000));
+    let found = loop {
+        if let Err(found) = write::answer(repo, "fix", 1, (&agent, &text), 9) {
+            break refusal::<()>(Err(found));
+        }
+    };
+    assert_eq!(found.code, Code::FileTooLarge);
+    assert!(found.remedy.contains("edt comment resolve"), "{}", found.remedy);
+    let (_, stored) = store::read(repo, "fix").unwrap().unwrap();
+    assert_eq!(stored.comments[0].answers.len(), MAX_ANSWERS / (MAX_TEXT + 200));
+    for _ in 0..32 {
+        write::answer(repo, "fix", 1, (&Writer::User, &text), 9).unwrap();
+    }
+    write::resolve(repo, "fix", 1).unwrap();
 }
 
 fn here(scratch: &Scratch) -> Delivery {

@@ -5,12 +5,24 @@ use super::store::{self, StoredComment, StoredComments};
 use crate::session::refs::current::Session;
 use edt_git::Repo;
 use edt_types::comment::{CommentAnswer, CommentState, Reading, ReviewSummary};
+use edt_types::text;
 use edt_types::{Code, Finding, Result};
 
 pub use super::place::CommentPlace;
 
 /// The longest text, in bytes.
 pub const MAX_TEXT: usize = 8 * 1024;
+
+/// The longest answers of agents together, in bytes of JSON: half of what comments may have, so that
+/// the user has the other half.
+pub const MAX_ANSWERS: usize = store::MAX_WRITTEN / 2;
+/// How many characters of an agent's name are kept.
+const MAX_NAME: usize = 100;
+
+/// The name of an agent, as far as it is kept.
+pub(super) fn kept_name(name: &str) -> String {
+    text::cut(name, MAX_NAME)
+}
 
 /// Who writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +94,8 @@ pub fn send(repo: &Repo, session: &str, summary: Option<&str>, now: i64) -> Resu
 /// Adds an answer to a comment that was sent. The user's makes it unread again, and open.
 ///
 /// # Errors
-/// `COMMENT_NOT_FOUND`; `BAD_REQUEST` for an empty text; as [`store::change`].
+/// `COMMENT_NOT_FOUND`; `BAD_REQUEST` for an empty text; `FILE_TOO_LARGE` if the agents' answers
+/// have more than [`MAX_ANSWERS`]; as [`store::change`].
 pub fn answer(
     repo: &Repo,
     session: &str,
@@ -99,6 +112,7 @@ pub fn answer(
                 None
             }
             Writer::Agent(name) => {
+                let name = kept_name(name);
                 // Whoever answers has read it.
                 one.given = one.said;
                 let reading = || Reading { agent: Some(name.clone()), time: now };
@@ -107,6 +121,14 @@ pub fn answer(
             }
         };
         one.answers.push(CommentAnswer { agent, text: text.to_owned(), time: now });
+        let all = all.comments.iter().flat_map(|one| &one.answers);
+        let bytes = all
+            .filter(|one| one.agent.is_some())
+            .map(|one| serde_json::to_string(one).map_or(0, |json| json.len()))
+            .sum();
+        if *writer != Writer::User && bytes > MAX_ANSWERS {
+            return Err(too_many_answers(bytes).into());
+        }
         Ok(())
     })
 }
@@ -143,7 +165,7 @@ pub fn reopen(repo: &Repo, session: &str, id: u64) -> Result<()> {
 pub fn delete(repo: &Repo, session: &str, id: u64) -> Result<()> {
     store::change(repo, session, |all| {
         let found = all.comments.iter().position(|one| one.id == id);
-        let at = found.ok_or_else(|| not_found(session, id))?;
+        let at = found.ok_or_else(|| no_such_draft(session, id))?;
         if all.comments[at].state != CommentState::Draft {
             return Err(was_sent(id).into());
         }
@@ -182,6 +204,29 @@ fn not_found(session: &str, id: u64) -> Finding {
         "`edt comment list --all` lists the comments with their numbers.",
     )
     .nothing_changed()
+}
+
+fn no_such_draft(session: &str, id: u64) -> Finding {
+    Finding::new(
+        Code::CommentNotFound,
+        format!("The session {session} has no draft {id}."),
+        "`edt comment list` lists your drafts with their numbers.",
+    )
+    .nothing_changed()
+}
+
+fn too_many_answers(bytes: usize) -> Finding {
+    Finding::new(
+        Code::FileTooLarge,
+        format!(
+            "The agents' answers of the session would have {bytes} bytes; the limit is \
+             {MAX_ANSWERS}."
+        ),
+        "Make the change that the comment asks for. `edt comment resolve ID` says that it is done.",
+    )
+    .nothing_changed()
+    .with("size", bytes)
+    .with("limit", MAX_ANSWERS)
 }
 
 fn no_draft() -> Finding {
