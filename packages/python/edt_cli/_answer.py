@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 Change = str
 """``added``, ``modified``, ``deleted`` or ``renamed``."""
@@ -93,6 +93,65 @@ class Session:
 
 
 @dataclass(frozen=True)
+class Comment:
+    """A comment of the user on the session, an edit, a file or lines of it."""
+
+    id: int
+    text: str
+    edit: Optional[int]
+    path: Optional[str]
+    path_now: Optional[str]
+    """The file's present name; ``None`` if it is gone."""
+    lines: Optional[Tuple[int, int]]
+    """The first and the last line, counted from 1, when the comment was written."""
+    line_now: Optional[int]
+    """Where the first of the lines is now; ``None`` if that is not sure."""
+    outdated: bool
+    quoted: List[str]
+    """The lines when the comment was written."""
+    raw: Mapping[str, Any]
+
+    @staticmethod
+    def of(raw: Mapping[str, Any]) -> Comment:
+        lines = raw.get("lines")
+        return Comment(
+            id=int(raw["id"]),
+            text=str(raw["text"]),
+            edit=raw.get("edit"),
+            path=raw.get("path"),
+            path_now=raw.get("path_now"),
+            lines=(int(lines[0]), int(lines[1])) if lines else None,
+            line_now=raw.get("line_now"),
+            outdated=bool(raw.get("outdated")),
+            quoted=[str(line) for line in raw.get("quoted") or []],
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True)
+class Comments:
+    """The comments of the user that wait for the agent."""
+
+    open: int
+    """How many comments of the session are open."""
+    unread: List[Comment]
+    """Those that no answer had yet. Each is in one answer in full."""
+    left_out: int
+    """How many further ones are unread: the next answer has them."""
+    hint: str
+    """What to call."""
+
+    @staticmethod
+    def of(raw: Mapping[str, Any]) -> Comments:
+        return Comments(
+            open=int(raw["open"]),
+            unread=[Comment.of(one) for one in raw.get("unread") or []],
+            left_out=int(raw.get("left_out") or 0),
+            hint=str(raw.get("hint") or ""),
+        )
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The answer of a command that changes something."""
 
@@ -108,6 +167,8 @@ class Outcome:
     errors: List[Finding]
     warnings: List[Warning]
     lessons: List[str]
+    comments: Optional[Comments]
+    """The user's comments; ``None`` if none is open."""
     raw: Mapping[str, Any]
     """The answer as the program printed it."""
 
@@ -124,5 +185,6 @@ class Outcome:
             errors=[Finding.of(error) for error in raw.get("errors") or []],
             warnings=[Warning.of(warning) for warning in raw.get("warnings") or []],
             lessons=[str(lesson) for lesson in raw.get("lessons") or []],
+            comments=Comments.of(raw["comments"]) if raw.get("comments") else None,
             raw=raw,
         )

@@ -66,6 +66,37 @@ export interface Session {
   [key: string]: unknown;
 }
 
+/** A comment of the user on the session, an edit, a file or lines of it. */
+export interface Comment {
+  id: number;
+  text: string;
+  edit: number | null;
+  path: string | null;
+  /** The file's present name; null if it is gone. */
+  path_now: string | null;
+  /** The first and the last line, counted from 1, when the comment was written. */
+  lines: [number, number] | null;
+  /** Where the first of the lines is now; null if that is not sure. */
+  line_now: number | null;
+  outdated: boolean;
+  /** The lines when the comment was written. */
+  quoted: string[];
+  [key: string]: unknown;
+}
+
+/** The comments of the user that wait for the agent. */
+export interface Comments {
+  /** How many comments of the session are open. */
+  open: number;
+  /** Those that no answer had yet. Each is in one answer in full. */
+  unread: Comment[];
+  /** How many further ones are unread: the next answer has them. */
+  left_out: number;
+  /** What to call. */
+  hint: string;
+  [key: string]: unknown;
+}
+
 /** The answer of a command that changes something. */
 export interface Outcome {
   schema: "edt.outcome/1";
@@ -81,6 +112,8 @@ export interface Outcome {
   errors: Finding[];
   warnings: Warning[];
   lessons: string[];
+  /** The user's comments; missing if none is open. */
+  comments?: Comments;
   [key: string]: unknown;
 }
 
