@@ -1,6 +1,7 @@
 //! Which commits of a session wait for the user's approval before an agent may land them: all that
 //! edt did not record as edits, also those that the agent made with Git, and checkpoints.
 
+use super::options::LandOptions;
 use super::plan::LandTarget;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
@@ -18,10 +19,12 @@ pub(super) fn unrecorded(
     session: &Session,
     target: &LandTarget,
     commits: &[Commit],
+    options: &LandOptions,
 ) -> Result<Option<Finding>> {
     let mut open = Vec::new();
     // Without a record, only messages say what is an edit: anybody can write them.
-    let has_record = RecordTip::of(repo, session)?.is_some();
+    let before = Session { planned: None, ..session.clone() };
+    let has_record = RecordTip::of(repo, &before)?.is_some();
     for commit in commits.iter().filter(|commit| commit.is_users() || !has_record) {
         if !is_merge_of_target(repo, target, commit)? {
             open.push(commit);
@@ -39,9 +42,10 @@ pub(super) fn unrecorded(
         list.join(", ")
     );
     let remedy = format!(
-        "Ask the user to review them (`git show {}`) and to type `edt land` in their own terminal. \
+        "Ask the user to review them (`git show {}`) and to type `{}` in their own terminal. \
          Make your own changes with `edt apply`, and not with `git commit`.",
-        short(newest)
+        short(newest),
+        options.command()
     );
     let ids: Vec<String> = open.iter().map(|commit| commit.oid.to_string()).collect();
     let finding = Finding::new(Code::ApprovalRequired, summary, remedy);

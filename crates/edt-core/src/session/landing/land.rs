@@ -220,7 +220,7 @@ fn land_once(
         replace: Vec::new(),
     };
     if let Some(reordered) = &part.reordered {
-        reordered.add(repo, session, &mut refs, &mut objects)?;
+        reordered.add(&mut refs, &mut objects);
     }
     let to = head.from.as_ref().and(target.alias.clone());
     let change = Change {
@@ -247,7 +247,9 @@ fn land_once(
         // stays open.
         session.drop_pointer(&workspace.repo);
     }
-    warnings.extend(hidden::not_landed(&workspace.repo, session).ok().flatten());
+    let tip = part.reordered.as_ref().map_or(session.tip, |reordered| reordered.tip);
+    let now = Session { tip, ..session.clone() };
+    warnings.extend(hidden::not_landed(&workspace.repo, &now).ok().flatten());
     let place = root.clone().unwrap_or_else(|| workspace.repo.root_path().to_owned());
     // The landing is complete. The last hook cannot change it and needs no lock.
     workspace.release();

@@ -38,5 +38,5 @@ pub(super) fn identified(
 pub(super) fn session(repo: &Repo, name: &str, tip: Oid) -> Result<Session> {
     let base = repo.ref_value(&base_ref(name))?.unwrap_or_else(|| repo.empty_tree());
     let (name, branch) = (name.to_owned(), String::new());
-    Ok(Session { name, branch, tip, base, head: InHead::No })
+    Ok(Session { name, branch, tip, base, head: InHead::No, planned: None })
 }

@@ -48,7 +48,7 @@ impl SessionSummary {
     #[must_use]
     pub fn session(&self) -> Session {
         let SessionSummary { name, branch, tip, base, .. } = self.clone();
-        Session { name, branch, tip, base, head: InHead::No }
+        Session { name, branch, tip, base, head: InHead::No, planned: None }
     }
 
     /// Whether the session is not open and no worktree uses it.
@@ -209,7 +209,8 @@ pub fn chosen(repo: &Repo, choice: &SessionChoice) -> Result<SessionList> {
         let (mut edits, mut time) = (0, 0);
         if tip != repo.empty_tree() {
             let (name, branch) = (name.clone(), branch.clone());
-            edits = Session { name, branch, tip, base, head: InHead::No }.edits(repo)?;
+            edits =
+                Session { name, branch, tip, base, head: InHead::No, planned: None }.edits(repo)?;
             time = Commit::read(repo, tip)?.committed_at;
         }
         list.sessions.push(SessionSummary {

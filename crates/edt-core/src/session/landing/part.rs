@@ -71,7 +71,9 @@ impl Part {
         let FirstEdits { tip, rest, reordered } =
             FirstEdits::of(repo, session, &target, &options.only)?;
         let is_all = tip == session.tip;
-        let part = Part { session: Session { tip, ..session.clone() }, rest, is_all, reordered };
+        let planned = reordered.as_ref().map(|reordered| reordered.entry);
+        let session = Session { tip, planned, ..session.clone() };
+        let part = Part { session, rest, is_all, reordered };
         if !is_all {
             part.check_apart(repo, &target)?;
         }

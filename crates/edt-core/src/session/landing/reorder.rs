@@ -20,35 +20,43 @@ use edt_types::{Code, Effect, Finding, RepoPath, Result};
 /// The most edits for which it is tried whether a chosen edit can do without each of them.
 const MAX_TRIED: usize = 8;
 
-/// A session's branch in another order. Its commits are written, but no ref names them.
+/// A session's branch in another order. Its commits and the entry of the record that names them
+/// are written, but no ref names either.
 #[derive(Debug)]
 pub(super) struct Reordered {
     /// The new tip of the branch.
-    tip: Oid,
-    /// The commit below those that are written again.
-    below: Oid,
-    /// These commits, as they were.
-    replaced: Vec<Oid>,
+    pub(super) tip: Oid,
+    /// The entry of the session's record.
+    pub(super) entry: Oid,
+    /// The moves of the branch and of the record.
+    refs: RefMoves,
     objects: Vec<Loose>,
 }
 
 impl Reordered {
-    /// Adds the move of the branch of `session`, and what the session's record says of it.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING`, `IO_ERROR`.
-    pub(super) fn add(
-        &self,
+    /// Plans the move of the branch of `session` to `tip`: there, the commits `replaced` are written
+    /// again above `below`. `objects` has them.
+    fn of(
         repo: &Repo,
         session: &Session,
-        refs: &mut RefMoves,
-        objects: &mut Vec<Loose>,
-    ) -> Result<()> {
+        (tip, below): (Oid, Oid),
+        replaced: Vec<Oid>,
+        mut objects: Vec<Loose>,
+    ) -> Result<Reordered> {
+        // The record's entry has to read them.
+        edt_git::objects::write(repo, &objects)?;
+        let (step, mut refs) = (Step::Reorder { below, replaced }, RefMoves::default());
+        let entry = record::append(repo, (session, false), (&step, tip), &mut refs, &mut objects)?;
+        edt_git::objects::write(repo, &objects)?;
+        refs.replace.push((session.branch(), session.tip, tip));
+        Ok(Reordered { tip, entry, refs, objects })
+    }
+
+    /// Adds the moves, and the objects that they need.
+    pub(super) fn add(&self, refs: &mut RefMoves, objects: &mut Vec<Loose>) {
         objects.extend(self.objects.iter().cloned());
-        let step = Step::Reorder { below: self.below, replaced: self.replaced.clone() };
-        record::append(repo, (session, false), (&step, self.tip), refs, objects)?;
-        refs.replace.push((session.branch(), session.tip, self.tip));
-        Ok(())
+        refs.create.extend(self.refs.create.iter().cloned());
+        refs.replace.extend(self.refs.replace.iter().cloned());
     }
 }
 
@@ -185,12 +193,12 @@ impl Order<'_> {
                 first = tip;
             }
         }
-        let objects = writer.loose_objects();
-        edt_git::objects::write(self.repo, &objects)?;
         let tip = tip.unwrap_or(self.session.tip);
         let replaced = self.moving.iter().map(|commit| commit.oid).collect();
         let below = below.unwrap_or_else(|| self.repo.empty_tree());
-        Ok((first.unwrap_or(tip), Reordered { tip, below, replaced, objects }))
+        let objects = writer.loose_objects();
+        let reordered = Reordered::of(self.repo, self.session, (tip, below), replaced, objects)?;
+        Ok((first.unwrap_or(tip), reordered))
     }
 
     /// The tree after each commit in this `order`, or the first conflict.
@@ -331,18 +339,24 @@ mod tests {
 
     use super::*;
     use crate::proposal::landing::land;
+    use crate::session::landing::land::Landed;
     use crate::session::landing::options::LandOptions;
     use crate::session::refs::record::{RecordTip, Records, Undone};
     use crate::tests::{Scratch, refusal};
+    use crate::txn::Request;
 
     /// A text of six lines that edits change, each with three others around it.
     fn text(lines: &[String]) -> String {
         lines.iter().map(|line| format!("=\n=\n=\n{line}\n=\n=\n=\n")).collect()
     }
 
+    fn six() -> Vec<String> {
+        (0..6).map(|at| format!("line {at}.")).collect()
+    }
+
     /// A session in which edit `n` changes the line of that place to `n` edits.
     fn session_of(places: &[usize]) -> (Scratch, Vec<String>) {
-        let mut lines: Vec<String> = (0..6).map(|at| format!("line {at}.")).collect();
+        let mut lines = six();
         let scratch = Scratch::with(&[("a.txt", &text(&lines))]);
         scratch.begin("fix");
         for (at, place) in places.iter().enumerate() {
@@ -374,6 +388,76 @@ mod tests {
             assert_eq!(numbers, [3, 1, 2]);
         }
         assert_eq!(now.last_number(&repo).unwrap(), 3);
+    }
+
+    /// The numbers of the edits on the branch, the newest first.
+    fn log(scratch: &Scratch) -> Vec<u64> {
+        let repo = scratch.repo();
+        let commits = scratch.session().commits(&repo);
+        commits.map(|commit| number(&commit.unwrap())).collect()
+    }
+
+    fn landed(scratch: &Scratch, edits: &[u64]) -> Landed {
+        let session = scratch.session();
+        land(&mut scratch.open(), &session, &only(edits)).unwrap()
+    }
+
+    #[test]
+    fn an_edit_lands_without_the_rename_before_it() {
+        let text = |line: &str| format!("{}{line}\n{}", "before\n".repeat(9), "after\n".repeat(9));
+        let scratch = Scratch::with(&[("f.txt", &text("one"))]);
+        scratch.begin("fix");
+        scratch.apply(&Request::new("first").rename("f.txt", "g.txt")).unwrap();
+        scratch.edit("second", "g.txt", "one", "two");
+        let options = LandOptions { message: Some("mine".into()), ..only(&[2]) };
+        let session = scratch.session();
+        let landed = land(&mut scratch.open(), &session, &options).unwrap();
+        assert_eq!((landed.edits, landed.rest, landed.warnings), (1, 1, Vec::new()));
+        assert!(scratch.message(landed.commit).starts_with("mine\n\n"));
+        assert_eq!(scratch.committed(landed.commit, "f.txt"), Some(text("two")));
+        assert_eq!(log(&scratch), [1, 2]);
+        scratch.undo(2).unwrap();
+        assert_eq!(scratch.text("f.txt"), Some(text("one")));
+        scratch.redo().unwrap();
+        assert_eq!(scratch.text("g.txt"), Some(text("two")));
+        assert_eq!(log(&scratch), [1, 2]);
+        assert_eq!(scratch.committed(scratch.head(), "g.txt"), Some(text("two")));
+    }
+
+    #[test]
+    fn an_edit_without_a_committed_change_stays_another_edit() {
+        let (scratch, lines) = session_of(&[0, 3]);
+        scratch.write(".git/info/exclude", "*.ign\n");
+        scratch.write("p.ign", "one\n");
+        scratch.edit("third", "p.ign", "one", "two");
+        let of_two = landed(&scratch, &[2]);
+        assert_eq!((of_two.edits, of_two.rest), (1, 2));
+        assert_eq!(log(&scratch), [3, 1, 2]);
+        let of_rest = landed(&scratch, &[1, 3]);
+        assert_eq!((of_rest.edits, of_rest.rest), (2, 0));
+        assert_eq!(scratch.committed(of_rest.commit, "a.txt"), Some(text(&lines)));
+    }
+
+    #[test]
+    fn what_another_edit_left_over_is_not_left_out() {
+        let scratch = Scratch::with(&[("f.txt", "a\nb\n"), ("h.txt", &text(&six()))]);
+        scratch.begin("fix");
+        scratch.edit("first", "h.txt", "line 0.", "LINE 0.");
+        scratch.edit("second", "h.txt", "line 5.", "LINE 5.");
+        scratch.write("f.txt", "a\nmine\nb\n");
+        scratch.edit("third", "f.txt", "mine", "yours");
+        assert_eq!(landed(&scratch, &[2]).edits, 1);
+        let session = scratch.session();
+        let by_user = LandOptions { by_user: true, ..only(&[1, 3]) };
+        let finding = refusal(land(&mut scratch.open(), &session, &by_user));
+        let remedy = "`edt checkpoint` commits what is uncommitted, as your changes; `edt land` \
+                      then lands the whole session. `edt land --only 1,3 --allow leaves_out` lands \
+                      without it.";
+        assert_eq!((finding.code, finding.remedy.as_str()), (Code::LeavesOut, remedy));
+        let allow = vec!["leaves_out".to_owned()];
+        let by_user = LandOptions { allow, ..by_user };
+        let landed = land(&mut scratch.open(), &session, &by_user).unwrap();
+        assert_eq!((landed.edits, landed.rest), (2, 0));
     }
 
     proptest! {

@@ -69,7 +69,7 @@ impl LandReview<'_> {
         let unrecorded = if self.options.by_user {
             None
         } else {
-            consent::unrecorded(writer.repo(), session, target, &plan.commits)?
+            consent::unrecorded(writer.repo(), session, target, &plan.commits, self.options)?
         };
         let target = target.tree(writer.repo())?;
         let (mut before, mut warnings) = (target, Vec::new());
@@ -115,7 +115,7 @@ impl LandReview<'_> {
                     {
                         continue;
                     }
-                    found.push(not_landed(finding));
+                    found.push(not_landed(finding, self.options));
                 }
             }
         }
@@ -130,7 +130,7 @@ impl LandReview<'_> {
             for finding in review.refused {
                 if found.iter().all(|other| other.code != finding.code) {
                     let against = if from == target { "the target" } else { LEFT_BY_USER };
-                    found.push(not_landed(finding.with("against", against)));
+                    found.push(not_landed(finding.with("against", against), self.options));
                 }
             }
         }
@@ -313,19 +313,20 @@ fn is_known_binary(
 }
 
 /// The finding about a landing as a whole.
-fn not_landed(finding: Finding) -> Finding {
+fn not_landed(finding: Finding, options: &LandOptions) -> Finding {
+    let land = options.command();
     let flag = finding.allow.map(|word| {
-        format!("If the whole landing is intended, repeat `edt land` with `--allow {word}`.")
+        format!("If the whole landing is intended, repeat `{land}` with `--allow {word}`.")
     });
     // Only the user may override a finding that names the word.
     let users_word = finding.evidence.get("word").and_then(|word| word.as_str());
     let remedy = match finding.code {
         Code::BuildOutput => finding.remedy,
         _ if finding.evidence.get("against").is_some_and(|against| against == LEFT_BY_USER) => {
-            "Ask the user: they may land it with `edt land` in a terminal.".to_owned()
+            format!("Ask the user: they may land it with `{land}` in a terminal.")
         }
         _ if let Some(word) = users_word => format!(
-            "Undo it in the session (`edt log`, `edt revert`). Or ask the user to type `edt land \
+            "Undo it in the session (`edt log`, `edt revert`). Or ask the user to type `{land} \
              --allow {word}` in their own terminal."
         ),
         _ => "Change it in the session, or undo the edit (`edt log`, `edt revert`).".to_owned(),
@@ -356,15 +357,14 @@ impl LandReview<'_> {
         let edits: BTreeSet<u64> = files.iter().flat_map(|file| file.edits.clone()).collect();
         let numbers: Vec<String> = edits.iter().rev().map(u64::to_string).collect();
         let revert = format!("`edt revert {}`", numbers.join(" "));
-        let land = format!("`edt land --allow {LANDS_REMOVED_LINES}`");
+        let again = self.options.command();
+        let land = format!("`{again} --allow {LANDS_REMOVED_LINES}`");
+        let taken = format!("{revert} takes them out of the session; then repeat `{again}`.");
         let remedy = if self.options.by_user {
-            format!(
-                "{revert} takes them out of the session; then repeat `edt land`. {land} lands them."
-            )
+            format!("{taken} {land} lands them.")
         } else {
             format!(
-                "{revert} takes them out of the session; then repeat `edt land`. If they should land, \
-                 ask the user, who restores the files or types {land}."
+                "{taken} If they should land, ask the user, who restores the files or types {land}."
             )
         };
         let paths: Vec<String> = files.iter().map(|file| file.path.text()).collect();
@@ -404,15 +404,22 @@ impl LandReview<'_> {
                 edits(&unknown)
             ));
         }
+        // A checkpoint comes after the edits, and is in no part.
+        let then = if self.options.is_part() {
+            "`edt land` then lands the whole session"
+        } else {
+            "then repeat `edt land`"
+        };
+        let without = format!("`{} --allow {LEAVES_OUT}`", self.options.command());
         let remedy = if self.options.by_user {
             format!(
-                "`edt checkpoint` commits what is uncommitted, as your changes; then repeat `edt \
-                 land`. `edt land --allow {LEAVES_OUT}` lands without it."
+                "`edt checkpoint` commits what is uncommitted, as your changes; {then}. {without} \
+                 lands without it."
             )
         } else {
             format!(
                 "Let the user know what would be missing: they type `edt checkpoint` and `edt land`, \
-                 or `edt land --allow {LEAVES_OUT}` to land without it."
+                 or {without} to land without it."
             )
         };
         let paths: Vec<String> = files.iter().map(|file| file.path.text()).collect();

@@ -394,7 +394,7 @@ impl Recorder {
         let session = Session::current(repo, &head)?.unwrap_or_else(|| {
             let tip = head.commit.unwrap_or_else(|| repo.empty_tree());
             let (name, branch) = ("resolution".to_owned(), String::new());
-            Session { name, branch, tip, base: tip, head: InHead::No }
+            Session { name, branch, tip, base: tip, head: InHead::No, planned: None }
         });
         let session = Session { head: InHead::No, ..session };
         let tree = writer.tree_of(session.tip)?;

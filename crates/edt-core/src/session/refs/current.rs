@@ -21,6 +21,9 @@ pub struct Session {
     pub base: Oid,
     /// Whether HEAD is on the branch.
     pub head: InHead,
+    /// The entry of its record that a planned landing adds; `None` while none does. Its commits are
+    /// edt's although no ref names the entry yet.
+    pub planned: Option<Oid>,
 }
 
 impl Session {
@@ -42,7 +45,7 @@ impl Session {
         match repo.ref_value(&branch)? {
             Some(tip) => Ok(repo.ref_value(&base_ref(name))?.map(|base| {
                 let name = name.to_owned();
-                Session { name, tip, base, head: InHead::No, branch: branch.clone() }
+                Session { name, tip, base, head: InHead::No, branch: branch.clone(), planned: None }
             })),
             // A session ends when the user deletes its branch.
             None => Session::named(repo, name),
@@ -59,7 +62,14 @@ impl Session {
             let Some(base) = repo.ref_value(&base_ref(&name))? else { return Ok(None) };
             (name, base)
         };
-        Ok(Some(Session { name, branch: branch.to_owned(), tip, base, head: InHead::No }))
+        Ok(Some(Session {
+            name,
+            branch: branch.to_owned(),
+            tip,
+            base,
+            head: InHead::No,
+            planned: None,
+        }))
     }
 
     /// The session with this name or with the branch `edt/<name>`, as one that HEAD is not on.
@@ -84,6 +94,7 @@ impl Session {
             tip,
             base,
             head: InHead::No,
+            planned: None,
         }))
     }
 

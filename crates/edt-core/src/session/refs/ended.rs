@@ -92,5 +92,6 @@ fn ended(repo: &Repo, name: &str, tip: Oid) -> Result<Option<Session>> {
         tip,
         base,
         head: InHead::No,
+        planned: None,
     }))
 }

@@ -17,7 +17,7 @@ pub struct RefMove {
 }
 
 /// Refs that follow the decision, and refs that must exist before it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct RefMoves {
     /// Refs to create first, with their values.
     pub create: Vec<(String, Oid)>,

@@ -73,12 +73,16 @@ pub fn record_ref(name: &str) -> String {
 }
 
 impl RecordTip {
-    /// The newest entry of `session`; `None` if an earlier version of edt began it.
+    /// The newest entry of `session`, also one that is planned; `None` if an earlier version of edt
+    /// began it.
     ///
     /// # Errors
     /// `OBJECT_MISSING`, `IO_ERROR`.
     pub fn of(repo: &Repo, session: &Session) -> Result<Option<RecordTip>> {
-        let oid = repo.ref_value(&record_ref(&session.name))?;
+        let oid = match session.planned {
+            None => repo.ref_value(&record_ref(&session.name))?,
+            planned => planned,
+        };
         oid.map(|oid| RecordTip::read(repo, session, oid)).transpose()
     }
 
@@ -164,7 +168,8 @@ impl Session {
 }
 
 /// Adds the entry of what a move of the branch of `session` to `new` does, to `refs` and `objects`.
-/// `session` is as it was before; `begins` says that its branch is created.
+/// `session` is as it was before; `begins` says that its branch is created. Returns what the
+/// record's ref will name.
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `IO_ERROR`; `BAD_REQUEST` if the configured identity is invalid.
@@ -174,19 +179,19 @@ pub fn append(
     (step, new): (&Step, Oid),
     refs: &mut RefMoves,
     objects: &mut Vec<Loose>,
-) -> Result<()> {
+) -> Result<Oid> {
     let last = if begins { None } else { RecordTip::of(repo, session)? };
     let name = record_ref(&session.name);
     let last = match last {
         None if begins => {
             refs.create.push((name, new));
-            return Ok(());
+            return Ok(new);
         }
         Some(last) if last.is_edit && last.tip == session.tip && matches!(step, Step::Edit(_)) => {
             if last.oid != new {
                 refs.replace.push((name, last.oid, new));
             }
-            return Ok(());
+            return Ok(new);
         }
         last => last,
     };
@@ -239,7 +244,7 @@ pub fn append(
         Some(previous) => refs.replace.push((name, previous, entry)),
         None => refs.create.push((name, entry)),
     }
-    Ok(())
+    Ok(entry)
 }
 
 /// Everything that edt committed in a session.

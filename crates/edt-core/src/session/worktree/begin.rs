@@ -260,6 +260,7 @@ pub fn prepare(
             tip: start,
             base,
             head: if switch { InHead::Yes } else { InHead::No },
+            planned: None,
         },
     })
 }
@@ -272,7 +273,7 @@ pub fn preview_session(repo: &Repo, head: &Head) -> Result<Session> {
     let tip = head.commit.unwrap_or_else(|| repo.empty_tree());
     let name = free_name(repo, head)?;
     let branch = format!("{BRANCHES}{name}");
-    Ok(Session { name, branch, tip, base: tip, head: InHead::No })
+    Ok(Session { name, branch, tip, base: tip, head: InHead::No, planned: None })
 }
 
 /// Refuses to begin from a policy that neither the user's branch nor the base of `running` or
@@ -474,6 +475,7 @@ mod tests {
             tip: head,
             base: head,
             head: InHead::Yes,
+            planned: None,
         };
         assert_eq!(begun(&scratch, &unnamed()), expected);
         assert_eq!(scratch.ref_value("refs/heads/edt/main-1"), Some(head));
@@ -742,6 +744,7 @@ mod tests {
             tip: head,
             base: head,
             head: InHead::No,
+            planned: None,
         };
         assert_eq!(preview, expected);
         assert_eq!(repo.refs_below(REFS).unwrap(), []);
