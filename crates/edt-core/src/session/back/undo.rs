@@ -9,7 +9,7 @@ use crate::session::private::hidden::{self, Hidden};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
 use crate::session::refs::names::{REFS, next_numbered_ref, numbered_tips};
-use crate::session::refs::record::{Step, Undone};
+use crate::session::refs::record::{Records, Step, Undone};
 use crate::session::refs::revision;
 use crate::session::user::unwind::{Direction, FileSteps};
 use crate::session::worktree::checkout;
@@ -134,13 +134,14 @@ pub fn redo(
             return move_branch(workspace, plan);
         }
     }
+    let why = if is_undone_before_reorder(&workspace.repo, session)? {
+        "`edt land --only` has since written the edits below what was undone again, in another order"
+    } else {
+        "nothing was undone, or edits followed the undo"
+    };
     Err(Finding::new(
         Code::NothingToRedo,
-        format!(
-            "There is nothing to redo in the session {}: nothing was undone, or edits followed \
-             the undo.",
-            session.name
-        ),
+        format!("There is nothing to redo in the session {}: {why}.", session.name),
         format!(
             "`git for-each-ref {}` lists the undone tips; `git cherry-pick` or `edt restore` \
              restores parts of them.",
@@ -148,6 +149,26 @@ pub fn redo(
         ),
     )
     .into())
+}
+
+/// Whether something was undone down to a commit that has another id since, because the edits were
+/// written again in another order.
+fn is_undone_before_reorder(repo: &Repo, session: &Session) -> Result<bool> {
+    let records = Records::of(repo, session)?;
+    for (_, tip) in numbered_tips(repo, &session.name, "undone")? {
+        let mut next = Some(tip);
+        while let Some(oid) = next.filter(|oid| *oid != session.base && *oid != repo.empty_tree()) {
+            if records.was_reordered_at(oid) {
+                // A tip that was redone was written again itself.
+                if oid != tip {
+                    return Ok(true);
+                }
+                break;
+            }
+            next = Commit::read(repo, oid)?.parent;
+        }
+    }
+    Ok(false)
 }
 
 /// Makes the planned change, unless it is a dry run.

@@ -90,7 +90,13 @@ impl FirstEdits {
         let landed = landed(repo, session, target)?;
         let start = commits.iter().position(|commit| Some(commit.oid) == landed);
         let start = start.map_or(0, |at| at + 1);
-        let chosen = chosen(session, &commits, only)?;
+        let chosen = match chosen(session, &commits, only)? {
+            Ok(chosen) => chosen,
+            Err((number, all)) => {
+                let remedy = with_all(repo, session, target, only, &all);
+                return Err(squashed(number, &all, remedy).into());
+            }
+        };
         let (had, chosen): (BTreeSet<usize>, BTreeSet<usize>) =
             chosen.into_iter().partition(|at| *at < start);
         let Some(last) = chosen.last().copied() else {
@@ -111,7 +117,7 @@ impl FirstEdits {
         };
         let moving = &commits[first..];
         if let Some(commit) = moving.iter().find(|commit| !can_move(commit)) {
-            return Err(cannot_move(commit, only).into());
+            return Err(cannot_move(commit, number(&commits[last])).into());
         }
         let chosen = chosen.into_iter().filter(|at| *at > first).map(|at| at - first).collect();
         let order = Order { repo, session, only, moving, chosen };
@@ -120,8 +126,36 @@ impl FirstEdits {
     }
 }
 
-/// The places of the commits of the edits with these numbers.
-fn chosen(session: &Session, commits: &[Commit], only: &[u64]) -> Result<BTreeSet<usize>> {
+/// How the edits `only` land with `all` of a squashed commit. That may be refused, too: then the
+/// remedy of that refusal.
+fn with_all(
+    repo: &Repo,
+    session: &Session,
+    target: &LandTarget,
+    only: &[u64],
+    all: &[u64],
+) -> String {
+    let with: BTreeSet<u64> = only.iter().chain(all).copied().collect();
+    let with: Vec<u64> = with.into_iter().collect();
+    match FirstEdits::of(repo, session, target, &with) {
+        Ok(_) => {
+            let list: Vec<String> = with.iter().map(u64::to_string).collect();
+            format!("`edt land --only {}` lands all of that commit.", list.join(","))
+        }
+        Err(found) => found.into_vec().pop().map(|finding| finding.remedy).unwrap_or_default(),
+    }
+}
+
+/// An edit, and all that are in one commit with it.
+type Squashed = (u64, Vec<u64>);
+
+/// The places of the commits of the edits with these numbers; or an edit that is in one commit with
+/// others that are not named.
+fn chosen(
+    session: &Session,
+    commits: &[Commit],
+    only: &[u64],
+) -> Result<std::result::Result<BTreeSet<usize>, Squashed>> {
     let mut chosen = BTreeSet::new();
     for number in only {
         let has = |commit: &Commit| numbers(commit, session).contains(number);
@@ -129,13 +163,11 @@ fn chosen(session: &Session, commits: &[Commit], only: &[u64]) -> Result<BTreeSe
         let at = at.ok_or_else(|| unknown(session, *number))?;
         let all = numbers(&commits[at], session);
         if !all.iter().all(|own| only.contains(own)) {
-            let list: Vec<String> = all.iter().map(u64::to_string).collect();
-            let remedy = format!("`edt land --only {}` lands all of that commit.", list.join(","));
-            return Err(squashed(*number, &all, remedy).into());
+            return Ok(Err((*number, all)));
         }
         chosen.insert(at);
     }
-    Ok(chosen)
+    Ok(Ok(chosen))
 }
 
 /// Whether a commit can be written again without a loss: an edit as edt wrote it. What the user
@@ -273,6 +305,9 @@ impl Order<'_> {
 
     /// `EDITS_OVERLAP`: the chosen edits need those at `others`.
     fn overlap(&self, others: &BTreeSet<usize>, paths: &[RepoPath]) -> Finding {
+        // Their order on the branch may be another one than that of the numbers.
+        let last = others.iter().chain(&self.chosen).max().map(|at| number(&self.moving[*at]));
+        let last = last.unwrap_or_default();
         let others = numbers_at(self.moving, others);
         let names: Vec<String> = paths.iter().map(RepoPath::text).collect();
         let place = match names.as_slice() {
@@ -283,7 +318,6 @@ impl Order<'_> {
         all.sort_unstable();
         all.dedup();
         let list: Vec<String> = all.iter().map(u64::to_string).collect();
-        let last = all.last().copied().unwrap_or_default();
         let summary = format!(
             "Without {}, {} cannot land: they change {place}.",
             edits_of(&others),
@@ -311,7 +345,8 @@ fn has_landed(numbers: &[u64], target: &LandTarget) -> Finding {
         .with_effect(Effect::NothingLanded)
 }
 
-fn cannot_move(commit: &Commit, only: &[u64]) -> Finding {
+/// The refusal to write `commit` again; `last` is the edit of the last commit that should land.
+fn cannot_move(commit: &Commit, last: u64) -> Finding {
     let (id, subject) = (commit.oid.to_hex_with_len(12), commit.subject().shown());
     let what = if commit.is_users() {
         "is the user's"
@@ -324,7 +359,6 @@ fn cannot_move(commit: &Commit, only: &[u64]) -> Finding {
         "The commit {id} ({subject}) of the session {what}. The edits cannot land before it: it \
          would get another id."
     );
-    let last = only.iter().max().copied().unwrap_or_default();
     let remedy = format!(
         "`edt land --to {last}` lands all commits up to edit {last}. `edt land` lands everything."
     );
@@ -436,6 +470,67 @@ mod tests {
         let of_rest = landed(&scratch, &[1, 3]);
         assert_eq!((of_rest.edits, of_rest.rest), (2, 0));
         assert_eq!(scratch.committed(of_rest.commit, "a.txt"), Some(text(&lines)));
+    }
+
+    #[test]
+    fn an_edit_in_its_earlier_place_has_its_earlier_commit() {
+        let (scratch, _) = session_of(&[0, 1, 2]);
+        let (repo, session) = (scratch.repo(), scratch.session());
+        let commits = |session: &Session| -> Vec<Oid> {
+            session.commits(&repo).map(|commit| commit.unwrap().oid).collect()
+        };
+        let before = commits(&session);
+        scratch.set_ref("refs/heads/other", session.base);
+        landed(&scratch, &[3]);
+        assert_eq!(log(&scratch), [2, 1, 3]);
+        let into = LandOptions { into: Some("other".into()), by_user: true, ..only(&[1]) };
+        let now = scratch.session();
+        let landed = land(&mut scratch.open(), &now, &into).unwrap();
+        assert_eq!((landed.edits, landed.rest), (1, 2));
+        assert_eq!(log(&scratch), [2, 3, 1]);
+        let now = scratch.session();
+        assert_eq!(commits(&now).last(), before.last());
+        for undone in [Undone::Count, Undone::Never] {
+            let records = Records::of(&repo, &now).unwrap();
+            assert_eq!(records.commits(undone).map(number).collect::<Vec<_>>(), [1, 3, 2]);
+        }
+    }
+
+    #[test]
+    fn the_remedy_for_a_squashed_edit_can_be_followed() {
+        let (scratch, _) = session_of(&[0, 1, 2, 3]);
+        let repo = scratch.repo();
+        let at = |count: usize| scratch.session().commits(&repo).nth(count).unwrap().unwrap();
+        let (second, tip) = (at(2), at(0));
+        scratch.set_ref("refs/heads/edt/fix", second.oid);
+        let squashed = scratch.committed(tip.oid, "a.txt").unwrap();
+        scratch.user_commit("edt/fix", &[("a.txt", Some(&squashed))], "squashed\n");
+        let session = scratch.session();
+        let finding = refusal(land(&mut scratch.open(), &session, &only(&[3])));
+        let remedy =
+            "`edt land --to 4` lands all commits up to edit 4. `edt land` lands everything.";
+        assert_eq!(finding.remedy, remedy);
+        let finding = refusal(land(&mut scratch.open(), &session, &only(&[1, 2, 3])));
+        assert_eq!(finding.remedy, "`edt land --only 1,2,3,4` lands all of that commit.");
+        assert_eq!(landed(&scratch, &[1, 2, 3, 4]).edits, 4);
+    }
+
+    #[test]
+    fn a_redo_after_another_order_says_why_there_is_none() {
+        let (scratch, _) = session_of(&[0, 1, 2]);
+        let nothing = |scratch: &Scratch| refusal(scratch.redo()).summary;
+        assert!(nothing(&scratch).ends_with("nothing was undone, or edits followed the undo."));
+        scratch.undo(1).unwrap();
+        landed(&scratch, &[2]);
+        let summary = "There is nothing to redo in the session fix: `edt land --only` has since \
+                       written the edits below what was undone again, in another order.";
+        assert_eq!(nothing(&scratch), summary);
+        // What was redone before is no reason.
+        let (scratch, _) = session_of(&[0, 1, 2]);
+        scratch.undo(1).unwrap();
+        scratch.redo().unwrap();
+        landed(&scratch, &[2]);
+        assert!(nothing(&scratch).ends_with("nothing was undone, or edits followed the undo."));
     }
 
     #[test]

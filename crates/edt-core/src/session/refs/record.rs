@@ -255,6 +255,7 @@ pub struct Records {
     read: HashSet<Oid>,
     known: HashSet<Oid>,
     undone: HashSet<Oid>,
+    reordered: HashSet<Oid>,
 }
 
 impl Records {
@@ -282,10 +283,16 @@ impl Records {
             for commit in &entry.redone {
                 records.undone.remove(commit);
             }
-            // The same edit has another commit.
+            // The same edit has another commit. Written again in its earlier place, it has this id
+            // again.
             for commit in &entry.replaced {
                 records.known.remove(commit);
+                records.read.remove(commit);
             }
+            if !entry.replaced.is_empty() {
+                records.commits.retain(|commit| !entry.replaced.contains(&commit.oid));
+            }
+            records.reordered.extend(entry.replaced.last());
         }
         Ok(records)
     }
@@ -310,6 +317,12 @@ impl Records {
     #[must_use]
     pub fn has(&self, commit: Oid, undone: Undone) -> bool {
         self.known.contains(&commit) && (undone == Undone::Count || !self.undone.contains(&commit))
+    }
+
+    /// Whether the branch ended with `commit` when its edits were written again in another order.
+    #[must_use]
+    pub fn was_reordered_at(&self, commit: Oid) -> bool {
+        self.reordered.contains(&commit)
     }
 
     /// The commits that [`Records::has`], the oldest first.
