@@ -65,8 +65,8 @@ pub(super) struct Args {
     to: Option<u64>,
     /// Land only the edits with these numbers. The rest stays in the session, after them.
     #[arg(long, value_name = "EDITS", value_delimiter = ',', conflicts_with = "to", add = complete::edits())]
-    #[serde(default)]
-    only: Vec<u64>,
+    #[schemars(length(min = 1))]
+    only: Option<Vec<u64>>,
     /// Undo the last landing of the session instead: that of the worktree, else the one that landed
     /// last on HEAD's branch.
     #[arg(long, conflicts_with_all = ["message", "signoff", "allow", "into", "to", "only"])]
@@ -117,7 +117,7 @@ impl Args {
         let options = LandOptions {
             into: self.into.clone(),
             to: self.to,
-            only: self.only.clone(),
+            only: self.only.clone().unwrap_or_default(),
             message: self.message.clone(),
             signoff: self.signoff,
             allow: self.allow.clone(),
@@ -174,14 +174,14 @@ impl Args {
             || self.signoff
             || self.into.is_some()
             || self.to.is_some()
-            || !self.only.is_empty()
+            || self.only.is_some()
             || !self.allow.is_empty();
         let message = match (self.undo, lands, &self.session) {
             (true, true, _) => "`undo` excludes every argument except `session`.",
             (false, _, Some(_)) => "`session` needs `undo`.",
-            _ if self.to.is_some() && !self.only.is_empty() => {
-                "`to` and `only` exclude each other."
-            }
+            _ if self.to.is_some() && self.only.is_some() => "`to` and `only` exclude each other.",
+            // Without any, the whole session lands.
+            _ if self.only.as_ref().is_some_and(Vec::is_empty) => "`only` names no edit.",
             _ => return Ok(()),
         };
         Err(Finding::new(Code::BadRequest, message, "Send one of them.").nothing_changed().into())
@@ -189,7 +189,7 @@ impl Args {
 
     /// Whether only a part of the session lands.
     fn is_part(&self) -> bool {
-        self.to.is_some() || !self.only.is_empty()
+        self.to.is_some() || self.only.is_some()
     }
 
     /// Asks the user at a terminal whether what the session's edits changed on disk alone should land,
@@ -310,4 +310,18 @@ pub(super) fn run_abandon(context: &Context) -> Result<Status> {
         details(&mut out, outcome);
         out
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_list_of_edits_is_not_the_whole_session() {
+        let checked = |value| serde_json::from_value::<Args>(value).unwrap().check();
+        assert_eq!(checked(serde_json::json!({"only": [3, 1]})), Ok(()));
+        for refused in [serde_json::json!({"only": []}), serde_json::json!({"only": [], "to": 1})] {
+            assert_eq!(checked(refused).unwrap_err().codes(), ["BAD_REQUEST"]);
+        }
+    }
 }

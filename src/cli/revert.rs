@@ -44,13 +44,13 @@ pub(super) struct Args {
     /// Only these lines that the change added, by their numbers after it: `12-14`, or `12`.
     /// Repeatable. They are removed.
     #[arg(long, value_name = "A-B", requires = "path")]
-    #[serde(default)]
-    added: Vec<String>,
+    #[schemars(length(min = 1))]
+    added: Option<Vec<String>>,
     /// Only these lines that the change removed, by their numbers before it. Repeatable. They are
     /// in their places again.
     #[arg(long, value_name = "A-B", requires = "path")]
-    #[serde(default)]
-    removed: Vec<String>,
+    #[schemars(length(min = 1))]
+    removed: Option<Vec<String>>,
     /// If the user changed the same lines: keep the user's version as a commit at
     /// refs/edt/NAME/saved/N, then overwrite those lines.
     #[arg(long)]
@@ -78,7 +78,7 @@ impl Args {
     /// The part to revert; `None` for whole edits. The arguments of a tool are not checked by the
     /// command line.
     fn part(&self, context: &Context) -> Result<Option<FilePart>> {
-        let lines = !self.added.is_empty() || !self.removed.is_empty();
+        let lines = self.lines()?;
         let edit = match (self.session, self.edits.as_slice(), &self.path) {
             (true, [], Some(_)) => None,
             (true, [], None) => return Err(wrong("`session` needs `path`.")),
@@ -86,16 +86,32 @@ impl Args {
             (false, [], _) => return Err(wrong("There is no edit to revert.")),
             (false, [edit], Some(_)) => Some(*edit),
             (false, _, Some(_)) => return Err(wrong("`path` needs exactly one edit.")),
-            (false, _, None) if lines => {
+            (false, _, None) if lines.is_some() => {
                 return Err(wrong("`added` and `removed` need `path`."));
             }
             (false, _, None) => return Ok(None),
         };
         let Some(path) = &self.path else { return Ok(None) };
         let path = context.path(path.as_bytes())?;
-        let of = |all: &[String]| all.iter().map(|text| range(text)).collect::<Result<Vec<_>>>();
-        let chosen = ChosenLines { added: of(&self.added)?, removed: of(&self.removed)? };
-        Ok(Some(FilePart { edit, path, lines: lines.then_some(chosen) }))
+        Ok(Some(FilePart { edit, path, lines }))
+    }
+
+    /// The chosen lines. An empty list is refused: without lines, the whole file is reverted.
+    fn lines(&self) -> Result<Option<ChosenLines>> {
+        let of = |all: &Option<Vec<String>>| -> Result<Option<Vec<_>>> {
+            let Some(all) = all else { return Ok(None) };
+            if all.is_empty() {
+                return Err(wrong("`added` or `removed` names no line."));
+            }
+            all.iter().map(|text| range(text)).collect::<Result<Vec<_>>>().map(Some)
+        };
+        Ok(match (of(&self.added)?, of(&self.removed)?) {
+            (None, None) => None,
+            (added, removed) => Some(ChosenLines {
+                added: added.unwrap_or_default(),
+                removed: removed.unwrap_or_default(),
+            }),
+        })
     }
 }
 
@@ -127,9 +143,20 @@ mod tests {
         let lines = of(serde_json::json!({
             "edits": [5], "path": "a.c", "added": ["12-14", "20"], "removed": ["12"], "save": true
         }));
-        assert_eq!((lines.edits, lines.added.len(), lines.session), (vec![5], 2, false));
+        let added = lines.added.unwrap_or_default();
+        assert_eq!((lines.edits, added.len(), lines.session), (vec![5], 2, false));
         let file = of(serde_json::json!({"session": true, "path": "a.c"}));
         assert_eq!((file.session, file.path), (true, Some("a.c".into())));
+    }
+
+    #[test]
+    fn an_empty_list_of_lines_is_not_the_whole_file() {
+        let lines = |value| serde_json::from_value::<Args>(value).unwrap().lines();
+        assert_eq!(lines(serde_json::json!({"edits": [5], "path": "a.c"})).unwrap(), None);
+        for key in ["added", "removed"] {
+            let found = lines(serde_json::json!({"edits": [5], "path": "a.c", key: []}));
+            assert_eq!(found.unwrap_err().codes(), ["BAD_REQUEST"], "{key}");
+        }
     }
 
     #[test]
