@@ -305,7 +305,8 @@ fn lines_of_an_ignored_file_and_those_that_are_on_disk_alone() {
     workspace.edt(&["undo"]).landed();
     same(&before, &workspace.files());
     // An edit beside an uncommitted line of the user: a part of it is on disk alone.
-    workspace.write("a.txt", workspace.text("a.txt").replace("line 9 of", "user 9 of"));
+    let typed = workspace.text("a.txt");
+    workspace.write("a.txt", typed.replace("line 9 of", "user 9 of"));
     let edits = json!([
         {"path": "a.txt", "mode": "edit", "old_text": "user 9 of a text\n", "content": "user 9 of a text\nagent 9\n"},
         {"path": "a.txt", "mode": "edit", "old_text": "line 25 of a text", "content": "agent 25"},
@@ -321,6 +322,19 @@ fn lines_of_an_ignored_file_and_those_that_are_on_disk_alone() {
         text.contains("line 25 of a text") && text.contains("user 9 of a text\nagent 9\n"),
         "{text}"
     );
+    workspace.edt(&["undo"]).landed();
+    same(&before, &workspace.files());
+    // No commit has a number for that line.
+    let part = ["revert", &edit, "--path", "a.txt"];
+    let lines = [&part[..], &["--added", "10"]].concat();
+    let refused = workspace.refuses(&["BAD_REQUEST"], 2, &lines);
+    let summary = format!("Edit {edit} changed lines of a.txt on disk alone");
+    assert!(refused.message().starts_with(&summary), "{}", refused.message());
+    let lines = [&part[..], &["--added", "3"]].concat();
+    let refused = workspace.refuses(&["BAD_REQUEST"], 2, &lines);
+    assert!(refused.message().contains("does not change all of these"), "{}", refused.message());
+    workspace.edt(&part).landed();
+    assert_eq!(workspace.text("a.txt").replace("user 9", "line 9"), typed);
     workspace.edt(&["undo"]).landed();
     same(&before, &workspace.files());
     workspace.is_sound();

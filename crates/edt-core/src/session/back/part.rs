@@ -120,8 +120,21 @@ impl FilePart {
         if is_recorded && commit.rewritten.is_some() {
             self.check_shown(writer.repo(), commit, path, (before.as_ref(), after.as_ref()))?;
         }
-        let back = self.without(writer, lines, before.as_ref(), after.as_ref())?;
-        let disk = side(&all.files, false, path);
+        let (had, disk) =
+            (side(&all.files, true, from.unwrap_or(path)), side(&all.files, false, path));
+        let back = match self.without(writer, lines, before.as_ref(), after.as_ref())? {
+            Ok(back) => back,
+            Err(found) => {
+                let on_disk = self.without(writer, &found.lines, had.as_ref(), disk.as_ref())?;
+                let is_left_over = is_recorded && all.left_over.contains(path) && on_disk.is_ok();
+                let refused = if is_left_over {
+                    self.left_over(&found.lines)
+                } else {
+                    self.not_changed(&found)
+                };
+                return Err(refused.into());
+            }
+        };
         let same = |one: &Option<Version>, other: &Option<Version>| {
             one.as_ref().map(|one| one.file) == other.as_ref().map(|other| other.file)
         };
@@ -131,7 +144,7 @@ impl FilePart {
             // The disk has, or lacks, more than the commit.
             match merge3(writer, after.as_ref(), disk.as_ref(), back.as_ref())? {
                 MergedFile::Clean(merged) => merged,
-                MergedFile::Conflict(_) => return Err(self.left_over().into()),
+                MergedFile::Conflict(_) => return Err(self.left_over(lines).into()),
             }
         };
         let recorded = if is_recorded { vec![(path.clone(), back, after)] } else { Vec::new() };
@@ -145,8 +158,8 @@ impl FilePart {
         lines: &ChosenLines,
         before: Option<&Version>,
         after: Option<&Version>,
-    ) -> Result<Option<Version>> {
-        let Some(file) = after.or(before) else { return Ok(None) };
+    ) -> Result<std::result::Result<Option<Version>, NotChanged>> {
+        let Some(file) = after.or(before) else { return Ok(Ok(None)) };
         if [before, after].into_iter().flatten().any(|version| version.disk.is_some()) {
             return Err(self.no_lines("Git stores another text of it than the disk has").into());
         }
@@ -156,13 +169,16 @@ impl FilePart {
         if old.contains(&0) || new.contains(&0) {
             return Err(self.no_lines("it is binary").into());
         }
-        let blob = lines.taken_back(&old, &new).map_err(|found| self.not_changed(&found))?;
+        let blob = match lines.taken_back(&old, &new) {
+            Ok(blob) => blob,
+            Err(found) => return Ok(Err(found)),
+        };
         if blob.is_empty() && before.is_none() {
-            return Ok(None);
+            return Ok(Ok(None));
         }
         let file = FileId { oid: writer.repo().blob_id(&blob)?, ..file.file };
         let permissions = after.or(before).and_then(|version| version.permissions);
-        Ok(Some(Version { file, blob: Some(blob), disk: None, permissions }))
+        Ok(Ok(Some(Version { file, blob: Some(blob), disk: None, permissions })))
     }
 
     /// The lines of a commit that the user rewrote are those that its difference shows, if it shows
@@ -192,6 +208,13 @@ fn range(lines: &RangeInclusive<u64>) -> String {
         (first, last) if first == last => first.to_string(),
         (first, last) => format!("{first}-{last}"),
     }
+}
+
+/// The options that choose `lines`.
+fn asked(lines: &ChosenLines) -> String {
+    let added = lines.added.iter().map(|one| format!("--added {}", range(one)));
+    let removed = lines.removed.iter().map(|one| format!("--removed {}", range(one)));
+    added.chain(removed).take(MAX_LISTED).collect::<Vec<String>>().join(", ")
 }
 
 /// The refusals.
@@ -224,13 +247,18 @@ impl FilePart {
         self.refused(summary, "Leave out the lines: the call then reverts the whole file.")
     }
 
-    fn left_over(&self) -> Finding {
+    /// The refusal of lines that only the disk has: no commit has numbers for them.
+    fn left_over(&self, lines: &ChosenLines) -> Finding {
         let summary = format!(
-            "{} changed lines of {} that are on disk alone, and the chosen lines touch them.",
+            "{} changed lines of {} on disk alone, among the user's uncommitted changes, and the \
+             chosen lines touch them: {}.",
             self.whole(),
-            self.path
+            self.path,
+            asked(lines)
         );
-        self.refused(summary, "Leave out the lines: the call then reverts the whole file.")
+        let remedy = "Change them with an edit. Or leave out the lines: the call then reverts all \
+                      that the edit changed of the file.";
+        self.refused(summary, remedy)
     }
 
     fn rewritten(&self, commit: &Commit) -> Finding {
@@ -246,15 +274,11 @@ impl FilePart {
     }
 
     fn not_changed(&self, found: &NotChanged) -> Finding {
-        let (added, removed) = (&found.lines.added, &found.lines.removed);
-        let asked = added.iter().map(|one| format!("--added {}", range(one)));
-        let asked = asked.chain(removed.iter().map(|one| format!("--removed {}", range(one))));
-        let asked: Vec<String> = asked.take(MAX_LISTED).collect();
         let summary = format!(
             "{} does not change all of these lines of {}: {}.",
             self.whole(),
             self.path,
-            asked.join(", ")
+            asked(&found.lines)
         );
         let words = |place: &ChangedRows| {
             let side = |name: &str, rows: &Range<usize>| {
