@@ -410,8 +410,9 @@ impl Args {
                 "" => Ok(usual),
                 spec => revision::resolve(repo, Some(session), spec),
             };
-            let range = Operand::Range(at(after, session.base)?, at(up_to, session.tip)?);
-            return Ok((shown, Some(range)));
+            let (from, to) = (at(after, session.base)?, at(up_to, session.tip)?);
+            session.check_range(repo, (after, from), (up_to, to))?;
+            return Ok((shown, Some(Operand::Range(from, to))));
         }
         Ok((shown, Some(Operand::File(path?))))
     }

@@ -6,6 +6,7 @@ use crate::session::refs::current::Session;
 use crate::session::user::unwind;
 use edt_git::{ChangedPath, Oid, Repo, Tracked};
 use edt_journal::PrivateFile;
+use edt_types::text::shell_word;
 use edt_types::{Code, FileChangeKind, Finding, RepoPath, Result};
 
 /// A commit of a session, and what it changed.
@@ -62,6 +63,28 @@ impl Session {
                 diff_report::changed_paths(repo, tree_before(repo, &commit)?, commit.tree)?;
             Ok(LogEntry { files: changed.iter().map(LogFile::of).collect(), commit })
         })
+    }
+
+    /// Refuses the range of commits from `after` to `up_to`, each as it was named and its id, if they
+    /// are in the other order on the branch.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` with the other order; `OBJECT_MISSING`.
+    pub fn check_range(
+        &self,
+        repo: &Repo,
+        (after, from): (&str, Oid),
+        (up_to, to): (&str, Oid),
+    ) -> Result<()> {
+        let ids = self.commits(repo).map(|commit| commit.map(|commit| commit.oid));
+        let mut ids = ids.collect::<Result<Vec<Oid>>>()?;
+        ids.push(self.base);
+        let place = |oid: Oid| ids.iter().position(|one| *one == oid);
+        match (place(from), place(to)) {
+            // The newest is the first.
+            (Some(from), Some(to)) if from < to => Err(reversed(self, after, up_to).into()),
+            _ => Ok(()),
+        }
     }
 
     /// The revisions of the file `path` in the session, newest first. Renames within the session
@@ -127,6 +150,17 @@ fn tree_before(repo: &Repo, commit: &Commit) -> Result<Oid> {
     commit.parent_tree(repo)
 }
 
+fn reversed(session: &Session, after: &str, up_to: &str) -> Finding {
+    let branch = session.short_branch();
+    let summary = format!(
+        "{after} comes after {up_to} on {branch}. A range is in the order of the branch, \
+         not of the numbers."
+    );
+    let remedy =
+        format!("`edt log {}` lists it.", shell_word(format!("{up_to}..{after}").as_bytes()));
+    Finding::new(Code::BadRequest, summary, remedy).nothing_changed()
+}
+
 fn unknown(session: &Session, path: &RepoPath) -> Finding {
     Finding::new(
         Code::FileNotFound,
@@ -149,6 +183,8 @@ fn directory(path: &RepoPath) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proposal::landing::land;
+    use crate::session::landing::options::LandOptions;
     use crate::tests::{Scratch, refusal};
     use crate::txn::Request;
 
@@ -188,6 +224,42 @@ mod tests {
             format!("{} {change:?} {from}{path}{size}", revision.commit.subject())
         };
         found.iter().map(one).collect()
+    }
+
+    #[test]
+    fn a_range_is_in_the_order_of_the_branch() {
+        let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", "b\n"), ("c.txt", "c\n")]);
+        scratch.edit("first", "a.txt", "one", "two");
+        scratch.edit("second", "b.txt", "b", "B");
+        scratch.edit("third", "c.txt", "c", "C");
+        let session = scratch.session();
+        let only = LandOptions { only: vec![3, 1], ..LandOptions::default() };
+        land(&mut scratch.open(), &session, &only).unwrap();
+        let (repo, session) = (scratch.repo(), scratch.session());
+        let of = |number: u64| {
+            let is_it = |one: &Commit| one.trailers.as_ref().is_some_and(|own| own.edit == number);
+            session.commits(&repo).map(Result::unwrap).find(is_it).unwrap().oid
+        };
+        let checked = |after: u64, up_to: u64| {
+            let (from, to) = (after.to_string(), up_to.to_string());
+            session.check_range(&repo, (&from, of(after)), (&to, of(up_to)))
+        };
+        for (after, up_to) in [(1, 3), (3, 2), (1, 2), (2, 2)] {
+            checked(after, up_to).unwrap();
+        }
+        let finding = refusal(checked(2, 3));
+        assert_eq!(
+            (finding.code, finding.remedy.as_str()),
+            (Code::BadRequest, "`edt log 3..2` lists it.")
+        );
+        let first = [("0", session.base), ("1", of(1))];
+        session.check_range(&repo, first[0], first[1]).unwrap();
+        let finding = refusal(session.check_range(&repo, first[1], first[0]));
+        assert_eq!(
+            finding.summary,
+            "1 comes after 0 on edt/main-1. A range is in the order of the \
+            branch, not of the numbers."
+        );
     }
 
     #[test]
