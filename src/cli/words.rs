@@ -71,14 +71,18 @@ pub(super) fn own(tool: &str, schema: &Map<String, Value>, args: Value) -> Value
         // What must be there is refused for what it is.
         let is_required = schema.get("required").and_then(Value::as_array);
         let is_required = is_required.is_some_and(|all| all.iter().any(|one| *one == name));
+        let property = properties.get(&name);
+        // Without a list that narrows the call, more would happen: an empty one is refused.
+        let narrows = value.is_array() && property.is_some_and(|one| one.get("minItems").is_some());
         if !is_required
-            && is_placeholder(properties.get(&name).and_then(kind), &value)
+            && !narrows
+            && is_placeholder(property.and_then(kind), &value)
             && name != "stdin"
             || !is_known && WITHOUT_MEANING.contains(&snake.as_str())
         {
             continue;
         }
-        let value = match properties.get(&name) {
+        let value = match property {
             Some(schema) => typed(schema, value),
             None => value,
         };
@@ -386,6 +390,8 @@ mod tests {
                 json!({"program": "bash", "args": ["-c", "ls | wc -l"], "cwd": "src", "timeout": 1.5}),
             ),
             ("run", json!({"command": ["git", "log"]}), json!({"program": "git", "args": ["log"]})),
+            ("land", json!({"only": [], "allow": []}), json!({"only": []})),
+            ("land", json!({"only": null}), json!({})),
             (
                 "run",
                 json!({"argv": ["ls"], "env": {}, "stdin": ""}),
