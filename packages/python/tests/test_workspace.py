@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import tempfile
 import unittest
@@ -82,6 +83,31 @@ class WorkspaceTest(unittest.TestCase):
     def test_a_patch_is_applied(self) -> None:
         patch = "--- a/calc.c\n+++ b/calc.c\n@@ -1,3 +1,3 @@\n int add(int a, int b) {\n-    return a;\n+    return b;\n }\n"
         self.assertEqual(self.workspace.patch(patch).files[0].lines_added, 1)
+
+    def test_an_outcome_has_the_users_comments_once(self) -> None:
+        self.workspace.apply(edt.replace("calc.c", old="return a;", new="return a + b;"))
+        self.as_user("comment add --path calc.c --lines 2 -m 'Why?'")
+        self.as_user("comment send")
+        comments = self.workspace.apply(
+            edt.replace("calc.c", old="int add", new="static\nint add")
+        ).comments
+        assert comments is not None
+        unread = comments.unread[0]
+        self.assertEqual((unread.text, unread.lines, unread.line_now), ("Why?", (2, 2), 3))
+        read = self.workspace.json("comment", "list")["comments"][0]["read"]
+        self.assertEqual(read["agent"], "tester")
+        again = self.workspace.undo().comments
+        assert again is not None
+        self.assertEqual((again.open, again.unread), (1, []))
+
+    def as_user(self, call: str) -> None:
+        """A call of the user at a terminal."""
+        program = shlex.quote(str(self.workspace.program))
+        words = ["script", "-qec", f"{program} {call}", "/dev/null"]
+        markers = ("EDT_", "CLAUDE", "CODEX_", "AI_AGENT", "AGENT")
+        own = {name: value for name, value in os.environ.items() if not name.startswith(markers)}
+        own["SHELL"] = "/bin/sh"
+        subprocess.run(words, cwd=self.root, env=own, capture_output=True, check=True)
 
     def test_a_path_outside_the_repository_is_a_failure_with_words(self) -> None:
         with self.assertRaises(edt.Refused) as caught:
