@@ -211,6 +211,8 @@ struct Reading<'a> {
     diffs: &'a Diffs,
     repo: &'a Repo,
     extent: Extent<'a>,
+    /// The commit that the article of a refusal shows, too.
+    instead: Option<String>,
     /// How many more steps it may read that are not known.
     room: usize,
 }
@@ -232,7 +234,10 @@ impl Reader {
         let mut commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
         commits.reverse();
         let known: Vec<SessionTurn> = session_turns::known(repo, &session.name);
-        let mut reading = Reading { diffs: &self.diffs, repo, extent, room: MAX_NOW };
+        let refusals = refusals::of_session(repo, &session.name, SentTexts::Withheld);
+        let is_shown = |one: &&ReviewRefusal| extent == Extent::Article(&one.article());
+        let instead = refusals.iter().find(is_shown).and_then(|one| one.followed_by.clone());
+        let mut reading = Reading { diffs: &self.diffs, repo, extent, instead, room: MAX_NOW };
         let turns = reading.turns(&commits, &known, may_read)?;
         let mut files = reading.session_files(&session)?;
         let sources_complete = match extent {
@@ -264,7 +269,7 @@ impl Reader {
             left_over,
             refused_edits: refused_edits::kept(repo, Some(&session.name)),
             refused_runs: refused::runs(repo, &session.name)?,
-            refusals: refusals::of_session(repo, &session.name, SentTexts::Withheld),
+            refusals,
             proposals,
             decided_proposals,
             comments: Vec::new(),
@@ -337,7 +342,9 @@ impl Reading<'_> {
         let trees = (commit.parent_tree(self.repo)?, commit.tree);
         let is_shown = match self.extent {
             Extent::Whole => true,
-            Extent::Article(id) => step.article(kind) == id,
+            Extent::Article(id) => {
+                step.article(kind) == id || self.instead.as_ref() == Some(&step.commit)
+            }
         };
         let files = match self.diffs.known(trees) {
             _ if is_shown => self.diffs.whole(self.repo, trees)?,

@@ -41,6 +41,15 @@ pub struct ReviewRefusal {
     pub sent: Vec<SentEdit>,
 }
 
+impl ReviewRefusal {
+    /// The id of its article in the page. A damaged record may have anything there.
+    #[must_use]
+    pub fn article(&self) -> String {
+        let own = self.id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-');
+        format!("refusal-{}", own.collect::<String>())
+    }
+}
+
 /// An edit as it was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SentEdit {

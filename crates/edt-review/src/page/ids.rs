@@ -8,10 +8,9 @@ pub(super) fn step(step: &ReviewStep, kind: &str) -> String {
     step.article(kind)
 }
 
-/// The id of the article of a refusal. A damaged record may have anything there.
+/// The id of the article of a refusal.
 pub(super) fn refusal(one: &ReviewRefusal) -> String {
-    let own = one.id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-');
-    format!("refusal-{}", own.collect::<String>())
+    one.article()
 }
 
 /// The id of the article of a proposal.
