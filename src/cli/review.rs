@@ -8,7 +8,7 @@ use super::context::Context;
 use super::render::{GOOD, paint};
 use super::review_server;
 use edt_agents::hook::who::Who;
-use edt_core::session::comments::shown;
+use edt_core::session::comments::shown::{self, CommentReader};
 use edt_core::session::refs::ended::ShownSession;
 use edt_core::session::turns::SessionTurn;
 use edt_git::Repo;
@@ -70,8 +70,13 @@ impl Args {
             |turn: &SessionTurn| is_user || context.agent().is_some_and(|agent| turn.is_of(agent));
         let mut review = Reader::default().read(&repo, &shown, Extent::Whole, may_read)?;
         Marks::of(&repo, &shown.session.name).apply(&mut review);
+        // A file is for others, too: it has no draft.
+        let reader = match &self.html {
+            Some(_) => CommentReader::Agent,
+            None => context.comment_reader(),
+        };
         (review.comments, review.review_summaries) =
-            shown::comments(&repo, &shown.session, context.comment_reader())?;
+            shown::comments(&repo, &shown.session, reader)?;
         match &self.html {
             Some(file) => write(context, &repo, &review, file),
             None => Ok(context.answer(&review, |_| String::new())),
