@@ -448,13 +448,13 @@ pub fn edit(editor: &OsStr, file: &Path) -> std::io::Result<bool> {
     Ok(child.wait()?.success())
 }
 
-/// Starts a program that shows `file` to the user, away from the terminal. Nobody waits for it.
+/// Starts a program that shows the file in `args` to the user, away from the terminal. Nobody waits for it.
 ///
 /// # Errors
 /// Any error of the operating system: it was not started.
-pub fn show(program: &OsStr, file: &Path) -> std::io::Result<()> {
+pub fn show(program: &OsStr, args: &[OsString]) -> std::io::Result<()> {
     let mut command = command(Environment::Process, program, Path::new("/"), &[]);
-    command.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.process_group(0);
     let mut child =
         effect::step(SideEffect::Start, Path::new(program)).and_then(|()| command.spawn())?;
