@@ -28,7 +28,8 @@ use edt_guard::policy::Policy;
 use edt_io::lock::LockGuard;
 use edt_io::{clock, inherited};
 use edt_types::{
-    Durability, OpenComments, Outcome, Recovered, Refusal, Result, SessionReport, Status, Warning,
+    Code, Durability, Finding, OpenComments, Outcome, Recovered, Refusal, Result, SessionReport,
+    Status, Warning,
 };
 
 use crate::lessons::Lessons;
@@ -425,6 +426,7 @@ impl Context {
 
     fn opened(&self, options: Options) -> Result<LockedWorkspace> {
         let workspace = LockedWorkspace::open(&self.start, options)?;
+        check_meant(&workspace.repo)?;
         self.recovered.replace(workspace.recovered.clone());
         self.load_decisions(&workspace.repo);
         self.load_user_switch(&workspace.repo);
@@ -584,6 +586,17 @@ impl Context {
         }
         self.delivered(&delivery);
     }
+}
+
+/// Refuses a call that means one session, as the user saw it, if the worktree is in another one now.
+/// Without any, the command itself finds none.
+fn check_meant(repo: &Repo) -> Result<()> {
+    let Some(meant) = inherited::session() else { return Ok(()) };
+    let current = Session::current(repo, &repo.head()?)?;
+    let Some(other) = current.filter(|session| session.name != meant) else { return Ok(()) };
+    let message = format!("This worktree is in {} now, not in edt/{meant}.", other.short_branch());
+    let hint = format!("`git switch edt/{meant}` returns to it.");
+    Err(Finding::new(Code::SessionMoved, message, hint).nothing_changed().into())
 }
 
 /// Prints `text` and a line end on standard output, without its colors where that is no terminal. A

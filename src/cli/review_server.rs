@@ -1,6 +1,7 @@
 //! `edt review` as a server: what its page reads and does.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -144,6 +145,13 @@ impl Source for Served {
         Blobs(&repo).blob(hash, max)
     }
 
+    fn worktree_blob(&self, path: &str, hash: &str, max: usize) -> Option<Vec<u8>> {
+        let repo = Repo::open_in(Environment::Process, &self.start).ok()?;
+        let bytes = fs::read_small(&repo.root_path().join(path), max as u64)?;
+        let is_same = repo.blob_id(&bytes).ok()?.to_string() == hash;
+        is_same.then_some(bytes)
+    }
+
     fn mark(&self, mark: Mark, reviewed: Reviewed) -> Result<()> {
         let repo = Repo::open_in(Environment::Process, &self.start)?;
         Marks::set(&repo, &self.name, mark, reviewed)
@@ -168,7 +176,8 @@ impl Source for Served {
     /// The command itself, called as from a program without a terminal: what needs the user's
     /// terminal is refused and says so.
     fn act(&self, action: &Action) -> Acted {
-        let args = args(action);
+        let args = args(action, &self.name);
+        let names_session = args.iter().any(|arg| arg.as_bytes().starts_with(b"--session="));
         let words = args.iter().map(|arg| shell_word(arg.as_encoded_bytes()));
         let command = std::iter::once("edt".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
         let caller = Inherited {
@@ -177,6 +186,7 @@ impl Source for Served {
             program: environment::current_program().unwrap_or_default(),
             input: Vec::new(),
             is_reviewer: true,
+            session: Some(self.name.clone()).filter(|_| !names_session),
         };
         let (status, printed) = crate::call(&args, caller);
         let text = [printed.stdout, printed.stderr].concat();
@@ -185,8 +195,9 @@ impl Source for Served {
     }
 }
 
-/// The arguments of the command.
-fn args(action: &Action) -> Vec<OsString> {
+/// The arguments of the command, for the session with this name. One that needs no current session
+/// names it.
+fn args(action: &Action, session: &str) -> Vec<OsString> {
     let all: Vec<String> = match action {
         Action::Revert(edit) => vec!["revert".into(), edit.to_string()],
         Action::UndoTo(edit) => vec!["undo".into(), "--to".into(), edit.to_string()],
@@ -196,7 +207,9 @@ fn args(action: &Action) -> Vec<OsString> {
         Action::Land(None) => vec!["land".into()],
         Action::Land(Some(message)) => vec!["land".into(), format!("--message={message}")],
         Action::LandTo(edit) => vec!["land".into(), "--to".into(), edit.to_string()],
-        Action::UndoLanding => vec!["land".into(), "--undo".into()],
+        Action::UndoLanding => {
+            vec!["land".into(), "--undo".into(), format!("--session={session}")]
+        }
         Action::Abandon => vec!["abandon".into()],
         Action::RevertPart(part) => revert_part(part),
         Action::LandOnly(edits, message) => {

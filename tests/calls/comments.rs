@@ -219,6 +219,7 @@ fn a_page_of_edt_calls_for_the_user() {
             program: EDT.into(),
             input: Vec::new(),
             is_reviewer: true,
+            session: None,
         };
         let args: Vec<OsString> = args.iter().chain(&["--json"]).map(OsString::from).collect();
         let (exit, printed) = edt_cli::call(&args, caller);

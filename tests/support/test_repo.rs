@@ -182,6 +182,7 @@ impl TestRepo {
                 program: EDT.into(),
                 input: stdin.to_vec(),
                 is_reviewer: false,
+                session: None,
             };
             let (exit, printed) = edt_cli::call(&args, caller);
             return checked(i32::from(exit), &printed.stdout, &printed.stderr, &args);

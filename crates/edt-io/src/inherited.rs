@@ -24,6 +24,8 @@ pub struct Inherited {
     pub input: Vec<u8>,
     /// Whether the user makes the call on a page of edt: no agent reads the answer.
     pub is_reviewer: bool,
+    /// The session that the caller means. No other one is changed.
+    pub session: Option<String>,
 }
 
 /// What a call printed.
@@ -73,6 +75,12 @@ pub fn is_other() -> bool {
 #[must_use]
 pub fn is_reviewer() -> bool {
     of(|caller| caller.is_reviewer).unwrap_or(false)
+}
+
+/// The name of the session that the caller of this thread means; `None` for that of the worktree.
+#[must_use]
+pub fn session() -> Option<String> {
+    of(|caller| caller.session.clone()).flatten()
 }
 
 /// What `read` takes from the caller; `None` if that is the process itself.
@@ -137,6 +145,7 @@ mod tests {
             program: "/caller/edt".into(),
             input: b"in".to_vec(),
             is_reviewer: false,
+            session: None,
         };
         let ((), printed) = answer(caller, || {
             assert_eq!(Environment::Process.text("EDT_TEST").as_deref(), Some("x"));

@@ -36,6 +36,12 @@ pub trait Source: Send + Sync + 'static {
     /// The blob with this hex object id, if it is there and has at most `max` bytes.
     fn blob(&self, hash: &str, max: usize) -> Option<Vec<u8>>;
 
+    /// The content of the worktree's file at `path`, if it is the blob with this hex object id and has
+    /// at most `max` bytes. Git has no object of what is uncommitted.
+    fn worktree_blob(&self, _path: &str, _hash: &str, _max: usize) -> Option<Vec<u8>> {
+        None
+    }
+
     /// A text that differs if the session changed. It is cheap.
     fn state(&self) -> String;
 
