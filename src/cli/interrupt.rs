@@ -1,9 +1,9 @@
 //! Signals that ask edt to end while it must still finish something.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use edt_io::signals;
 use edt_run::Signal;
 use signal_hook::flag;
 
@@ -15,10 +15,9 @@ impl Interrupt {
     /// From now on these signals no longer end this process. A signal that the process ignores,
     /// such as SIGHUP below `nohup`, stays ignored.
     pub(super) fn watch() -> Interrupt {
-        let ignored = ignored();
         let watched = [Signal::HUP, Signal::INT, Signal::TERM]
             .into_iter()
-            .filter(|signal| ignored & 1 << (signal.as_raw() - 1) == 0);
+            .filter(|signal| !signals::is_ignored(signal.as_raw()));
         let flag = |signal: Signal| {
             let received = Arc::new(AtomicBool::new(false));
             // Without a handler the signal ends the process, as it would otherwise.
@@ -38,12 +37,4 @@ impl Interrupt {
         }
         last
     }
-}
-
-/// The signals that this process ignores: bit n is signal n + 1.
-fn ignored() -> u64 {
-    let status = edt_io::fs::read_small(Path::new("/proc/self/status"), 64 * 1024);
-    let status = String::from_utf8(status.unwrap_or_default()).unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }

@@ -115,10 +115,14 @@ impl Server {
         let (form, tip) = self.hidden(&format!("/?at={at}"));
         let body = format!("form={form}&tip={tip}&at={at}&{fields}");
         let answer = self.ask("POST", "/act", &[("origin", &self.origin())], &body);
-        assert_eq!(status(&answer), 303, "{answer}");
-        // A page that renews itself meanwhile does not take the answer.
-        self.get("/", &[("x-edt-renew", "1")]);
-        self.get(&format!("/?at={at}"), &[])
+        self.follow(&answer)
+    }
+
+    /// The page that an answer leads to.
+    fn follow(&self, answer: &str) -> String {
+        assert_eq!(status(answer), 303, "{answer}");
+        let place = answer.split_once("location: ").unwrap().1.split_once("\r\n").unwrap().0;
+        self.get(place.split('#').next().unwrap(), &[])
     }
 }
 
@@ -410,8 +414,8 @@ fn what_the_user_wrote_is_kept_if_the_session_changed_meanwhile() {
     let (form, tip) = server.hidden("/?at=edit-1");
     workspace.apply(&json!({"path": "b.txt", "mode": "append", "content": "new\n"})).landed();
     let body = format!("form={form}&tip={tip}&at=edit-1&action=comment-add&message=Why+so");
-    server.ask("POST", "/act", &[("origin", &server.origin())], &body);
-    let page = server.get("/", &[]);
+    let answer = server.ask("POST", "/act", &[("origin", &server.origin())], &body);
+    let page = server.follow(&answer);
     assert!(page.contains("The session changed") && page.contains("Why so"), "{page}");
 }
 
@@ -474,8 +478,8 @@ fn a_file_that_the_user_did_not_see_is_not_marked() {
     let (form, _) = server.hidden("/?at=all");
     let body = format!("form={form}&at=all&file=0&before=0&after=0&reviewed=yes");
     let origin = server.origin();
-    assert_eq!(status(&server.ask("POST", "/mark", &[("origin", &origin)], &body)), 303);
-    assert!(server.get("/", &[]).contains("The file changed since the page was loaded"));
+    let answer = server.ask("POST", "/mark", &[("origin", &origin)], &body);
+    assert!(server.follow(&answer).contains("The file changed since the page was loaded"));
     assert_eq!(workspace.edt(&["review"]).json["files"][0]["reviewed"], false);
     let wrong = body.replace(&form, "0");
     assert_eq!(status(&server.ask("POST", "/mark", &[("origin", &origin)], &wrong)), 403);
@@ -505,14 +509,19 @@ fn a_button_of_a_page_that_is_out_of_date_does_nothing() {
     let body = format!("form={form}&tip={tip}&at=edit-3&action=undo-to&edit=1");
     let answer = server.ask("POST", "/act", &[("origin", &server.origin())], &body);
     assert_eq!((status(&answer), workspace.rev("HEAD")), (303, tip_now));
-    assert!(server.get("/", &[]).contains("The session changed since the page was loaded."));
+    assert!(server.follow(&answer).contains("The session changed since the page was loaded."));
 }
 
 #[test]
 fn an_open_page_gets_an_event_when_the_session_changes_and_when_the_server_ends() {
     let workspace = session();
     let mut server = Server::of(&workspace);
-    let mut events = BufReader::new(server.connect("GET", "/events", &[], ""));
+    let page = server.get("/", &[]);
+    let state = page.split_once("data-state=\"").unwrap().1.split_once('"').unwrap().0;
+    // What changes before the page listens is a change for it.
+    workspace.apply(&json!({"path": "b.txt", "mode": "append", "content": "early\n"})).landed();
+    let address = format!("/events?state={state}");
+    let mut events = BufReader::new(server.connect("GET", &address, &[], ""));
     let mut next = |wanted: &str| {
         let mut line = String::new();
         while !line.contains(wanted) {
@@ -521,14 +530,120 @@ fn an_open_page_gets_an_event_when_the_session_changes_and_when_the_server_ends(
         }
     };
     next("retry: ");
-    // The server knows the state after its first look, a second after the page was opened.
-    std::thread::sleep(Duration::from_millis(2500));
+    next("event: changed");
     workspace.apply(&json!({"path": "b.txt", "mode": "append", "content": "new\n"})).landed();
     next("event: changed");
     let id = rustix::process::Pid::from_child(&server.child);
     rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
     next("event: ended");
     assert!(server.child.wait().unwrap().success());
+}
+
+#[test]
+fn an_action_changes_no_other_session_that_the_worktree_is_in_now() {
+    for (fields, landed) in [
+        ("action=land", false),
+        ("action=abandon", false),
+        ("action=undo", false),
+        ("action=revert&edit=1", false),
+        ("action=restore&file=0", false),
+        ("action=redo", false),
+        ("action=undo-landing", true),
+    ] {
+        let workspace = session();
+        let server = Server::of(&workspace);
+        let (form, tip) = server.hidden("/?at=all");
+        if landed {
+            workspace.edt(&["land"]).landed();
+        } else {
+            workspace.git(&["switch", "-q", "main"]);
+        }
+        workspace.edt(&["begin", "other"]);
+        for text in ["1\n", "2\n"] {
+            workspace.apply(&json!({"path": "a.txt", "mode": "append", "content": text}));
+        }
+        workspace.edt(&["undo"]);
+        let other = workspace.rev("edt/other");
+        let body = format!("form={form}&tip={tip}&at=all&{fields}");
+        let answer = server.ask("POST", "/act", &[("origin", &server.origin())], &body);
+        let page = server.follow(&answer);
+        assert_eq!(workspace.rev("HEAD"), other, "{fields}: {page}");
+        assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/edt/other");
+        if !landed {
+            assert!(page.contains("SESSION_MOVED"), "{fields}: {page}");
+        }
+    }
+}
+
+#[test]
+fn a_landing_is_undone_on_the_page_of_its_session() {
+    let workspace = session();
+    let server = Server::of(&workspace);
+    let (form, tip) = server.hidden("/?at=all");
+    let page = server.act("all", "action=land");
+    assert!(page.contains("value=\"undo-landing\""), "{page}");
+    let body = format!("form={form}&tip={tip}&at=all&action=undo-landing");
+    let answer = server.ask("POST", "/act", &[("origin", &server.origin())], &body);
+    let page = server.follow(&answer);
+    assert!(page.contains("<code>$ edt land --undo"), "{page}");
+    assert!(page.contains("<section class=\"answer\""), "{page}");
+}
+
+#[test]
+fn what_made_no_commit_is_not_taken_back() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    for text in ["two\n", "one\n"] {
+        workspace.apply(&json!({"path": "a.txt", "mode": "overwrite", "content": text})).landed();
+    }
+    workspace.apply(&json!({"path": "b.txt", "mode": "create", "content": "b\n"})).landed();
+    let server = Server::of(&workspace);
+    let tip = workspace.rev("HEAD");
+    let page = server.act("edit-1", "action=revert&edit=1");
+    if workspace.rev("HEAD") == tip {
+        assert!(!page.contains("Undo this"), "{page}");
+    }
+    let page = server.act("edit-3", "action=revert&edit=3");
+    assert!(page.contains("Undo this"), "{page}");
+}
+
+#[test]
+fn each_page_has_the_answer_to_its_own_action() {
+    let workspace = session();
+    let server = Server::of(&workspace);
+    let (form, tip) = server.hidden("/?at=all");
+    let post = |fields: &str| {
+        let body = format!("form={form}&tip={tip}&at=all&{fields}");
+        server.ask("POST", "/act", &[("origin", &server.origin())], &body)
+    };
+    let first = post("action=land-only");
+    let second = post("action=part&file=0&lines=chosen");
+    assert!(!server.get("/?at=all", &[]).contains("is chosen."));
+    assert!(server.follow(&second).contains("No line is chosen."));
+    assert!(server.follow(&first).contains("No edit is chosen."));
+}
+
+#[test]
+fn an_uncommitted_image_is_served_while_the_file_has_it() {
+    let workspace = TestRepo::with(&[("a.png", b"\x89PNG\r\n\x1a\n\0before")]);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.apply(&json!({"path": "b.txt", "mode": "create", "content": "b\n"})).landed();
+    workspace.write("a.png", b"\x89PNG\r\n\x1a\n\0after");
+    let server = Server::of(&workspace);
+    let answer = server.get("/blob?at=uncommitted&file=0&side=after", &[]);
+    assert!(status(&answer) == 200 && answer.contains("\0after"), "{answer}");
+}
+
+#[test]
+fn a_page_as_a_file_has_no_draft() {
+    let workspace = session();
+    let server = Server::of(&workspace);
+    let page = server.act("edit-1", "action=comment-add&message=Only+mine");
+    assert!(page.contains("Only mine"), "{page}");
+    let file = workspace.home.join("page.html");
+    workspace.edt(&["review", "--html", file.to_str().unwrap()]);
+    let html = std::fs::read_to_string(file).unwrap();
+    assert!(!html.contains("Only mine"), "{html}");
 }
 
 #[test]

@@ -62,12 +62,14 @@ pub struct Live<'a> {
     pub at: &'a str,
     /// The value of the hidden field of every form.
     pub form: &'a str,
-    /// The answer to the last action, if no page has shown it.
+    /// The answer to the action that led to this page.
     pub acted: Option<&'a Acted>,
     /// What takes that action back.
     pub opposite: Option<&'a Action>,
     /// The place of the file of which the user chooses lines.
     pub chosen: Option<usize>,
+    /// The state of the repository that it shows, as a word.
+    pub state: &'a str,
     /// Where contents are read.
     pub contents: &'a dyn Contents,
     /// The colours of texts that were shown before.
@@ -125,7 +127,7 @@ pub fn live(review: &SessionReview, live: &Live<'_>) -> String {
     let mut sheet =
         Sheet { room: MAX_LIVE, values: Some(values), chosen, threads, palette, folded: false };
     let main = html! {
-        p #news role="status" hidden { }
+        p #news role="status" data-state=(live.state) hidden { }
         (question())
         @if let Some(acted) = live.acted { (answered(acted, &form.opposite(live.opposite))) }
         (comments::drafts(review, &form))

@@ -202,7 +202,7 @@ fn html(review: &SessionReview) -> String {
 /// The page of a server at `at`.
 fn at_of<'a>(at: &'a str, acted: Option<&'a Acted>, colours: &'a Colours) -> Live<'a> {
     let (opposite, chosen) = (None, None);
-    Live { at, form: "secret", acted, opposite, chosen, contents: &Nothing, colours }
+    Live { at, form: "secret", acted, opposite, chosen, state: "0", contents: &Nothing, colours }
 }
 
 /// The tags that the page has besides its own style and script.

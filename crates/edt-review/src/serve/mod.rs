@@ -19,12 +19,12 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
 use crate::contents::Colours;
 pub use crate::source::Source;
-use edt_io::clock;
+use edt_io::{clock, signals};
 use guard::Guard;
 use shared::{Shared, locked, notify};
 
@@ -77,7 +77,10 @@ async fn run(source: Box<dyn Source>, started: impl FnOnce(&str)) -> io::Result<
     });
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
+    let hangup = SignalKind::hangup();
+    // A handler would end what `nohup` started.
+    let is_ignored = signals::is_ignored(hangup.as_raw_value());
+    let mut hangup = if is_ignored { None } else { Some(signal(hangup)?) };
     started(&link);
     let ended = tokio::select! {
         () = accept(&listener, &shared) => Ended::Closed,
@@ -85,12 +88,20 @@ async fn run(source: Box<dyn Source>, started: impl FnOnce(&str)) -> io::Result<
         () = watch(&shared) => Ended::Closed,
         _ = interrupt.recv() => Ended::Interrupted,
         _ = terminate.recv() => Ended::Interrupted,
-        _ = hangup.recv() => Ended::Interrupted,
+        () = received(hangup.as_mut()) => Ended::Interrupted,
     };
     notify(&shared, "ended");
     // The last event reaches the pages.
     tokio::time::sleep(Duration::from_millis(50)).await;
     Ok(ended)
+}
+
+/// Waits for the signal; for ever without one.
+async fn received(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
 }
 
 async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
@@ -129,8 +140,8 @@ async fn read_ahead(shared: &Arc<Shared>) {
     }
 }
 
-/// Reads the state of the repository once a period while a page is open, and reports a change to the
-/// pages. Ends when no page is left.
+/// Reads the state of the repository once a period while a page is open, and reports it to each page
+/// that shows another one. Ends when no page is left.
 async fn watch(shared: &Arc<Shared>) {
     let began = clock::now();
     let mut known: Option<String> = None;
@@ -138,11 +149,10 @@ async fn watch(shared: &Arc<Shared>) {
         tokio::time::sleep(PERIOD).await;
         let open = {
             let mut pages = locked(&shared.pages);
-            pages.retain(|page| !page.is_closed());
+            pages.retain(|page| !page.events.is_closed());
             pages.len()
         };
         if open == 0 {
-            known = None;
             let used = *locked(&shared.used);
             let is_over = used.map_or(began.elapsed() > UNOPENED, |used| used.elapsed() > CLOSED);
             if is_over {
@@ -152,10 +162,13 @@ async fn watch(shared: &Arc<Shared>) {
         }
         *locked(&shared.used) = Some(clock::now());
         let source = Arc::clone(shared);
-        let state = tokio::task::spawn_blocking(move || source.source.state());
+        let state = tokio::task::spawn_blocking(move || source.state());
         let Ok(state) = state.await else { continue };
-        if known.as_ref().is_some_and(|known| *known != state) {
-            notify(shared, "changed");
+        for page in locked(&shared.pages).iter_mut().filter(|page| page.state != state) {
+            page.send("changed", &state);
+            page.state.clone_from(&state);
+        }
+        if known.as_ref() != Some(&state) {
             shared.unread.notify_one();
         }
         known = Some(state);

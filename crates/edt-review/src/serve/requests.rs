@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::body::{self, Answer, Content, field};
 use super::forms::{self, Unread};
 use super::guard::Refused;
-use super::shared::{Answered, Shared, locked};
+use super::shared::{Answered, Page, Shared, locked};
 use crate::marks::{Mark, Reviewed};
 use crate::model::Extent;
 use crate::page::images::{MAX_SERVED, media_type};
@@ -65,10 +65,13 @@ async fn checked(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Ans
             let at = field(&query, "at").unwrap_or("all").to_owned();
             let place = |name| field(&query, name).and_then(|place| place.parse().ok());
             let (whole, chosen) = (place("whole"), place("lines"));
-            let shown = Shown { at, whole: whole.or(chosen), chosen };
+            // The answer is on the page already that renews itself.
             let renews = request.headers().contains_key(RENEW);
+            let answer = field(&query, "answer").and_then(|number| number.parse().ok());
+            let answer = answer.filter(|_| !renews);
+            let shown = Shown { at, whole: whole.or(chosen), chosen, answer };
             let shared = Arc::clone(shared);
-            let page = tokio::task::spawn_blocking(move || page(&shared, &shown, renews)).await;
+            let page = tokio::task::spawn_blocking(move || page(&shared, &shown)).await;
             Ok(page.unwrap_or_else(|_| broken()))
         }
         (&Method::GET, "/review.css") => {
@@ -92,7 +95,7 @@ async fn checked(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Ans
             let image = tokio::task::spawn_blocking(move || image(&shared, &query)).await;
             Ok(image.unwrap_or_else(|_| broken()))
         }
-        (&Method::GET, "/events") => Ok(events(shared)),
+        (&Method::GET, "/events") => Ok(events(shared, field(&query, "state"))),
         (&Method::POST, "/act") => act(shared, request).await,
         (&Method::POST, "/mark") => mark(shared, request).await,
         _ => Ok(missing()),
@@ -119,13 +122,16 @@ struct Shown {
     whole: Option<usize>,
     /// The place of the file of which the user chooses lines.
     chosen: Option<usize>,
+    /// The number of the answer to an action.
+    answer: Option<u64>,
 }
 
-/// The page with what is `shown`. The answer to an action is for a page that is loaded, not for one
-/// that `renews` itself.
-fn page(shared: &Shared, shown: &Shown, renews: bool) -> Answer {
+/// The page with what is `shown`.
+fn page(shared: &Shared, shown: &Shown) -> Answer {
     let at = shown.at.as_str();
-    let acted = if renews { None } else { locked(&shared.acted).take() };
+    let acted = shown.answer.and_then(|number| locked(&shared.acted).get(number).cloned());
+    // What changes while the page is read is a change for it.
+    let state = shared.state();
     match shared.source.read(Extent::Article(at)) {
         Ok(mut review) => {
             if let Some(place) = shown.whole
@@ -139,7 +145,8 @@ fn page(shared: &Shared, shown: &Shown, renews: bool) -> Answer {
                 at,
                 form: &form,
                 acted: acted.as_ref().map(|done| &done.acted),
-                opposite: acted.as_ref().and_then(|done| done.opposite.as_ref()),
+                opposite: acted.as_ref().and_then(|done| done.opposite_at(&review.tip)),
+                state: &state,
                 chosen: shown.chosen,
                 contents: shared,
                 colours: &shared.colours,
@@ -188,7 +195,8 @@ fn image(shared: &Shared, query: &[(String, String)]) -> Answer {
             "after" => file.hash_after.as_deref()?,
             _ => return None,
         };
-        let bytes = shared.source.blob(hash, MAX_SERVED)?;
+        let on_disk = || shared.source.worktree_blob(&file.path, hash, MAX_SERVED);
+        let bytes = shared.source.blob(hash, MAX_SERVED).or_else(on_disk)?;
         Some((media_type(&file.path, &bytes)?, bytes))
     };
     let Some((kind, bytes)) = found() else { return missing() };
@@ -204,10 +212,12 @@ fn messages(refusal: &Refusal) -> String {
     refusal.as_slice().iter().map(message).collect::<Vec<_>>().join("\n")
 }
 
-fn events(shared: &Shared) -> Answer {
+/// The events of a page that shows the state `state`. Without one, it gets the state at once.
+fn events(shared: &Shared, state: Option<&str>) -> Answer {
     let (sender, events) = mpsc::channel(MAX_EVENTS);
     let _ = sender.try_send(Bytes::from_static(b"retry: 2000\n\n"));
-    locked(&shared.pages).push(sender);
+    let state = state.unwrap_or_default().to_owned();
+    locked(&shared.pages).push(Page { events: sender, state });
     body::answer(StatusCode::OK, "text/event-stream", Content::Events(events))
 }
 
@@ -247,13 +257,12 @@ async fn mark(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Answer
             Some(Err(refusal)) => Some(messages(&refusal)),
             None => Some("The file changed since the page was loaded: look again.".to_owned()),
         };
-        if let Some(text) = failed {
-            *locked(&shared.acted) = Some(Answered::nothing(&text));
-        }
+        let keep = |text: String| locked(&shared.acted).keep(Answered::nothing(&text));
+        let answer = failed.map(keep).map_or(String::new(), |number| format!("&answer={number}"));
         // The number of an id counts from 1.
         let next = if reviewed == Reviewed::Yes { place + 2 } else { place + 1 };
         let at = plain(at)?;
-        Some(redirect(&format!("/?at={at}#{at}-{next}")))
+        Some(redirect(&format!("/?at={at}{answer}#{at}-{next}")))
     });
     marked.await.unwrap_or_else(|_| Some(broken())).ok_or(Refused::Form)
 }
@@ -267,17 +276,21 @@ async fn act(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Answer,
         // What the user saw is what the action is about.
         let is_seen = |tip: &str| !forms::needs_tip(&fields) || Some(tip) == field(&fields, "tip");
         let seen = review.filter(|review| is_seen(&review.tip));
-        Some(match seen.map(|review| forms::action(&fields, &review)) {
-            Some(Ok(action)) => Answered::of(&action, doing.source.act(&action)),
-            Some(Err(Unread::Incomplete(text))) => Answered::nothing(text),
-            Some(Err(Unread::Foreign)) => return None,
-            None => Answered::nothing(&changed(&fields)),
+        let Some(review) = seen else { return Some(Answered::nothing(&changed(&fields))) };
+        Some(match forms::action(&fields, &review) {
+            Ok(action) => {
+                let acted = doing.source.act(&action);
+                let tip = doing.source.read(Extent::Article("")).ok().map(|review| review.tip);
+                Answered::of(&action, acted, &review.tip, tip)
+            }
+            Err(Unread::Incomplete(text)) => Answered::nothing(text),
+            Err(Unread::Foreign) => return None,
         })
     });
     let Ok(acted) = acted.await else { return Ok(broken()) };
     let Some(acted) = acted else { return Err(Refused::Form) };
-    *locked(&shared.acted) = Some(acted);
-    Ok(redirect(&plain(&at).map_or_else(|| "/".to_owned(), |at| format!("/?at={at}"))))
+    let number = locked(&shared.acted).keep(acted);
+    Ok(redirect(&format!("/?at={}&answer={number}", plain(&at).unwrap_or("all"))))
 }
 
 /// The id, if it has the characters of one.

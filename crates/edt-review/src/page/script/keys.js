@@ -12,7 +12,9 @@ const file = (step) => {
   next?.focus();
   next?.scrollIntoView({ block: "start" });
 };
-const fileHere = () => document.activeElement?.closest(".file");
+// The file with the focus, or else the one in which lines are chosen.
+const fileHere = () => document.activeElement?.closest(".file")
+  ?? document.querySelector(".file:has(.chosen)");
 // The article of the edit that wrote the chosen line, or else the first added line of the file; in
 // the article of an edit, all of a folded file.
 const open = () => {
@@ -31,7 +33,7 @@ document.addEventListener("keydown", (event) => {
   const action = {
     j: () => entry(1), k: () => entry(-1), n: () => file(1), p: () => file(-1),
     r: () => fileHere()?.querySelector(".mark button")?.click(),
-    c: () => comment(fileHere() ?? document.querySelector(".file:has(.chosen)")),
+    c: () => comment(fileHere()),
     u: () => ask(buttonOf("undo-to")), e: open,
     s: () => split.click(), w: () => space.click(), "?": () => setHelp(help.hidden),
     Escape: () => { setHelp(false); clearChosen(); },

@@ -2,10 +2,19 @@
 let anchor = null;
 const chosenIn = (file) => [...file.querySelectorAll(".g > .chosen")];
 const word = (line) => line.matches("ins") ? `a${line.dataset.n}` : `r${line.dataset.o}`;
+// While white space is ignored, a line that looks unchanged is chosen with its removed line.
+const withPartner = (line) => {
+  if (!line.matches("ins[data-s]") || !document.body.classList.contains("nospace")) return [line];
+  const at = [...line.parentElement.querySelectorAll("ins[data-s]")].indexOf(line);
+  const partner = line.parentElement.querySelectorAll("del[data-s]")[at];
+  return partner ? [line, partner] : [line];
+};
 const choose = (line, on) => {
-  line.classList.toggle("chosen", on);
-  const box = line.querySelector("input");
-  if (box) box.checked = on;
+  for (const one of withPartner(line)) {
+    one.classList.toggle("chosen", on);
+    const box = one.querySelector("input");
+    if (box) box.checked = on;
+  }
 };
 // The form of the file has a button for the lines that are chosen.
 const showChosen = (file) => {
@@ -72,7 +81,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("change", (event) => {
   const line = event.target.closest(".g > *");
   if (!line) return;
-  line.classList.toggle("chosen", event.target.checked);
+  choose(line, event.target.checked);
   anchor = line;
 });
 const clearChosen = () => {

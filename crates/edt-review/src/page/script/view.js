@@ -11,6 +11,7 @@ const space = $("space");
 space.hidden = false;
 space.addEventListener("click", () => {
   const on = document.body.classList.toggle("nospace");
+  clearChosen();
   space.setAttribute("aria-pressed", String(on));
 });
 
