@@ -64,6 +64,11 @@ fn the_page_follows_an_agent_and_a_landing() {
 }
 
 #[test]
+fn a_page_that_renews_itself_keeps_what_the_user_does() {
+    tell("renew", TestRepo::bare_directory);
+}
+
+#[test]
 fn the_keyboard_is_enough() {
     tell("keyboard", TestRepo::bare_directory);
 }
