@@ -1,5 +1,7 @@
 //! `edt review --tui`: its keys, what its actions leave, and the terminal afterwards.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::screen::Screen;
@@ -142,7 +144,11 @@ fn the_chosen_lines_the_hunk_and_the_file_are_named_in_the_command() {
     let mut screen = review(&workspace, (120, 30));
     screen.press("n").shows(">▾ M a.txt").press("\u{1b}[B\u{1b}[B\u{1b}[Bv").shows("> 2 #1");
     screen.press("xy").shows("$ edt revert --session '--path=:/a.txt' '--added=2-2'").press(" ");
-    screen.press("xy").shows("--added=2-3").press(" ");
+    // The hunk changed with it: the cursor is at the head of the file.
+    screen.hides("Any key closes this.").shows("2 #3   +three").shows(">▾ M a.txt");
+    screen.press("]x").shows("“+three”: 1 added line 2 of the session in a.txt?").press("y");
+    screen.shows("$ edt revert --session '--path=:/a.txt' '--added=2-2'").press(" ");
+    screen.hides("Any key closes this.").hides("M a.txt");
     screen.press("j").shows("Edit 1: first").press("nxy");
     screen.shows("$ edt revert 1 '--path=:/a.txt'");
     assert!(!screen.text().contains("--added"), "{}", screen.text());
@@ -226,6 +232,19 @@ fn the_terminal_is_restored_at_the_end_and_at_signals() {
         screen.signal(signal);
         assert_eq!(screen.ended(), Some(0), "{signal}");
         assert_restored(&screen);
+    }
+}
+
+#[test]
+fn it_ends_when_its_terminal_is_closed() {
+    let workspace = session();
+    for signal in [None, Some("TERM")] {
+        let mut screen = review(&workspace, (80, 24));
+        screen.lose();
+        if let Some(signal) = signal {
+            screen.signal(signal);
+        }
+        screen.gone_within(Duration::from_secs(3));
     }
 }
 

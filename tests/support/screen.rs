@@ -19,6 +19,8 @@ pub(crate) struct Screen {
     /// Everything that was written to the terminal.
     written: Arc<Mutex<Vec<u8>>>,
     repo: TestRepo,
+    /// Whether the terminal is gone, and the program may still run.
+    is_lost: bool,
 }
 
 fn size(size: u16) -> NonZero<u16> {
@@ -27,6 +29,13 @@ fn size(size: u16) -> NonZero<u16> {
 
 impl Drop for Screen {
     fn drop(&mut self) {
+        // The program may outlive its terminal.
+        if self.is_lost || matches!(self.child.try_wait(), Ok(None)) {
+            if let Ok(pid) = std::fs::read_to_string(self.repo.home.join("pid")) {
+                let kill = Command::new("kill").args(["-KILL", pid.trim()]).output();
+                assert!(kill.is_ok(), "the program could not be ended");
+            }
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -72,7 +81,7 @@ impl Screen {
                 seen.lock().unwrap().process(&buffer[..count]);
             }
         });
-        Screen { child, keys, parser, written, repo: repo.at(&repo.root) }
+        Screen { child, keys, parser, written, repo: repo.at(&repo.root), is_lost: false }
     }
 
     /// What the screen shows.
@@ -133,6 +142,30 @@ impl Screen {
         let pid = self.kept("pid");
         let done = Command::new("kill").args([&format!("-{signal}"), pid.trim()]).status();
         assert!(done.unwrap().success());
+    }
+
+    /// Closes the terminal while the program runs at it.
+    pub(crate) fn lose(&mut self) -> &mut Screen {
+        self.is_lost = true;
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self
+    }
+
+    /// Waits until the program does not run, at most `patience`.
+    #[track_caller]
+    pub(crate) fn gone_within(&mut self, patience: Duration) {
+        let pid = self.kept("pid");
+        let began = Instant::now();
+        let runs = || {
+            let asked = Command::new("kill").args(["-0", pid.trim()]).output();
+            asked.unwrap().status.success()
+        };
+        while runs() {
+            assert!(began.elapsed() < patience, "it still runs");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        self.is_lost = false;
     }
 
     /// The exit status, once the program has ended by itself.

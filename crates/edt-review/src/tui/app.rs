@@ -1,17 +1,20 @@
 //! What the view shows, and how news and time change it. The keys are in `keys`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::discriminant;
 
 use super::ask::{Input, InputPurpose, Overlay, Question};
 use super::entries::{self, ListLine, Place};
 use super::row::Row;
 use super::rows::{self, Shape};
+use super::spot::{Found, Spot};
 use super::text::Palette;
 use super::worker::{Job, News, add_sources};
 use crate::action::Action;
 use crate::hunks::{ReviewFile, ReviewHunk};
 use crate::marks::Mark;
 use crate::model::SessionReview;
+use edt_types::text::counted;
 
 /// At this width both sides fit next to each other.
 pub(super) const SIDES_WIDTH: u16 = 160;
@@ -40,6 +43,10 @@ pub(super) struct App {
     /// What the thread does, if it changes something.
     pub(super) busy: Option<String>,
     pub(super) overlay: Option<Overlay>,
+    /// The line of the action that is asked for or runs.
+    pub(super) written: Option<Input>,
+    /// A line that led to nothing: the next one for the same purpose begins with it.
+    pub(super) kept: Option<Input>,
     pub(super) list: Vec<ListLine>,
     /// The chosen entry.
     pub(super) place: Place,
@@ -73,6 +80,8 @@ impl App {
             message: None,
             busy: None,
             overlay: None,
+            written: None,
+            kept: None,
             list: Vec::new(),
             place: Place::All,
             rows: Vec::new(),
@@ -145,6 +154,8 @@ impl App {
             }
             News::Acted(acted) => {
                 self.busy = None;
+                let written = self.written.take();
+                self.kept = if acted.done { None } else { written.or(self.kept.take()) };
                 self.overlay = Some(Overlay::Answer(acted, 0));
             }
             News::Done(failure) => {
@@ -162,6 +173,7 @@ impl App {
             let edits: BTreeSet<u64> = review.steps().flat_map(|step| step.edits.clone()).collect();
             self.marked.retain(|edit| edits.contains(edit));
         }
+        let spots = self.spots();
         self.list = entries::list(&review);
         let places = self.places();
         let found = places.iter().find(|place| Some(place.id(&review)) == id);
@@ -169,11 +181,19 @@ impl App {
         self.place = found.copied().unwrap_or(Place::All);
         self.review = Some(review);
         self.unfold();
-        if is_same {
-            self.renew_rows();
-        } else {
+        if !is_same {
             self.choose(self.place);
+        } else if !self.make_rows(&spots) && self.message.is_none() && self.overlay.is_none() {
+            let text = "What was under the cursor changed: look where you are now.";
+            self.message = Some(text.to_owned());
         }
+    }
+
+    /// What the rows under the cursor and at the beginning of the choice show.
+    fn spots(&self) -> [Option<Spot>; 2] {
+        [Some(self.cursor), self.anchor].map(|row| {
+            row.and_then(|row| self.rows.get(row)).map(|row| Spot::of(row, self.files()))
+        })
     }
 
     /// The id of the article that has the hunks of the chosen entry.
@@ -211,14 +231,37 @@ impl App {
         self.rows = self.made();
     }
 
-    /// Makes the rows again; the cursor stays at its row if it is still there.
+    /// Makes the rows again; the cursor stays at what it is on, if that is still shown.
     pub(super) fn renew_rows(&mut self) {
-        let at = self.rows.get(self.cursor).cloned();
+        let spots = self.spots();
+        self.make_rows(&spots);
+    }
+
+    /// Makes the rows again, with the cursor and the beginning of the choice at `spots`. False if
+    /// the lines under the cursor are not there any more.
+    fn make_rows(&mut self, [cursor, anchor]: &[Option<Spot>; 2]) -> bool {
         self.rows = self.made();
-        let same = at.and_then(|at| self.rows.iter().position(|row| *row == at));
-        self.cursor = same.unwrap_or(self.cursor).min(self.rows.len().saturating_sub(1));
-        self.anchor = self.anchor.filter(|anchor| *anchor < self.rows.len());
+        let find = |spot: &Spot| spot.find(self.cursor, &self.rows, self.files());
+        let found = cursor.as_ref().map_or(Found::Same(self.cursor), find);
+        self.anchor = match anchor.as_ref().map(find) {
+            Some(Found::Same(row)) => Some(row),
+            _ => None,
+        };
+        self.cursor = found.row().min(self.rows.len().saturating_sub(1));
         self.scroll();
+        let had_lines = cursor.as_ref().is_some_and(Spot::has_lines);
+        !(had_lines && matches!(found, Found::Gone(_)))
+    }
+
+    /// Chooses the step that is this edit. False if the branch has none.
+    pub(super) fn choose_edit(&mut self, edit: u64) -> bool {
+        let review = self.review.as_ref();
+        let is_it = |place: &Place| review.is_some_and(|review| place.edit(review) == Some(edit));
+        let found = self.places().into_iter().find(is_it);
+        found.is_some_and(|place| {
+            self.choose(place);
+            true
+        })
     }
 
     fn made(&self) -> Vec<Row> {
@@ -283,14 +326,21 @@ impl App {
 
     /// Asks the user whether to do it.
     pub(super) fn ask(&mut self, action: Action, text: String) {
+        self.written = None;
         if let Some(review) = &self.review {
             let tip = review.tip.clone();
+            let edits: u64 = review.steps().map(|step| step.edits.len() as u64).sum();
+            let text = format!("{}, {}: {text}", review.session.name, counted(edits, "edit"));
             self.overlay = Some(Overlay::Question(Question { action, tip, text }));
         }
     }
 
     pub(super) fn input(&mut self, purpose: InputPurpose) {
-        self.overlay = Some(Overlay::Input(Input { purpose, text: String::new() }));
+        let is_same = |kept: &Input| discriminant(&kept.purpose) == discriminant(&purpose);
+        let text = self.kept.take_if(|kept| is_same(kept)).map(|kept| kept.text);
+        let tip = self.review.as_ref().map(|review| review.tip.clone()).unwrap_or_default();
+        let text = text.unwrap_or_default();
+        self.overlay = Some(Overlay::Input(Input { purpose, text, tip }));
     }
 
     /// The user's text from the editor.

@@ -27,6 +27,8 @@ pub(super) struct Question {
 pub(super) struct Input {
     pub(super) purpose: InputPurpose,
     pub(super) text: String,
+    /// The newest commit of the session that the user saw when the line was opened.
+    pub(super) tip: String,
 }
 
 /// What a line is for.

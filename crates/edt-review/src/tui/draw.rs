@@ -44,6 +44,15 @@ pub(super) fn all(app: &mut App, buffer: &mut Buffer) {
     match &app.overlay {
         Some(Overlay::Keys) => draw_keys(app, buffer, body),
         Some(Overlay::Answer(acted, from)) => draw_answer(app, acted, *from, buffer, body),
+        // What the last line cuts is read whole before it is agreed to.
+        Some(Overlay::Question(question))
+            if columns_of(&shown(&question.text)) + 4 > usize::from(area.width) =>
+        {
+            let strong = app.palette.style(Tone::Heading);
+            let lines = wrapped(&question.text, usize::from(area.width).saturating_sub(6));
+            let lines = lines.into_iter().map(|line| Line::styled(line, strong));
+            boxed(app, &lines.collect::<Vec<_>>(), buffer, body);
+        }
         _ => {}
     }
     let line = foot(app, area.width);
@@ -252,7 +261,7 @@ fn foot(app: &App, width: u16) -> Line<'static> {
         Some(Overlay::Question(Question { text, .. })) => {
             Line::styled(format!("{} y/n", fitted(&shown(text), columns.saturating_sub(4))), strong)
         }
-        Some(Overlay::Input(Input { purpose, text })) if app.message.is_none() => {
+        Some(Overlay::Input(Input { purpose, text, .. })) if app.message.is_none() => {
             let text = shown(&text.replace('\n', "⏎"));
             let title = format!("{}: ", purpose.title());
             // The end of the text is where the user writes.

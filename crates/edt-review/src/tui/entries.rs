@@ -45,7 +45,10 @@ pub(super) fn list(review: &SessionReview) -> Vec<ListLine> {
     if !review.uncommitted.is_empty() {
         all.push(ListLine::Entry(Place::Uncommitted));
     }
-    if refusals(review) > 0 {
+    if !review.refusals.is_empty()
+        || !review.refused_edits.is_empty()
+        || !review.refused_runs.is_empty()
+    {
         all.push(ListLine::Entry(Place::Refused));
     }
     if !review.proposals.is_empty() {
@@ -76,10 +79,6 @@ fn turn_heading(turn: &ReviewTurn) -> String {
     let by =
         if turn.by_user || by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
     name + &title.unwrap_or_default() + &by
-}
-
-fn refusals(review: &SessionReview) -> usize {
-    review.refused_edits.len() + review.refused_runs.len()
 }
 
 impl Place {
@@ -142,7 +141,10 @@ impl Place {
                 Label { warns: !review.left_over.is_empty(), ..named("Uncommitted") }
             }
             Place::Refused => {
-                let text = counted(refusals(review) as u64, "refusal");
+                let text = match review.refusals.len() as u64 {
+                    0 => "Refused".to_owned(),
+                    count => counted(count, "refusal"),
+                };
                 Label { warns: true, ..named(&text) }
             }
             Place::Proposal(at) => {

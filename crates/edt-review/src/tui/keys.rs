@@ -1,23 +1,25 @@
-//! The keys. Those that the page has too do the same there.
+//! The keys.
 
 use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::app::{App, Effect};
-use super::ask::{InputPurpose, Overlay};
+use super::ask::{Input, InputPurpose, Overlay};
 use super::entries::Place;
 use super::row::Row;
 use super::worker::Job;
-use crate::action::{Action, CommentAction, Part};
+use crate::action::{Action, CommentAction};
+use crate::hunks::LineSource;
 use crate::marks::{Mark, Reviewed};
 use edt_types::CommentState;
 
 /// The keys and what they do, as `?` shows them.
-pub(super) const KEYS: [(&str, &str); 20] = [
+pub(super) const KEYS: [(&str, &str); 21] = [
     ("j / k", "next or previous entry of the list"),
     ("↓ / ↑", "next or previous line; PgDn and PgUp, g and G too"),
     ("n / p", "next or previous file"),
+    ("] / [", "next or previous hunk"),
     ("← / →", "show more of long lines"),
-    ("e, Enter", "open or close the file"),
+    ("e, Enter", "open or close the file; e on a line: the edit that wrote it"),
     ("r, Space", "mark the file as reviewed, or not"),
     ("s", "both sides next to each other, from 160 columns on"),
     ("w", "ignore changes of white space"),
@@ -34,6 +36,9 @@ pub(super) const KEYS: [(&str, &str); 20] = [
     ("S, y, d", "send the drafts; resolve or reopen a comment; delete a draft"),
     ("q", "end"),
 ];
+
+const CHANGED_MEANWHILE: &str = "The session changed while you wrote. Nothing was done: look, and \
+                                 press the key again; your text is kept.";
 
 const NOT_HERE: &str = "This session is not the one of this worktree: nothing was done.";
 
@@ -78,7 +83,7 @@ impl App {
                 match (key.code, has_control) {
                     (KeyCode::Esc, _) => return Effect::None,
                     (KeyCode::Enter, _) => {
-                        self.submit(&input.purpose, &input.text);
+                        self.submit(input);
                         return Effect::None;
                     }
                     (KeyCode::Char('e'), true) => {
@@ -103,11 +108,17 @@ impl App {
         Effect::None
     }
 
-    fn submit(&mut self, purpose: &InputPurpose, text: &str) {
-        if *purpose == InputPurpose::Search {
-            self.search_for(text);
-        } else if let Some((action, what)) = purpose.action(text) {
+    /// Asks about the session that the user saw when the line was opened.
+    fn submit(&mut self, input: Input) {
+        let tip = self.review.as_ref().map(|review| &review.tip);
+        if input.purpose == InputPurpose::Search {
+            self.search_for(&input.text);
+        } else if tip != Some(&input.tip) {
+            self.kept = Some(input);
+            self.message = Some(CHANGED_MEANWHILE.to_owned());
+        } else if let Some((action, what)) = input.purpose.action(&input.text) {
             self.ask(action, what);
+            self.written = Some(input);
         } else {
             self.message = Some("Without a text nothing is done.".to_owned());
         }
@@ -141,8 +152,10 @@ impl App {
             KeyCode::Char('G') | KeyCode::End => self.go(usize::MAX),
             KeyCode::Right => self.shift += 8,
             KeyCode::Left => self.shift = self.shift.saturating_sub(8),
-            KeyCode::Char('n') => self.next_file(),
-            KeyCode::Char('p') => self.previous_file(),
+            KeyCode::Char('n') => self.next(true, |row| matches!(row, Row::File(_))),
+            KeyCode::Char('p') => self.next(false, |row| matches!(row, Row::File(_))),
+            KeyCode::Char(']') => self.next(true, |row| matches!(row, Row::Hunk(..))),
+            KeyCode::Char('[') => self.next(false, |row| matches!(row, Row::Hunk(..))),
             KeyCode::Char('/') => self.input(InputPurpose::Search),
             KeyCode::Esc => self.anchor = None,
             KeyCode::Char('v') => {
@@ -168,6 +181,7 @@ impl App {
             return Effect::None;
         }
         match key {
+            KeyCode::Char('e') if self.choose_writer() => {}
             KeyCode::Enter | KeyCode::Char('e') => return self.toggle(),
             KeyCode::Char('r' | ' ') => return self.mark(),
             KeyCode::Char(key) if "uRLmAxocSyad".contains(key) && !self.is_here() => {
@@ -210,7 +224,7 @@ impl App {
     }
 
     /// The edit that the chosen entry is.
-    fn edit(&self) -> Option<u64> {
+    pub(super) fn edit(&self) -> Option<u64> {
         self.review.as_ref().and_then(|review| self.place.edit(review))
     }
 
@@ -229,25 +243,18 @@ impl App {
         }
     }
 
-    fn next_file(&mut self) {
-        let is_file = |row: &Row| matches!(row, Row::File(_));
-        let after = self.rows.iter().skip(self.cursor + 1).position(is_file);
-        if let Some(after) = after {
-            self.go_to_file(self.cursor + 1 + after);
+    /// Shows the next row of this kind, or the one before, from the top of the screen on.
+    fn next(&mut self, is_after: bool, is_wanted: impl Fn(&Row) -> bool) {
+        let found = if is_after {
+            let after = self.rows.iter().skip(self.cursor + 1).position(is_wanted);
+            after.map(|after| self.cursor + 1 + after)
+        } else {
+            self.rows.iter().take(self.cursor).rposition(is_wanted)
+        };
+        if let Some(row) = found {
+            self.top = row;
+            self.go(row);
         }
-    }
-
-    fn previous_file(&mut self) {
-        let is_file = |row: &Row| matches!(row, Row::File(_));
-        if let Some(before) = self.rows[..self.cursor].iter().rposition(is_file) {
-            self.go_to_file(before);
-        }
-    }
-
-    /// Shows the file from the top of the screen on.
-    fn go_to_file(&mut self, row: usize) {
-        self.top = row;
-        self.go(row);
     }
 
     fn turn_sides(&mut self) {
@@ -257,17 +264,19 @@ impl App {
         }
         self.sides = !self.sides;
         self.anchor = None;
-        let at = self.rows.get(self.cursor).map(|row| (row.file(), row.hunk(), row.lines()));
         self.renew_rows();
-        let is_at = |row: &Row| {
-            at.as_ref().is_some_and(|(file, hunk, lines)| {
-                (row.file(), row.hunk()) == (*file, *hunk)
-                    && (lines.is_empty() || row.lines().iter().any(|line| lines.contains(line)))
-            })
+    }
+
+    /// Chooses the edit that wrote the line under the cursor. False if the line names none.
+    fn choose_writer(&mut self) -> bool {
+        let Some(row) = self.rows.get(self.cursor) else { return false };
+        let hunk = row.file().and_then(|at| self.files().get(at)).zip(row.hunk());
+        let lines = hunk.and_then(|(file, at)| file.hunks.get(at)).map(|hunk| &hunk.lines);
+        let line = lines.zip(row.lines().last().copied()).and_then(|(lines, at)| lines.get(at));
+        let Some(LineSource::Edit(edit)) = line.and_then(|line| line.source.clone()) else {
+            return false;
         };
-        if let Some(row) = self.rows.iter().position(is_at) {
-            self.go(row);
-        }
+        self.choose_edit(edit)
     }
 
     fn toggle(&mut self) -> Effect {
@@ -306,7 +315,7 @@ impl App {
             self.go(row);
         }
         if reviewed {
-            self.next_file();
+            self.next(true, |row| matches!(row, Row::File(_)));
         }
         Effect::Send(Job::Mark(mark, if reviewed { Reviewed::Yes } else { Reviewed::No }))
     }
@@ -334,80 +343,6 @@ impl App {
         let text =
             format!("Restore {} as it was before its latest edit?", super::text::shown(&path));
         self.ask(Action::Restore(path), text);
-    }
-
-    /// Reverts the chosen lines, the hunk or the file under the cursor, or the edit.
-    fn revert(&mut self) {
-        let edit = self.edit();
-        match self.place {
-            Place::All => {}
-            Place::Step(..) if edit.is_some() => {}
-            _ => {
-                self.message = Some("Choose an edit or all changes first.".to_owned());
-                return;
-            }
-        }
-        let Some(row) = self.rows.get(self.cursor) else { return };
-        let Some(file) = row.file().and_then(|at| self.files().get(at)) else {
-            match edit {
-                Some(edit) => self.ask(Action::Revert(edit), format!("Revert edit {edit}?")),
-                None => self.message = Some("Choose a file, a hunk or lines.".to_owned()),
-            }
-            return;
-        };
-        let path = file.path.clone();
-        let shown = super::text::shown(&path);
-        let of = edit.map_or("the session".to_owned(), |edit| format!("edit {edit}"));
-        let (rows, what) = match (self.anchor, row.hunk()) {
-            (Some(_), _) => (Some(self.chosen_rows()), "the chosen lines"),
-            (None, Some(_)) => (self.hunk_rows(self.cursor), "this hunk"),
-            (None, None) => (None, "all"),
-        };
-        let mut part = Part { edit, path, added: Vec::new(), removed: Vec::new() };
-        if let Some(rows) = rows {
-            let Some((added, removed)) = self.changed_lines(rows) else {
-                self.message = Some("The chosen lines are of several files.".to_owned());
-                return;
-            };
-            if added.is_empty() && removed.is_empty() {
-                self.message = Some("None of these lines was changed.".to_owned());
-                return;
-            }
-            (part.added, part.removed) = (added, removed);
-        }
-        self.ask(Action::RevertPart(part), format!("Revert {what} of {of} in {shown}?"));
-    }
-
-    /// The rows of the hunk of the row at `at`.
-    fn hunk_rows(&self, at: usize) -> Option<std::ops::RangeInclusive<usize>> {
-        let own = |row: &Row| (row.file(), row.hunk());
-        let of = own(self.rows.get(at)?);
-        let first = self.rows.iter().position(|row| own(row) == of)?;
-        let last = self.rows.iter().rposition(|row| own(row) == of)?;
-        Some(first..=last)
-    }
-
-    /// The added and the removed lines among the rows, as ranges of numbers; `None` if the rows are
-    /// of several files.
-    fn changed_lines(&self, rows: std::ops::RangeInclusive<usize>) -> Option<(Ranges, Ranges)> {
-        let rows = self.rows.get(rows)?;
-        let of = rows.iter().find_map(Row::file)?;
-        let (mut added, mut removed) = (Ranges::new(), Ranges::new());
-        for row in rows {
-            if row.file().is_some_and(|file| file != of) {
-                return None;
-            }
-            let Some(hunk) = row.hunk() else { continue };
-            for number in row.lines() {
-                let line = self.files().get(of)?.hunks.get(hunk)?.lines.get(number)?;
-                match (line.old, line.new) {
-                    (None, Some(new)) => push(&mut added, new),
-                    (Some(old), None) => push(&mut removed, old),
-                    _ => {}
-                }
-            }
-        }
-        Some((added, removed))
     }
 
     fn comment(&mut self) {
@@ -468,15 +403,5 @@ impl App {
             }
         };
         self.ask(Action::Comment(action), format!("{what} {id}?"));
-    }
-}
-
-type Ranges = Vec<(u64, u64)>;
-
-/// Adds a number to ranges of numbers, the first and the last one of each.
-fn push(ranges: &mut Ranges, number: u64) {
-    match ranges.last_mut() {
-        Some((_, last)) if *last + 1 == number => *last = number,
-        _ => ranges.push((number, number)),
     }
 }

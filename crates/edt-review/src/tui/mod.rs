@@ -11,10 +11,13 @@ mod diff_lines;
 mod draw;
 mod entries;
 mod keys;
+mod refused;
+mod revert;
 mod row;
 mod rows;
 mod screen;
 mod search;
+mod spot;
 mod text;
 mod worker;
 
@@ -44,13 +47,14 @@ pub struct Options {
 /// `None` if no editor could be started.
 pub type Editor = Box<dyn Fn(&str) -> Option<String>>;
 
-/// Shows `source` until the user ends it, or a signal arrives. A command that runs is finished.
+/// Shows `source` until the user ends it, a signal arrives or the terminal is gone. A command that
+/// runs is finished.
 ///
 /// # Errors
 /// Of the operating system: the terminal cannot be read or written. It is restored.
 pub fn run(source: Box<dyn Source>, options: &Options) -> io::Result<()> {
-    let signals = Signals::watch()?;
     let mut worker = Worker::start(Arc::from(source));
+    let signals = Signals::watch(worker.busy())?;
     let mut screen = Screen::enter()?;
     let mut app = App::new(options.colours);
     let ended = turn(&mut app, &mut screen, &mut worker, &signals, options);

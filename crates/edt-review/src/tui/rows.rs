@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::comments::{self, Placed};
 use super::entries::Place;
+use super::refused;
 use super::row::Row;
 use super::text::{Tone, shown, wrapped};
 use crate::hunks::{ReviewFile, ReviewHunk, changes};
@@ -33,7 +34,7 @@ pub(super) fn rows(
     match place {
         Place::All => session(review, shape, &mut all),
         Place::Uncommitted => uncommitted(review, shape, &mut all),
-        Place::Refused => refused(review, shape, &mut all),
+        Place::Refused => refused::rows(review, shape, &mut all),
         Place::Proposal(at) => proposal(review, at, shape, &mut all),
         Place::Step(..) | Place::Undone(_) => {
             if let Some(one) = place.step(review) {
@@ -57,12 +58,12 @@ pub(super) fn rows(
 }
 
 /// A sentence. A line end that a name in it has is shown as a space.
-fn say(all: &mut Vec<Row>, shape: Shape, tone: Tone, text: &str) {
+pub(super) fn say(all: &mut Vec<Row>, shape: Shape, tone: Tone, text: &str) {
     paragraphs(all, shape, tone, &text.replace('\n', " "));
 }
 
 /// A text with its line ends.
-fn paragraphs(all: &mut Vec<Row>, shape: Shape, tone: Tone, text: &str) {
+pub(super) fn paragraphs(all: &mut Vec<Row>, shape: Shape, tone: Tone, text: &str) {
     all.extend(wrapped(text, shape.width).into_iter().map(|line| Row::Text(tone, line)));
 }
 
@@ -85,6 +86,11 @@ fn session(review: &SessionReview, shape: Shape, all: &mut Vec<Row>) {
     }
     if review.files.is_empty() {
         say(all, shape, Tone::Dim, "Nothing differs from the base.");
+    }
+    for one in &review.decided_proposals {
+        let detail = one.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+        let text = format!("Proposal p{} is {}{detail}: {}", one.proposal, one.state, one.subject);
+        say(all, shape, Tone::Plain, &text);
     }
 }
 
@@ -145,24 +151,6 @@ fn uncommitted(review: &SessionReview, shape: Shape, all: &mut Vec<Row>) {
         };
         let text = format!("In {}, {what} of edit {edits}, which no commit has.", one.path);
         say(all, shape, Tone::Warning, &text);
-    }
-}
-
-fn refused(review: &SessionReview, shape: Shape, all: &mut Vec<Row>) {
-    say(all, shape, Tone::Heading, "Refused");
-    let text = "Nothing of this is in the files. The latest refused edits of each file are kept \
-                until the file changes.";
-    say(all, shape, Tone::Dim, text);
-    for one in &review.refused_edits {
-        say(all, shape, Tone::Plain, "");
-        say(all, shape, Tone::Name, &one.path);
-        let request = serde_json::to_string_pretty(&one.request).unwrap_or_default();
-        paragraphs(all, shape, Tone::Plain, &request);
-    }
-    for one in &review.refused_runs {
-        let commit = one.commit.get(..10).unwrap_or(&one.commit);
-        let text = format!("{} · {} · git show {commit}", clock::utc_at(one.time), one.subject);
-        say(all, shape, Tone::Plain, &text);
     }
 }
 

@@ -4,6 +4,8 @@ use std::io::{self, Stdout, Write as _};
 use std::sync::Arc;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::terminal::Terminal;
@@ -15,6 +17,9 @@ use ratatui_crossterm::crossterm::terminal::{
 use ratatui_crossterm::crossterm::{cursor, execute};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::{flag, low_level};
+
+use super::TICK;
+use edt_io::{clock, terminal};
 
 /// Whether the terminal is edt's.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
@@ -92,21 +97,54 @@ fn restore_at_panics() {
     });
 }
 
-/// The signals that ask edt to end.
+/// What asks edt to end: signals, and the loss of the terminal.
 #[derive(Debug)]
 pub(super) struct Signals(Arc<AtomicBool>);
 
+/// How long the view may go on after it was asked to end.
+const LAST_SECOND: Duration = Duration::from_secs(1);
+
 impl Signals {
-    /// From now on these signals no longer end this process.
-    pub(super) fn watch() -> io::Result<Signals> {
+    /// From now on these signals no longer end this process. A view that does not end within a
+    /// second, because its terminal is gone or takes no output, is ended once `is_busy` is false.
+    pub(super) fn watch(is_busy: impl Fn() -> bool + Send + 'static) -> io::Result<Signals> {
         let received = Arc::new(AtomicBool::new(false));
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
             flag::register(signal, Arc::clone(&received))?;
         }
+        let own = Arc::clone(&received);
+        thread::Builder::new().spawn(move || guard(&own, &is_busy))?;
         Ok(Signals(received))
     }
 
     pub(super) fn end(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
+}
+
+/// Ends the process in place of a view that cannot. Reading from a terminal that is gone does not
+/// return.
+fn guard(received: &AtomicBool, is_busy: &dyn Fn() -> bool) {
+    let mut signal = SIGTERM;
+    while !received.load(Ordering::SeqCst) {
+        thread::sleep(TICK);
+        if terminal::is_gone() {
+            signal = SIGHUP;
+            received.store(true, Ordering::SeqCst);
+        }
+    }
+    // The terminal may be taken again later: the user's editor has it meanwhile.
+    loop {
+        thread::sleep(LAST_SECOND);
+        if IS_TAKEN.load(Ordering::SeqCst) {
+            break;
+        }
+    }
+    // A terminal that takes no output would hold up this thread, too.
+    let restoring = thread::spawn(restore);
+    let began = clock::now();
+    while !restoring.is_finished() && began.elapsed() < LAST_SECOND || is_busy() {
+        thread::sleep(TICK);
+    }
+    let _ = low_level::emulate_default_handler(signal);
 }

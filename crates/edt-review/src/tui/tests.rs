@@ -5,9 +5,10 @@ use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::app::{App, Effect};
 use super::ask::Overlay;
 use super::draw;
+use super::row::Row;
 use super::worker::{Job, News};
-use crate::action::{Action, CommentAction, Part};
-use crate::hunks::ReviewFile;
+use crate::action::{Acted, Action, CommentAction, Part};
+use crate::hunks::{LineSource, ReviewFile};
 use crate::model::{ReviewStep, ReviewTurn, SessionReview};
 use edt_core::session::views::file_diff::FileDiff;
 use edt_types::{Comment, CommentState, FileChangeKind, SessionReport};
@@ -264,6 +265,81 @@ fn a_change_of_white_space_can_be_left_out() {
     assert!(has(&mut app));
     press(&mut app, "w");
     assert!(!has(&mut app));
+}
+
+#[test]
+fn what_white_space_hides_is_reverted_with_its_hunk_and_its_line() {
+    let patch = "@@ -1,3 +1,3 @@\n-if (a)  b();\n-gone\n+if (a) b();\n+new\n c\n";
+    let mut app = app(SessionReview { files: vec![file("a", patch)], ..review() }, (80, 20));
+    press(&mut app, "w");
+    assert_eq!(asked(&mut app, "n↓x"), part(None, &[(1, 2)], &[(1, 2)]));
+    // The rows are: the hunk, -gone, +if, +new.
+    assert_eq!(asked(&mut app, "gn↓↓↓vx"), part(None, &[(1, 1)], &[(1, 1)]));
+    assert_eq!(asked(&mut app, "gn↓↓↓↓vx"), part(None, &[(2, 2)], &[]));
+}
+
+#[test]
+fn a_question_names_the_session_and_the_lines() {
+    let mut app = app(review(), (120, 40));
+    press(&mut app, "n↓x");
+    let Some(Overlay::Question(question)) = &app.overlay else { panic!("no question") };
+    assert_eq!(
+        question.text,
+        "s, 2 edits: Revert “-let x = 1;”: 2 added lines 2, 4 and 2 removed lines 2, 4 of the \
+         session in a?"
+    );
+    let narrow = screen(&mut app, (60, 20)).join(" ");
+    assert!(narrow.contains("session in a?"), "{narrow}");
+}
+
+#[test]
+fn the_cursor_stays_at_its_hunk_or_goes_to_the_head_of_its_file() {
+    let mut app = app(review(), (80, 40));
+    press(&mut app, "gn]]↓↓");
+    assert_eq!(app.rows[app.cursor].hunk(), Some(1));
+    let second = part(None, &[(11, 12)], &[]);
+    assert_eq!(asked(&mut app, "x"), second);
+    let early = "@@ -1,1 +1,2 @@\n+first\n a\n";
+    let moved = PATCH.replace("@@ -1,4 +1,4 @@", "@@ -1,4 +2,4 @@").replace("+10,3", "+11,3");
+    let files = vec![file("a", &format!("{early}{moved}")), file("b", PATCH)];
+    app.learn(News::Read(Ok(Box::new(SessionReview { files, ..review() }))));
+    assert_eq!(asked(&mut app, "x"), part(None, &[(12, 13)], &[]));
+    let files = vec![file("a", early), file("b", PATCH)];
+    app.learn(News::Read(Ok(Box::new(SessionReview { files, ..review() }))));
+    assert_eq!(app.rows[app.cursor], Row::File(0));
+    assert!(app.message.as_deref().unwrap_or_default().contains("changed"));
+}
+
+#[test]
+fn what_is_written_while_the_session_changes_is_not_done_and_is_kept() {
+    let mut app = app(review(), (80, 40));
+    press(&mut app, "Lmine");
+    app.learn(News::Read(Ok(Box::new(SessionReview { tip: "u".to_owned(), ..review() }))));
+    press(&mut app, "\r");
+    assert!(app.overlay.is_none());
+    assert!(app.message.as_deref().unwrap_or_default().contains("Nothing was done"));
+    app.learn(News::Read(Ok(Box::new(review()))));
+    let land = Action::Land(Some("mine too".to_owned()));
+    assert_eq!(asked(&mut app, "L too\r"), land);
+    let refused = Acted { command: String::new(), done: false, text: String::new() };
+    app.learn(News::Acted(refused));
+    press(&mut app, " ");
+    assert_eq!(asked(&mut app, "L\r"), land);
+}
+
+#[test]
+fn a_number_finds_its_edit_and_e_the_edit_of_a_line() {
+    let mut app = app(review(), (80, 40));
+    press(&mut app, "/2\r");
+    assert_eq!(app.edit(), Some(2));
+    press(&mut app, "kk/let x = 2\r");
+    let mut written = review();
+    for line in written.files[0].hunks.iter_mut().flat_map(|hunk| &mut hunk.lines) {
+        line.source = line.old.is_none().then_some(LineSource::Edit(1));
+    }
+    app.learn(News::Read(Ok(Box::new(written))));
+    press(&mut app, "e");
+    assert_eq!(app.edit(), Some(1));
 }
 
 #[test]

@@ -85,6 +85,12 @@ impl Worker {
         let _ = self.jobs.as_ref().map(|jobs| jobs.send(job));
     }
 
+    /// Says whether a job is not done.
+    pub(super) fn busy(&self) -> impl Fn() -> bool + Send + 'static {
+        let shared = Arc::clone(&self.shared);
+        move || shared.open.load(Ordering::SeqCst) > 0
+    }
+
     /// # Errors
     /// If the thread has ended, which it does by a panic alone.
     pub(super) fn news(&self) -> io::Result<Option<News>> {
