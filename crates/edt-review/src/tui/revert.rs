@@ -88,15 +88,16 @@ impl App {
 /// The removed lines that are not shown and whose added line, which differs in white space alone,
 /// is among `chosen`.
 fn hidden_partners(hunk: &ReviewHunk, chosen: &BTreeSet<usize>) -> Vec<usize> {
-    let key = |at: usize| -> String { hunk.lines[at].text.split_whitespace().collect() };
-    let is_partner = |at: &usize| hunk.lines[*at].space_only && !key(*at).is_empty();
+    let is_blank = |at: usize| hunk.lines[at].text.trim().is_empty();
     let mut all = Vec::new();
     for change in changes(&hunk.lines) {
-        // Both sides have such lines in the same order and number.
-        let removed = change.removed.filter(|at| is_partner(at));
-        let added = change.added.filter(|at| is_partner(at));
-        let pairs = removed.zip(added);
-        all.extend(pairs.filter(|(_, new)| chosen.contains(new)).map(|(old, _)| old));
+        for blank in [false, true] {
+            // Both sides have the lines with a partner in the same order.
+            let is_one = |at: &usize| hunk.lines[*at].space_only && is_blank(*at) == blank;
+            let removed = change.removed.clone().filter(is_one);
+            let pairs = removed.zip(change.added.clone().filter(is_one));
+            all.extend(pairs.filter(|(_, new)| chosen.contains(new)).map(|(old, _)| old));
+        }
     }
     all
 }
