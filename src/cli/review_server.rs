@@ -148,8 +148,8 @@ impl Source for Served {
     fn worktree_blob(&self, path: &str, hash: &str, max: usize) -> Option<Vec<u8>> {
         let repo = Repo::open_in(Environment::Process, &self.start).ok()?;
         let bytes = fs::read_small(&repo.root_path().join(path), max as u64)?;
-        let is_same = repo.blob_id(&bytes).ok()?.to_string() == hash;
-        is_same.then_some(bytes)
+        let id = repo.blob_id(&bytes).ok()?.to_string();
+        (id == hash).then_some(bytes)
     }
 
     fn mark(&self, mark: Mark, reviewed: Reviewed) -> Result<()> {
