@@ -5,8 +5,8 @@ use std::mem::discriminant;
 
 use super::ask::{Input, InputPurpose, Overlay, Question};
 use super::entries::{self, ListLine, Place};
-use super::row::Row;
-use super::rows::{self, Shape};
+use super::row::{Row, Shape};
+use super::rows;
 use super::spot::{Found, Spot};
 use super::text::Palette;
 use super::worker::{Job, News, add_sources};
@@ -325,12 +325,13 @@ impl App {
     }
 
     /// Asks the user whether to do it.
-    pub(super) fn ask(&mut self, action: Action, text: String) {
+    pub(super) fn ask(&mut self, action: Action, mut text: String) {
         self.written = None;
         if let Some(review) = &self.review {
             let tip = review.tip.clone();
             let edits: u64 = review.steps().map(|step| step.edits.len() as u64).sum();
-            let text = format!("{}, {}: {text}", review.session.name, counted(edits, "edit"));
+            let edits = counted(edits, "edit");
+            text.insert_str(0, &format!("{}, {edits}: ", review.session.name));
             self.overlay = Some(Overlay::Question(Question { action, tip, text }));
         }
     }

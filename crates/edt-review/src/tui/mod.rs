@@ -23,17 +23,13 @@ mod worker;
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ratatui_crossterm::crossterm::event::{self, Event, KeyEventKind};
 
 use crate::source::Source;
 use app::{App, Effect};
-use screen::{Screen, Signals};
+use screen::{Screen, Signals, TICK};
 use worker::{Job, Worker};
-
-/// How long a key may wait for the news of the thread, and a signal for its answer.
-const TICK: Duration = Duration::from_millis(50);
 
 /// How the view looks, and what it may ask the user for.
 pub struct Options {

@@ -1,7 +1,6 @@
 //! What was refused, and what was done instead.
 
-use super::row::Row;
-use super::rows::{Shape, paragraphs, say};
+use super::row::{Row, Shape, paragraphs, say};
 use super::text::Tone;
 use crate::model::SessionReview;
 use crate::refusals::{ReviewRefusal, SentEdit};

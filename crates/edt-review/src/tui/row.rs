@@ -1,6 +1,6 @@
-//! One row on the right.
+//! One row on the right, and how rows of text are made.
 
-use super::text::Tone;
+use super::text::{Tone, wrapped};
 
 /// One row. Files, hunks and lines are named by their numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,4 +49,25 @@ impl Row {
             _ => Vec::new(),
         }
     }
+}
+
+/// How rows are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Both sides next to each other.
+    pub(super) sides: bool,
+    /// Whether changes of white space alone are left out.
+    pub(super) ignores_space: bool,
+    /// How many columns texts may have.
+    pub(super) width: usize,
+}
+
+/// A sentence. A line end that a name in it has is shown as a space.
+pub(super) fn say(all: &mut Vec<Row>, shape: Shape, tone: Tone, text: &str) {
+    paragraphs(all, shape, tone, &text.replace('\n', " "));
+}
+
+/// A text with its line ends.
+pub(super) fn paragraphs(all: &mut Vec<Row>, shape: Shape, tone: Tone, text: &str) {
+    all.extend(wrapped(text, shape.width).into_iter().map(|line| Row::Text(tone, line)));
 }

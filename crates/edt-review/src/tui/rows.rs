@@ -5,23 +5,12 @@ use std::collections::BTreeMap;
 use super::comments::{self, Placed};
 use super::entries::Place;
 use super::refused;
-use super::row::Row;
-use super::text::{Tone, shown, wrapped};
+use super::row::{Row, Shape, paragraphs, say};
+use super::text::{Tone, shown};
 use crate::hunks::{ReviewFile, ReviewHunk, changes};
 use crate::model::{ReviewStep, SessionReview};
 use edt_io::clock;
 use edt_types::text::counted;
-
-/// How rows are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
-    /// Both sides next to each other.
-    pub(super) sides: bool,
-    /// Whether changes of white space alone are left out.
-    pub(super) ignores_space: bool,
-    /// How many columns texts may have.
-    pub(super) width: usize,
-}
 
 /// The rows of an entry. A file is closed if `closed` says so.
 pub(super) fn rows(
@@ -55,16 +44,6 @@ pub(super) fn rows(
         }
     }
     all
-}
-
-/// A sentence. A line end that a name in it has is shown as a space.
-pub(super) fn say(all: &mut Vec<Row>, shape: Shape, tone: Tone, text: &str) {
-    paragraphs(all, shape, tone, &text.replace('\n', " "));
-}
-
-/// A text with its line ends.
-pub(super) fn paragraphs(all: &mut Vec<Row>, shape: Shape, tone: Tone, text: &str) {
-    all.extend(wrapped(text, shape.width).into_iter().map(|line| Row::Text(tone, line)));
 }
 
 fn session(review: &SessionReview, shape: Shape, all: &mut Vec<Row>) {

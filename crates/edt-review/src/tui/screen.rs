@@ -18,8 +18,10 @@ use ratatui_crossterm::crossterm::{cursor, execute};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::{flag, low_level};
 
-use super::TICK;
 use edt_io::{clock, terminal};
+
+/// How long a key may wait for the news of the thread, and a signal for its answer.
+pub(super) const TICK: Duration = Duration::from_millis(50);
 
 /// Whether the terminal is edt's.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);

@@ -17,10 +17,11 @@ impl App {
             return;
         }
         // A number is that of an edit, if the session has it.
-        if let Ok(edit) = text.trim_start_matches('#').parse::<u64>() {
-            if self.edit() != Some(edit) && self.choose_edit(edit) {
-                return;
-            }
+        if let Ok(edit) = text.trim_start_matches('#').parse::<u64>()
+            && self.edit() != Some(edit)
+            && self.choose_edit(edit)
+        {
+            return;
         }
         if let Some(row) = self.row_from(self.cursor + 1) {
             self.go(row);
