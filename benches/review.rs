@@ -80,6 +80,15 @@ fn read(root: &Path, (reader, colours): (&Reader, &Colours), at: &str) -> usize 
     let shown = ShownSession::required(&repo, &repo.head().expect("HEAD")).expect("a session");
     let review = reader.read(&repo, &shown, Extent::Article(at), |_| true).expect("a review");
     let (contents, colours) = (&Blobs(&repo), colours);
-    let live = Live { at, form: "", acted: None, opposite: None, chosen: None, contents, colours };
+    let live = Live {
+        at,
+        form: "",
+        acted: None,
+        opposite: None,
+        chosen: None,
+        state: "",
+        contents,
+        colours,
+    };
     page::live(&review, &live).len()
 }
