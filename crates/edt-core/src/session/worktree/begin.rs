@@ -530,7 +530,7 @@ mod tests {
             Code::BadRequest,
             "\"team/landed\" is not a valid session name.",
             "Use a valid Git branch name without a leading `-` and without the parts base, origin, record, \
-             undone, refused, aside, landed, landing, onto, unlanded, abandoned, pending, memory, \
+             comments, undone, refused, aside, landed, landing, onto, unlanded, abandoned, pending, memory, \
              memory-at, proposals, resolution, saved, switch.",
         );
         assert_eq!(refusal(begin(&mut scratch.open(), &named("team/landed"))), finding);
