@@ -22,10 +22,11 @@ impl Parsed<'_> {
         }
     }
 
-    /// A name in small letters beside the string of C at `at`: a macro in capitals may stand for a
-    /// string, other names may not. A word of the language that a string may follow is no name.
+    /// A name in small letters beside the string of C at `at`, and the end of the strings that follow
+    /// each other there. A macro in capitals may stand for a string, other names may not. A word of
+    /// the language that a string may follow is no name.
     #[must_use]
-    pub fn name_beside_string(&self, at: usize) -> Option<&[u8]> {
+    pub fn name_beside_string(&self, at: usize) -> Option<(Option<&[u8]>, usize)> {
         const WORDS: [&[u8]; 5] = [b"extern", b"asm", b"return", b"case", b"throw"];
         let root = self.tree.root_node();
         let strings = root.descendant_for_byte_range(at, at + 1)?.parent()?.parent()?;
@@ -33,7 +34,8 @@ impl Parsed<'_> {
         let names = strings.children(&mut cursor).filter(|node| node.kind() == "identifier");
         let mut names = names.map(|name| &self.text[name.byte_range()]);
         (strings.kind() == "concatenated_string").then_some(())?;
-        names.find(|name| name[0].is_ascii_lowercase() && !WORDS.contains(name))
+        let name = names.find(|name| name[0].is_ascii_lowercase() && !WORDS.contains(name));
+        Some((name, strings.end_byte()))
     }
 
     /// What a Go file begins with in place of its package.

@@ -12,13 +12,14 @@ pub(super) fn first(subject: &Subject<'_>) -> Option<SyntaxBreak> {
     let text = subject.after.unwrap_or_default();
     let (old, new) = subject.lines().texts();
     let added = subject.added();
+    let is_over: &dyn Fn() -> bool = &|| subject.is_over();
     let added = || added.iter().cloned().flatten().take_while(|_| !subject.is_over());
     let is_idiom = |rule: Rule| {
         let Some(Ok(tree)) = subject.old_tree() else { return false };
-        let lines = Lines::of(old, tree, subject.old_text());
+        let lines = Lines { all: old, tree, text: subject.old_text(), is_over };
         (0..old.len()).take_while(|_| !subject.is_over()).any(|row| rule(&lines, row).is_some())
     };
-    let lines = Lines::of(new, tree, text);
+    let lines = Lines { all: new, tree, text, is_over };
     let commas = || {
         let at = added().find_map(|row| doubled_comma(&lines, row))?;
         (!is_idiom(doubled_comma)).then_some((at, BreakKind::Unexpected))
@@ -52,13 +53,11 @@ struct Lines<'l, 't> {
     all: &'l [&'t [u8]],
     tree: &'l Parsed<'t>,
     text: &'t [u8],
+    /// Whether no time is left.
+    is_over: &'l dyn Fn() -> bool,
 }
 
-impl<'l, 't> Lines<'l, 't> {
-    fn of(all: &'l [&'t [u8]], tree: &'l Parsed<'t>, text: &'t [u8]) -> Lines<'l, 't> {
-        Lines { all, tree, text }
-    }
-
+impl<'t> Lines<'_, 't> {
     /// The byte at which a row begins.
     fn start(&self, row: usize) -> usize {
         self.all[row].as_ptr() as usize - self.text.as_ptr() as usize
@@ -122,12 +121,24 @@ fn doubled_comma(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
 fn name_beside_string(lines: &Lines<'_, '_>, row: usize) -> Option<usize> {
     let line = lines.all[row];
     let start = lines.start(row);
-    let mut quotes = memchr::memchr_iter(b'"', line).map(|at| start + at);
+    let quotes = memchr::memchr_iter(b'"', line).map(|at| start + at);
     let defined = |name: &[u8]| {
         memchr::memmem::find_iter(lines.text, name)
             .any(|at| lines.text[..at].trim_ascii_end().ends_with(b"define"))
     };
-    quotes.find(|at| lines.tree.name_beside_string(*at).is_some_and(|name| !defined(name)))
+    // Strings that follow each other have one answer, and it takes as long as there are strings.
+    let mut known_to = 0;
+    for at in quotes.take_while(|_| !(lines.is_over)()) {
+        if at < known_to {
+            continue;
+        }
+        let Some((name, end)) = lines.tree.name_beside_string(at) else { continue };
+        if name.is_some_and(|name| !defined(name)) {
+            return Some(at);
+        }
+        known_to = end;
+    }
+    None
 }
 
 /// How far the bracket around a place is searched.
