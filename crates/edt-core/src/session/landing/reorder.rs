@@ -272,7 +272,8 @@ impl Order<'_> {
             }
         }
         if needed.len() <= MAX_TRIED {
-            for other in needed.clone() {
+            // The newest first: an edit can go only after those that need it.
+            for other in needed.clone().into_iter().rev() {
                 let with = needed.iter().filter(|one| **one != other);
                 let with: BTreeSet<usize> = with.chain(&self.chosen).copied().collect();
                 let with: Vec<usize> = with.into_iter().filter(|one| *one <= at).collect();
@@ -553,6 +554,14 @@ mod tests {
         let by_user = LandOptions { allow, ..by_user };
         let landed = land(&mut scratch.open(), &session, &by_user).unwrap();
         assert_eq!((landed.edits, landed.rest), (2, 0));
+    }
+
+    #[test]
+    fn edits_that_need_each_other_alone_are_not_named() {
+        let (scratch, _) = session_of(&[1, 1, 0, 5, 5]);
+        let session = scratch.session();
+        let finding = refusal(land(&mut scratch.open(), &session, &only(&[5])));
+        assert_eq!((finding.code, &finding.evidence["edits"]), (Code::EditsOverlap, &[4].into()));
     }
 
     proptest! {
