@@ -7,7 +7,7 @@ use super::render::{BAD, DIM, paint};
 use edt_core::session::views::refusal_stats::Refusals;
 use edt_core::session::views::stats::StatsFilter;
 use edt_git::Repo;
-use edt_journal::refusals::{How, Recorded};
+use edt_journal::refusals::Recorded;
 use edt_types::text::escape_controls;
 
 /// The most refusals that are listed.
@@ -61,12 +61,7 @@ fn line(one: Recorded) -> RefusedLine {
     RefusedLine {
         paths,
         codes: refused.findings.into_iter().map(|finding| finding.code).collect(),
-        followed: followed.as_ref().and_then(|followed| match followed.how {
-            How::Landed => Some("landed"),
-            How::Overridden => Some("overridden"),
-            How::RefusedAgain => Some("refused_again"),
-            How::Unknown => None,
-        }),
+        followed: followed.as_ref().and_then(|followed| followed.how.word()),
         followed_by: followed.and_then(|followed| followed.commit),
         id: refused.id,
         time: refused.time,

@@ -109,6 +109,21 @@ impl ReviewFile {
         ReviewFile { hunks, ..ReviewFile::listed(diff) }
     }
 
+    /// What a reader of the text does not see: a new mode, and how similar a renamed file is.
+    pub(crate) fn mode_note(&self) -> Option<String> {
+        let moved = match (&self.mode_before, &self.mode_after) {
+            (Some(old), Some(new)) if old != new => {
+                format!("Its mode changed from {old} to {new}. ")
+            }
+            (None, Some(mode)) if mode != "100644" => format!("Its mode is {mode}. "),
+            _ => String::new(),
+        };
+        let similar =
+            self.similarity.map(|percent| format!("The contents are {percent} % the same."));
+        let note = moved + &similar.unwrap_or_default();
+        (!note.is_empty()).then_some(note)
+    }
+
     /// The same with its hunks, whatever their size.
     #[must_use]
     pub fn whole(diff: FileDiff) -> ReviewFile {

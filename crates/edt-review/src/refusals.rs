@@ -6,7 +6,7 @@ use serde::Serialize;
 use edt_core::session::views::refusal_stats::Refusals;
 use edt_core::session::views::stats::StatsFilter;
 use edt_git::Repo;
-use edt_journal::refusals::{How, Recorded, Texts, TriedEdit};
+use edt_journal::refusals::{Recorded, Texts, TriedEdit};
 
 /// The most refusals that a review has: the newest ones.
 const MAX_REFUSALS: usize = 500;
@@ -92,12 +92,7 @@ fn shown(one: Recorded, texts: SentTexts) -> ReviewRefusal {
     ReviewRefusal {
         paths,
         codes,
-        followed: followed.as_ref().and_then(|followed| match followed.how {
-            How::Landed => Some("landed"),
-            How::Overridden => Some("overridden"),
-            How::RefusedAgain => Some("refused_again"),
-            How::Unknown => None,
-        }),
+        followed: followed.as_ref().and_then(|followed| followed.how.word()),
         followed_by: followed.and_then(|followed| followed.commit),
         sent: refused.edits.into_iter().filter(|_| is_shown).map(sent).collect(),
         id: refused.id,

@@ -189,6 +189,19 @@ pub enum How {
     Unknown,
 }
 
+impl How {
+    /// Its word in answers; `None` if this version of edt does not know it.
+    #[must_use]
+    pub const fn word(self) -> Option<&'static str> {
+        match self {
+            How::Landed => Some("landed"),
+            How::Overridden => Some("overridden"),
+            How::RefusedAgain => Some("refused_again"),
+            How::Unknown => None,
+        }
+    }
+}
+
 impl Texts {
     /// Whether the edit can be compared.
     #[must_use]

@@ -68,7 +68,7 @@ pub(super) fn file(
                 " " (counts(file.lines_added, file.lines_removed))
             }
             (parts::form(file, (id, at), sheet))
-            @if let Some(note) = mode_note(file) { p.note { (note) } }
+            @if let Some(note) = file.mode_note() { p.note { (note) } }
             @if file.binary {
                 p.note { "A binary file, or one too large to show: "
                     (hash(file.hash_before.as_deref())) " → " (hash(file.hash_after.as_deref())) }
@@ -122,17 +122,6 @@ fn letter(change: FileChangeKind) -> Markup {
         FileChangeKind::Renamed => ("R", "renamed"),
     };
     html! { abbr.kind title=(word) { (letter) } }
-}
-
-fn mode_note(file: &ReviewFile) -> Option<String> {
-    let moved = match (&file.mode_before, &file.mode_after) {
-        (Some(old), Some(new)) if old != new => format!("Its mode changed from {old} to {new}. "),
-        (None, Some(mode)) if mode != "100644" => format!("Its mode is {mode}. "),
-        _ => String::new(),
-    };
-    let similar = file.similarity.map(|percent| format!("The contents are {percent} % the same."));
-    let note = moved + &similar.unwrap_or_default();
-    (!note.is_empty()).then_some(note)
 }
 
 /// A hunk with a button of its own. Lines can be chosen for the form with the id `form`. `said`

@@ -154,7 +154,7 @@ fn body(
     all: &mut Vec<Row>,
 ) {
     let mut note = |text: String| all.push(Row::Note(number, text));
-    mode_note(file).into_iter().for_each(&mut note);
+    file.mode_note().map(|note| shown(&note)).into_iter().for_each(&mut note);
     if file.binary {
         note("A binary file, or one too large to show.".to_owned());
     } else if file.folded {
@@ -213,15 +213,4 @@ fn hunk_rows((file, at): (usize, usize), hunk: &ReviewHunk, shape: Shape) -> Vec
     }
     rows.extend((next..hunk.lines.len()).map(same));
     rows
-}
-
-fn mode_note(file: &ReviewFile) -> Option<String> {
-    let moved = match (&file.mode_before, &file.mode_after) {
-        (Some(old), Some(new)) if old != new => format!("Its mode changed from {old} to {new}. "),
-        (None, Some(mode)) if mode != "100644" => format!("Its mode is {mode}. "),
-        _ => String::new(),
-    };
-    let similar = file.similarity.map(|percent| format!("The contents are {percent} % the same."));
-    let note = moved + &similar.unwrap_or_default();
-    (!note.is_empty()).then(|| shown(&note))
 }
