@@ -1,24 +1,18 @@
 //! `edt demo`: a scripted agent in a scratch repository. The demo uses no network and no model, and
 //! writes only below one temporary directory.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-
 use super::context::Context;
-use super::log::Line;
-use super::render::{self, BAD, DIM, GOOD, NAME, NOTE, paint};
-use edt_core::session::back::undo::{self, UndoTarget};
-use edt_core::session::worktree::options::Options;
-use edt_core::session::{LockedWorkspace, Session};
-use edt_core::txn::{self, Request};
-use edt_io::{Environment, fs, spawn};
-use edt_types::text::{Shown as _, counted};
-use edt_types::{Code, DryRun, Finding, Outcome, Result, Status};
+use super::render::{DIM, NAME, NOTE, paint};
+use edt_io::{Environment, environment, fs, spawn};
+use edt_types::text::{Shown as _, shell_word};
+use edt_types::{Code, Finding, Result, Status};
 
-/// Play a scripted agent in a scratch repository: edits, refusals that teach, an undo, and the
-/// landing.
+/// Play a scripted agent in a scratch repository: edits, refusals that teach, an undo, a review, and
+/// the landing. Each command is printed as you would type it, then runs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt demo")]
 pub(super) struct Args {
@@ -30,73 +24,133 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let dir = self.at.clone().unwrap_or_else(|| {
-            edt_io::environment::temporary_dir().join(format!("edt-demo-{}", std::process::id()))
+            environment::temporary_dir().join(format!("edt-demo-{}", std::process::id()))
         });
-        let demo = Demo { context, dir };
-        demo.play()?;
+        let program = environment::current_program()
+            .map_err(|error| edt_io::failed("find the program edt, started as", &dir, &error))?;
+        Demo { context, program, dir }.play()?;
         Ok(Status::Applied)
     }
 }
 
+/// How a command of the demo must end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ending {
+    Done,
+    Refused,
+}
+
+/// One command of the demo.
+struct Step {
+    /// Who does what, and why.
+    says: &'static str,
+    /// The program, `edt` or `git`, and its arguments.
+    call: &'static [&'static str],
+    /// What the command reads from standard input.
+    input: &'static str,
+    ending: Ending,
+}
+
+const fn done(says: &'static str, call: &'static [&'static str]) -> Step {
+    Step { says, call, input: "", ending: Ending::Done }
+}
+
+const fn refused(says: &'static str, call: &'static [&'static str]) -> Step {
+    Step { says, call, input: "", ending: Ending::Refused }
+}
+
+/// The words of `edt apply` for a file and a mode, and further arguments.
+macro_rules! apply {
+    ($path:expr, $mode:expr, $($rest:expr),*) => {
+        &["edt", "apply", $path, "--mode", $mode, $($rest),*]
+    };
+}
+
+/// The commands of the demo. A test runs them.
+const STEPS: &[Step] = &[
+    done(
+        "An agent adds subtraction: one edit, which becomes one commit on a session branch.",
+        apply!(
+            "src/calc.c",
+            "insert_after_symbol",
+            "--symbol",
+            "add",
+            "--content",
+            "int sub(int a, int b)\n{\n\treturn a - b;\n}",
+            "-m",
+            "calc: subtract"
+        ),
+    ),
+    refused(
+        "The agent wants to change one line, but sends only that line as the whole file.",
+        apply!("src/calc.c", "overwrite", "--content", "}"),
+    ),
+    refused(
+        "The agent remembers a line almost correctly. edt does not guess; it shows the nearest place.",
+        apply!(
+            "src/calc.c",
+            "edit",
+            "--old-text",
+            "    return a - b;",
+            "--content",
+            "\treturn b - a;"
+        ),
+    ),
+    refused(
+        "The agent wants to add a target to the Makefile, but sends no text to replace.",
+        apply!("Makefile", "edit", "--content", "test: calc\n\t./calc 2 3\n"),
+    ),
+    done(
+        "The refusal said what to send instead: append. Tabs remain tabs.",
+        apply!(
+            "Makefile",
+            "append",
+            "--content",
+            "\ntest: calc\n\t./calc 2 3\n",
+            "-m",
+            "make: a test target"
+        ),
+    ),
+    Step {
+        says: "Two files change in one transaction: both or neither.",
+        call: &["edt", "apply", "--request", "-"],
+        input: r#"{"message": "rename the source", "agent": "demo", "edits": [
+  {"path": "src/calc.c", "mode": "rename", "to": "src/main.c"},
+  {"path": "Makefile", "mode": "edit", "old_text": "src/calc.c", "content": "src/main.c",
+   "replace_all": true}]}
+"#,
+        ending: Ending::Done,
+    },
+    done("You reject the last edit.", &["edt", "undo"]),
+    done("What is left of the session, edit by edit:", &["edt", "log"]),
+    done(
+        "You review it. `edt review` shows the same in your browser.",
+        &["edt", "diff", "Makefile"],
+    ),
+    done(
+        "You land it: one ordinary commit on your branch.",
+        &["edt", "land", "-m", "calc: subtract, and a test target"],
+    ),
+    done("For Git it is an ordinary commit.", &["git", "log", "--oneline", "--stat", "-1"]),
+];
+
 struct Demo<'c> {
     context: &'c Context,
+    /// The program edt.
+    program: PathBuf,
     dir: PathBuf,
 }
 
 impl Demo<'_> {
     fn play(&self) -> Result<()> {
         self.set_up()?;
-        let path = "src/calc.c";
-        self.narrate(
-            "An agent adds subtraction: one edit, which becomes one commit on a shadow branch.",
-        );
-        self.send(&json!({"message": "calc: subtract", "agent": "demo", "path": path, "mode": "edit",
-            "old_text": "int add(int a, int b)\n{\n\treturn a + b;\n}\n",
-            "content": "int add(int a, int b)\n{\n\treturn a + b;\n}\n\nint sub(int a, int b)\n{\n\treturn a - b;\n}\n"}));
-        self.narrate(
-            "The agent wants to change one line, but sends only that line as the whole file.",
-        );
-        self.send(&json!({"path": path, "mode": "overwrite", "content": "}\n"}));
-        self.narrate(
-            "The agent remembers a line almost correctly. edt does not guess; it shows the nearest place.",
-        );
-        self.send(
-            &json!({"path": path, "mode": "edit", "old_text": "    return a - b;", "content": "\treturn b - a;"}),
-        );
-        self.narrate(
-            "The agent wants to add a target to the Makefile, but sends no text to replace.",
-        );
-        self.send(
-            &json!({"path": "Makefile", "mode": "edit", "content": "test: calc\n\t./calc 2 3\n"}),
-        );
-        self.narrate("The refusal said what to send instead: append. Tabs remain tabs.");
-        self.send(&json!({"message": "make: a test target", "agent": "demo", "path": "Makefile", "mode": "append", "content": "\ntest: calc\n\t./calc 2 3\n"}));
-        self.narrate("Two files change in one transaction: both or neither.");
-        self.send(&json!({"message": "rename the source", "agent": "demo", "edits": [
-            {"path": path, "mode": "rename", "to": "src/main.c"},
-            {"path": "Makefile", "mode": "edit", "old_text": "src/calc.c", "content": "src/main.c", "replace_all": true}]}));
-        self.narrate("The user rejects the last edit: edt undo.");
-        let mut workspace = self.workspace()?;
-        let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
-        let moved = undo::undo(
-            &mut workspace,
-            &session,
-            &UndoTarget::Edits(1),
-            undo::MoveOptions::default(),
-        )?;
-        self.print_human(&format!(
-            "{}: back at {}, {} restored",
-            paint(GOOD, "undone"),
-            moved.to.to_hex_with_len(12),
-            counted(moved.files.len(), "file")
-        ));
-        let session = Session { tip: moved.to, ..session };
-        self.narrate("The session now:");
-        for commit in session.commits(&workspace.repo) {
-            self.print_human(&Line::of(&commit?).render_human());
+        for step in STEPS {
+            self.print_human(&format!("\n{} {}", paint(NAME, "--"), step.says));
+            self.print_human(&as_typed(step));
+            self.run(step)?;
         }
-        drop(workspace);
-        self.land(&session)
+        self.print_human(&self.farewell());
+        Ok(())
     }
 
     fn set_up(&self) -> Result<()> {
@@ -120,46 +174,57 @@ impl Demo<'_> {
         )
         .map_err(fail)?;
         self.git(&["init", "-q", "-b", "main"])?;
-        self.git(&["config", "user.name", "A User"])?;
-        self.git(&["config", "user.email", "user@example.com"])?;
+        // The user's own hooks and signing key are not for a scratch repository.
+        for (key, value) in [
+            ("user.name", "A User"),
+            ("user.email", "user@example.com"),
+            ("core.hooksPath", ".git/hooks"),
+            ("commit.gpgSign", "false"),
+        ] {
+            self.git(&["config", key, value])?;
+        }
         self.git(&["add", "."])?;
         self.git(&["commit", "-q", "-m", "a small calculator"])?;
         Ok(())
     }
 
-    fn land(&self, session: &Session) -> Result<()> {
-        let branch = format!("edt/{}", session.name);
-        self.narrate("The session lands with plain Git:");
-        for args in [
-            vec!["switch", "-q", "main"],
-            vec!["merge", "--squash", "-q", &branch],
-            vec!["commit", "-q", "-m", "calc: subtract, and a test target"],
-        ] {
-            self.print_human(&format!("$ git {}", args.join(" ")));
-            self.git(&args)?;
+    /// Runs the command of `step` in the scratch repository and prints what it prints.
+    fn run(&self, step: &Step) -> Result<()> {
+        let [program, args @ ..] = step.call else { return Ok(()) };
+        if *program == "git" {
+            let printed = self.git(args)?;
+            self.print_human(&printed);
+            return Ok(());
         }
-        let log = self.git(&["log", "--oneline", "--stat", "-1"])?;
-        self.print_human(&log);
-        let dir = self.dir.shown();
-        let mut out = format!("{}\n", paint(NOTE, "Try next, in the scratch repository:"));
-        let _ = writeln!(out, "  cd {dir}");
-        let _ = writeln!(
-            out,
-            "  git log --oneline {branch}        {}",
-            paint(DIM, "# one commit per edit, still available")
-        );
-        let _ = writeln!(
-            out,
-            "  edt apply src/calc.c --mode edit --old-text 'a - b' --content 'b - a'"
-        );
-        let _ = writeln!(out, "  edt status; edt undo; edt redo");
-        let _ = writeln!(out, "  rm -r {dir}        {}", paint(DIM, "# when done"));
-        self.print_human(&out);
+        let json = self.context.json.then_some("--json");
+        let args: Vec<&str> = args.iter().copied().chain(json).collect();
+        // What is printed loses its colors again if standard output is no terminal.
+        let env = [("CLICOLOR_FORCE", OsStr::new("1"))];
+        let input = step.input.as_bytes();
+        let ran =
+            spawn::captured(Environment::Process, &self.program, &self.dir, &args, input, &env)?;
+        let printed = [&String::from_utf8_lossy(&ran.stdout), ran.stderr.as_str()].concat();
+        if ran.ok != (step.ending == Ending::Done) {
+            let message = format!("`{}` ended otherwise than the demo expects.", as_typed(step));
+            let hint = format!("It printed: {}", printed.trim_end());
+            return Err(Finding::new(Code::IoError, message, hint).into());
+        }
+        self.context.print(printed.trim_end());
         Ok(())
     }
 
-    fn narrate(&self, what: &str) {
-        self.print_human(&format!("\n{} {what}", paint(NAME, "--")));
+    fn farewell(&self) -> String {
+        let dir = self.dir.shown();
+        let mut out = format!("\n{}\n", paint(NOTE, "Try next, in the scratch repository:"));
+        let mut line = |command: &str, about: &str| {
+            let _ = writeln!(out, "  {command:<36} {}", paint(DIM, about));
+        };
+        line(&format!("cd {dir}"), "# its branch is main");
+        line("edt log main-1", "# one commit per edit, still available");
+        line("edt review main-1", "# in your browser");
+        line("edt land --undo", "# takes the landing back; the session is open again");
+        line(&format!("rm -r {dir}"), "# when done");
+        out
     }
 
     /// Prints `text`, except with `--json`, which prints only the answers, one per line.
@@ -167,36 +232,6 @@ impl Demo<'_> {
         if !self.context.json {
             self.context.print(text);
         }
-    }
-
-    /// Sends a request as an agent would, and prints the answer that the agent sees.
-    fn send(&self, request: &serde_json::Value) {
-        let applied = Request::from_json(request.to_string().as_bytes())
-            .and_then(|request| txn::transact(&mut self.workspace()?, &request, DryRun::No));
-        match applied {
-            Ok(outcome) if self.context.json => self.context.print(&render::json(&outcome)),
-            Ok(outcome) => self.context.print(&brief(&outcome)),
-            Err(findings) => {
-                let status = findings.status();
-                let outcome = render::refusal(findings, status);
-                if self.context.json {
-                    return self.context.print(&render::json(&outcome));
-                }
-                self.context.print(&format!(
-                    "{}\n{}",
-                    paint(BAD, "refused, nothing changed"),
-                    render::refused(&outcome)
-                ));
-            }
-        }
-    }
-
-    fn workspace(&self) -> Result<LockedWorkspace> {
-        let mut options = Options::default();
-        "edt demo".clone_into(&mut options.command);
-        options.environment = Environment::Process;
-        options.reap_orphans = true;
-        LockedWorkspace::open(&self.dir, options)
     }
 
     fn git(&self, args: &[&str]) -> Result<String> {
@@ -211,9 +246,17 @@ impl Demo<'_> {
     }
 }
 
-fn brief(outcome: &Outcome) -> String {
-    let text = render::applied(outcome);
-    text.trim_end().to_owned()
+/// The command of `step` as the user would type it.
+fn as_typed(step: &Step) -> String {
+    let words = step.call.iter().map(|word| {
+        // Between single quotes a shell keeps line ends and tabs.
+        if word.contains(['\n', '\t']) { format!("'{word}'") } else { shell_word(word.as_bytes()) }
+    });
+    let mut typed = format!("$ {}", words.collect::<Vec<_>>().join(" "));
+    if !step.input.is_empty() {
+        let _ = write!(typed, " <<'END'\n{}END", step.input);
+    }
+    typed
 }
 
 /// A file large enough that replacing it with a fragment triggers the size guard.

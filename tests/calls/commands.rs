@@ -587,7 +587,13 @@ fn man_pages_are_printed_and_an_unknown_command_is_refused() {
 fn demo_plays_in_a_directory_of_its_own_and_refuses_an_unknown_flag() {
     let workspace = repository();
     let before = workspace.snapshot();
-    assert!(prints(&workspace, &["demo"]).contains("SIZE_REDUCTION"));
+    let shown = prints(&workspace, &["demo"]);
+    for what in ["SIZE_REDUCTION", "$ edt undo\nundone", "$ edt land -m", "$ git log --oneline"] {
+        assert!(shown.contains(what), "{what} is not in {shown}");
+    }
+    let answers = prints(&workspace, &["demo", "--json"]);
+    let is_json = |line: &str| serde_json::from_str::<serde_json::Value>(line).is_ok();
+    assert!(answers.lines().count() > 8 && answers.lines().all(is_json), "{answers}");
     same(&before, &workspace.snapshot());
     assert_eq!(text(&workspace, &["demo", "--no-such-flag"]).status.code(), Some(2));
 }

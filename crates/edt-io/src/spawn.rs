@@ -380,11 +380,12 @@ fn disable_configured(environment: Environment, command: &mut Command) -> Result
     Ok(())
 }
 
-/// Runs a hook's script as Git does, with `input`, to see whether it refuses.
+/// Runs a program with `input`, a few lines, and returns what it prints: a hook's script as Git runs
+/// it, to see whether it refuses, or edt itself.
 ///
 /// # Errors
 /// `IO_ERROR` if it could not be started.
-pub fn run_hook(
+pub fn captured(
     environment: Environment,
     path: &Path,
     dir: &Path,
@@ -396,7 +397,7 @@ pub fn run_hook(
     let started = effect::step(SideEffect::Start, path)
         .and_then(|()| command(environment, path, dir, env).args(args).spawn());
     let mut child = started.map_err(|error| not_started(&shown, &error))?;
-    // The input is a few lines. It fits into the pipe whether or not the hook reads it.
+    // The input is a few lines. It fits into the pipe whether or not the program reads it.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(input));
     let output = child.wait_with_output().map_err(|error| not_started(&shown, &error))?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -163,7 +163,7 @@ fn run(
         .collect();
     let git = &context.git;
     let direct =
-        |path: &Path| spawn::run_hook(Environment::Process, path, git.dir(), args, input, &env);
+        |path: &Path| spawn::captured(Environment::Process, path, git.dir(), args, input, &env);
     match invocation {
         Invocation::ByOtherHook(path) => direct(path),
         Invocation::Git
