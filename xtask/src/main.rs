@@ -10,6 +10,7 @@
 mod budgets;
 mod compare;
 mod dist;
+mod picture;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -52,6 +53,11 @@ const TASKS: &[Task] = &[
         name: "compare",
         about: "compare REVISION: time edits of this build and that one by turns",
         run: compare::compare,
+    },
+    Task {
+        name: "picture",
+        about: "draw tests/transcripts/picture.md as docs/images/session.svg, for the README",
+        run: picture::picture,
     },
     Task {
         name: "dist",
