@@ -13,9 +13,16 @@ fn root() -> &'static Path {
 /// Every Markdown page that people read, with its path relative to the repository's root.
 fn pages() -> Vec<(String, String)> {
     let mut paths = Vec::new();
-    for directory in
-        ["", "benches", "docs", "docs/guide", "docs/reference", "docs/design", "docs/dev"]
-    {
+    for directory in [
+        "",
+        "benches",
+        "docs",
+        "docs/how-to",
+        "docs/guide",
+        "docs/reference",
+        "docs/design",
+        "docs/dev",
+    ] {
         let entries = std::fs::read_dir(root().join(directory)).unwrap();
         paths.extend(entries.map(|entry| entry.unwrap().path()));
     }
@@ -104,28 +111,35 @@ fn steps(page: &str) -> Vec<Step> {
     steps
 }
 
-/// `text` without white space at the ends of lines, every object id replaced: ids differ in each
-/// run.
+/// `text` without white space at the ends of lines, every object id, date and duration replaced: they
+/// differ in each run.
 fn comparable(lines: &[String]) -> Vec<String> {
     let word = |word: &str| {
+        let (word, mark) = word.split_at(word.trim_end_matches([',', ')']).len());
         let id = word.len() >= 7
             && word.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
         let digits: String =
             word.chars().map(|one| if one.is_ascii_digit() { '0' } else { one }).collect();
         match digits.as_str() {
             "0000-00-00" | "00:00" => digits,
-            _ if id => "ID".to_owned(),
-            _ => word.to_owned(),
+            _ if id => format!("ID{mark}"),
+            _ => format!("{word}{mark}"),
         }
     };
-    let line = |line: &String| line.trim_end().split(' ').map(word).collect::<Vec<_>>().join(" ");
+    let line = |line: &String| {
+        let mut words: Vec<String> = line.trim_end().split(' ').map(word).collect();
+        for at in (1..words.len()).filter(|at| line.split(' ').nth(at - 1) == Some("took")) {
+            "DURATION".clone_into(&mut words[at]);
+        }
+        words.join(" ")
+    };
     lines.iter().map(line).collect()
 }
 
 const MARK: &str = "\u{1e}";
 
 /// What each command prints, all of them in one shell that begins in a directory with the files of
-/// `start`.
+/// `start`. Pages call the directory `/home/you`.
 fn played(steps: &[Step], start: Option<&Path>) -> Vec<Vec<String>> {
     let scratch = TestRepo::bare_directory();
     if let Some(start) = start {
@@ -153,6 +167,7 @@ fn played(steps: &[Step], start: Option<&Path>) -> Vec<Vec<String>> {
         .output()
         .unwrap();
     let text = String::from_utf8(done.stdout).unwrap();
+    let text = text.replace(scratch.root.to_str().unwrap(), "/home/you");
     let mut outputs: Vec<&str> = text.split(MARK).collect();
     assert_eq!(outputs.pop(), Some(""), "the shell ended early: {text}");
     outputs.iter().map(|output| output.lines().map(str::to_owned).collect()).collect()
@@ -197,9 +212,56 @@ fn the_console_blocks_of_the_readme_print_what_the_page_shows() {
 
 #[test]
 fn the_transcripts_print_what_they_show() {
-    for name in ["reading", "refusal", "undo"] {
+    for name in ["picture", "reading", "refusal", "undo"] {
         run_page(&format!("tests/transcripts/{name}.md"));
     }
+}
+
+#[test]
+fn the_tutorial_prints_what_it_shows() {
+    run_page("docs/tutorial.md");
+}
+
+#[test]
+fn the_how_to_pages_print_what_they_show() {
+    let pages = pages().into_iter().filter(|(name, _)| name.starts_with("docs/how-to/"));
+    let mut tried = 0;
+    for (name, page) in pages {
+        if !steps(&page).is_empty() {
+            run_page(&name);
+            tried += 1;
+        }
+    }
+    assert!(tried > 6, "only {tried} pages have console blocks");
+}
+
+#[test]
+fn the_picture_of_the_readme_shows_its_transcript() {
+    let page = std::fs::read_to_string(root().join("tests/transcripts/picture.md")).unwrap();
+    let picture = std::fs::read_to_string(root().join("docs/images/session.svg")).unwrap();
+    let shown = blocks(&page).into_iter().rfind(|block| block.language == "console").unwrap();
+    let texts = picture.split("</tspan>").filter_map(|part| part.rsplit_once('>'));
+    let drawn: String = texts.map(|(_, text)| text).collect();
+    let drawn = drawn.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    let dense = |text: &str| text.split_whitespace().collect::<String>();
+    let is_comment = |line: &String| line.strip_prefix("$ #").map(|line| format!("#{line}"));
+    let lines = shown.lines.iter().map(|line| is_comment(line).unwrap_or_else(|| line.clone()));
+    let expected = dense(&lines.collect::<Vec<_>>().join("\n"));
+    assert_eq!(dense(&drawn), expected, "`cargo xtask picture` draws it again");
+}
+
+#[test]
+fn the_book_has_every_page_once() {
+    let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let listed = links(&summary);
+    let unique: std::collections::BTreeSet<&String> = listed.iter().collect();
+    assert_eq!(unique.len(), listed.len(), "a page is listed twice");
+    let missing: Vec<String> = pages()
+        .into_iter()
+        .filter_map(|(name, _)| Some(name.strip_prefix("docs/")?.to_owned()))
+        .filter(|name| name != "SUMMARY.md" && !listed.contains(name))
+        .collect();
+    assert_eq!(missing, Vec::<String>::new());
 }
 
 fn help(command: &str) -> Option<String> {
@@ -312,6 +374,44 @@ fn every_link_to_a_file_leads_to_one() {
     assert_eq!(broken, Vec::<String>::new());
 }
 
+/// The anchors that a heading of `page` has on a forge and in the book.
+fn anchors(page: &str) -> Vec<String> {
+    let blocks = blocks(page);
+    let inside = |number: usize| {
+        let holds =
+            |block: &Block| (block.first..block.first + block.lines.len()).contains(&number);
+        blocks.iter().any(holds)
+    };
+    let headings =
+        page.lines().enumerate().filter(|(number, line)| line.starts_with('#') && !inside(*number));
+    let kept = |one: &char| one.is_alphanumeric() || [' ', '-', '_'].contains(one);
+    let anchor = |line: &str| -> String {
+        let text = line.trim_start_matches('#').trim().to_lowercase();
+        text.chars().filter(kept).collect::<String>().replace(' ', "-")
+    };
+    headings.map(|(_, line)| anchor(line)).collect()
+}
+
+#[test]
+fn every_link_to_a_heading_leads_to_one() {
+    let pages = pages();
+    let mut broken = Vec::new();
+    for (name, page) in &pages {
+        for link in page.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let Some((path, heading)) = link.split_once('#') else { continue };
+            let directory = Path::new(name).parent().unwrap();
+            let target =
+                if path.is_empty() { root().join(name) } else { root().join(directory).join(path) };
+            let Ok(target) = target.canonicalize() else { continue };
+            let found = pages.iter().find(|(name, _)| root().join(name) == target);
+            if found.is_some_and(|(_, page)| !anchors(page).iter().any(|one| one == heading)) {
+                broken.push(format!("{name}: {link}"));
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
+}
+
 #[test]
 fn the_index_links_to_every_page() {
     let index = std::fs::read_to_string(root().join("docs/README.md")).unwrap();
@@ -319,7 +419,7 @@ fn the_index_links_to_every_page() {
     let missing: Vec<String> = pages()
         .into_iter()
         .filter_map(|(name, _)| Some(name.strip_prefix("docs/")?.to_owned()))
-        .filter(|name| name != "README.md" && !linked.contains(name))
+        .filter(|name| name != "README.md" && name != "SUMMARY.md" && !linked.contains(name))
         .collect();
     assert_eq!(missing, Vec::<String>::new());
 }
@@ -364,6 +464,9 @@ fn every_policy_on_a_page_is_accepted() {
         "docs/reference/command-policy.md",
         "docs/guide/proposals.md",
         "docs/guide/hooks.md",
+        "docs/how-to/protect-a-path.md",
+        "docs/how-to/write-a-guard.md",
+        "docs/how-to/run-programs.md",
     ];
     let policies: Vec<String> = names
         .iter()
