@@ -464,6 +464,7 @@ fn every_policy_on_a_page_is_accepted() {
         "docs/reference/command-policy.md",
         "docs/guide/proposals.md",
         "docs/guide/hooks.md",
+        "docs/troubleshooting.md",
         "docs/how-to/protect-a-path.md",
         "docs/how-to/write-a-guard.md",
         "docs/how-to/run-programs.md",
