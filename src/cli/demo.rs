@@ -11,8 +11,10 @@ use edt_io::{Environment, environment, fs, spawn};
 use edt_types::text::{Shown as _, shell_word};
 use edt_types::{Code, Finding, Result, Status};
 
-/// Play a scripted agent in a scratch repository: edits, refusals that teach, an undo, a review, and
-/// the landing. Each command is printed as you would type it, then runs.
+/// Play a scripted agent in a scratch repository: edits, refusals that teach, an undo, and the
+/// landing.
+///
+/// Each command is printed as you would type it, then runs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt demo")]
 pub(super) struct Args {
