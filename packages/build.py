@@ -27,6 +27,8 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 DESCRIPTION = "Git-native edit transactions for AI coding agents"
+MAINTAINER = "The edt project <edt@edt-dev.org>"
+THIRD_PARTY = "LICENSES-THIRD-PARTY.txt"
 SHELLS = {"bash": "edt", "zsh": "_edt", "fish": "edt.fish"}
 
 
@@ -151,39 +153,82 @@ def documents(build):
         files.append(File(f"completions/{shell}/{name}", build.printed("completions", shell)))
     for name in ("README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"):
         files.append(File(name, (ROOT / name).read_bytes()))
-    files.append(File("LICENSES-THIRD-PARTY.txt", third_party(build.platform)))
+    files.append(File(THIRD_PARTY, third_party(build.platform)))
     return files
 
 
+LICENSE_FILE = re.compile(r"(?i)(licen[cs]e|copying|notice|unlicense)")
+
+
 def third_party(platform):
-    """The packages that are linked, with their licences and the texts of these."""
-    words = ["cargo", "metadata", "--locked", "--format-version=1", f"--filter-platform={platform.rust}"]
-    metadata = json.loads(subprocess.run(words, cwd=ROOT, check=True, capture_output=True).stdout)
-    packages = {package["id"]: package for package in metadata["packages"]}
-    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    root = next(id for id, package in packages.items() if package["name"] == "edt-cli")
-    linked, waiting = set(), [root]
-    while waiting:
-        id = waiting.pop()
-        if id in linked:
-            continue
-        linked.add(id)
-        for dependency in nodes[id]["deps"]:
-            if any(kind["kind"] is None for kind in dependency["dep_kinds"]):
-                waiting.append(dependency["pkg"])
-    foreign = [packages[id] for id in linked if packages[id]["source"]]
-    foreign.sort(key=lambda package: (package["name"], package["version"]))
-    out, texts = [], {}
-    for package in foreign:
+    """What is linked, with its licences and the texts of these."""
+    foreign, texts, without = [], {}, []
+    for package in linked(platform):
         name = f"{package['name']} {package['version']}"
-        out.append(f"{name}: {package['license'] or 'see its licence file'}")
-        directory = pathlib.Path(package["manifest_path"]).parent
-        for path in sorted(directory.iterdir()):
-            if re.match(r"(?i)(licen[cs]e|copying|notice|unlicense)", path.name) and path.is_file():
-                texts.setdefault(path.read_text(errors="replace").strip(), []).append(name)
+        foreign.append(f"{name}: {package['license'] or 'see its licence file'}")
+        found = license_files(pathlib.Path(package["manifest_path"]).parent)
+        for path in found:
+            texts.setdefault(path.read_text(errors="replace").strip(), []).append(name)
+        if not found:
+            authors = ", ".join(package["authors"]) or f"the authors of {package['repository']}"
+            without.append(f"{name}: {package['license']}, copyright {authors}, {package['repository']}")
+    for name, license, path in libraries():
+        foreign.append(f"{name}: {license}")
+        texts.setdefault(path.read_text(errors="replace").strip(), []).append(name)
+    out = ["edt links these packages. The texts of their licences follow.", "", *foreign]
+    if without:
+        out += ["", "These have no file with the text of their licence. The texts of MIT and of Apache-2.0 are below."]
+        out += ["", *without]
+        texts.setdefault(standard_text("LICENSE-MIT"), []).append("MIT")
+        texts.setdefault(standard_text("LICENSE-APACHE"), []).append("Apache-2.0")
     for text, names in texts.items():
         out += ["", "-" * 80, ", ".join(names), "", text]
     return ("\n".join(out) + "\n").encode()
+
+
+def standard_text(name):
+    """The text of a licence without the line that names edt's authors."""
+    return re.sub(r"(?m)^Copyright \(c\).*\n+", "", (ROOT / name).read_text()).strip()
+
+
+def linked(platform):
+    """The packages of other projects that the program links, as `cargo metadata` describes them."""
+    features = ["--locked", "--features=otel"]
+    words = ["cargo", "metadata", "--format-version=1", f"--filter-platform={platform.rust}", *features]
+    metadata = json.loads(subprocess.check_output(words, cwd=ROOT))
+    known = {(one["name"], one["version"]): one for one in metadata["packages"] if one["source"]}
+    words = ["cargo", "tree", "--package=edt-cli", f"--target={platform.rust}", *features]
+    words += ["--edges=normal,no-proc-macro", "--prefix=none", "--format={p}"]
+    tree = subprocess.check_output(words, cwd=ROOT, text=True)
+    names = {tuple(line.split(" ")[:2]) for line in tree.splitlines() if line}
+    return [known[name, version[1:]] for name, version in sorted(names) if (name, version[1:]) in known]
+
+
+def license_files(directory):
+    """The licences in a directory, and in its directories with such a name."""
+    found = []
+    for path in sorted(directory.iterdir()):
+        if LICENSE_FILE.match(path.name):
+            found += [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
+    return found
+
+
+def libraries():
+    """What the compilers link: name, licence and the file with its text."""
+    toolchain = subprocess.check_output(["rustc", "--print=sysroot"], cwd=ROOT, text=True).strip()
+    rust = pathlib.Path(toolchain, "share/doc/rust/COPYRIGHT-library.html")
+    # The packages of Debian's C library: libc.a is in libc6-dev.
+    glibc = pathlib.Path("/usr/share/doc/libc6/copyright")
+    lesser = pathlib.Path("/usr/share/common-licenses/LGPL-2.1")
+    found = [
+        ("Rust standard library", "MIT OR Apache-2.0 and others", rust),
+        ("GNU C library", "LGPL-2.1-or-later", glibc),
+        ("GNU C library (GNU Lesser General Public License)", "LGPL-2.1-or-later", lesser),
+    ]
+    for name, _, path in found:
+        if not path.is_file():
+            sys.exit(f"{path} is missing: the licence of the {name} belongs into the packages")
+    return found
 
 
 def archive(build, docs):
@@ -191,40 +236,64 @@ def archive(build, docs):
     return f"{name}.tar.gz", tar_gz([build.binary("edt"), *docs], build.epoch, f"{name}/")
 
 
+def shared(path):
+    """Where Linux systems look for a document, below `share`, or None: it has no such place."""
+    places = {
+        "man/": "man/",
+        "completions/bash/": "bash-completion/completions/",
+        "completions/zsh/": "zsh/site-functions/",
+        "completions/fish/": "fish/vendor_completions.d/",
+    }
+    for prefix, directory in places.items():
+        if path.startswith(prefix):
+            return directory + path[len(prefix) :]
+    return None
+
+
+def packed(content):
+    return gzip.compress(content, 9, mtime=0)
+
+
 def debian(build, docs):
-    def place(path):
-        if path.startswith("man/"):
-            return "usr/share/" + path + ".gz"
-        shells = {
-            "completions/bash/": "usr/share/bash-completion/completions/",
-            "completions/zsh/": "usr/share/zsh/vendor-completions/",
-            "completions/fish/": "usr/share/fish/vendor_completions.d/",
-        }
-        for prefix, directory in shells.items():
-            if path.startswith(prefix):
-                return directory + path[len(prefix) :]
-        names = {"LICENSE-MIT": "copyright", "CHANGELOG.md": "changelog.gz"}
-        return "usr/share/doc/edt/" + names.get(path, path)
-
-    def packed(file):
-        path = place(file.path)
-        content = gzip.compress(file.content, 9, mtime=0) if path.endswith(".gz") else file.content
-        return File(path, content)
-
-    files = [build.binary("usr/bin/edt"), *map(packed, docs)]
+    files = [build.binary("usr/bin/edt")]
+    for file in docs:
+        place = shared(file.path)
+        if file.path.startswith("man/"):
+            files.append(File(f"usr/share/{place}.gz", packed(file.content)))
+        elif place:
+            place = place.replace("zsh/site-functions", "zsh/vendor-completions")
+            files.append(File(f"usr/share/{place}", file.content))
+        elif file.path == "CHANGELOG.md":
+            files.append(File("usr/share/doc/edt/changelog.gz", packed(file.content)))
+        elif file.path == THIRD_PARTY:
+            files.append(File("usr/share/doc/edt/third-party.txt.gz", packed(file.content)))
+        elif not file.path.startswith("LICENSE-"):
+            files.append(File(f"usr/share/doc/edt/{file.path}", file.content))
+    date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(build.epoch))
+    release = (
+        f"edt ({build.version}-1) unstable; urgency=medium\n\n"
+        f"  * Release {build.version}; changelog.gz says what changed.\n\n -- {MAINTAINER}  {date}\n"
+    )
+    files.append(File("usr/share/doc/edt/changelog.Debian.gz", packed(release.encode())))
+    files.append(File("usr/share/doc/edt/copyright", debian_copyright().encode()))
+    # One program for every distribution has its own C library, and is not uploaded to Debian.
+    overrides = b"edt: statically-linked-binary [usr/bin/edt]\nedt: initial-upload-closes-no-bugs\n"
+    files.append(File("usr/share/lintian/overrides/edt", overrides))
     size = sum(len(file.content) for file in files) // 1024 + 1
     control = (
         f"Package: edt\nVersion: {build.version}-1\nArchitecture: {build.platform.debian}\n"
-        f"Maintainer: The edt project <edt@edt-dev.org>\nInstalled-Size: {size}\n"
+        f"Maintainer: {MAINTAINER}\nInstalled-Size: {size}\n"
         "Section: vcs\nPriority: optional\nRecommends: git\nSuggests: bubblewrap\n"
         f"Homepage: {HOMEPAGE}\nDescription: {DESCRIPTION}\n"
         " Every edit of an agent is one guarded transaction and one commit on a branch\n"
         " of its own. The developer reviews the branch and lands it.\n"
     )
-    sums = "".join(f"{hashlib.md5(file.content).hexdigest()}  {file.path}\n" for file in sorted(files, key=lambda f: f.path))
+    files.sort(key=lambda file: file.path)
+    sums = "".join(f"{hashlib.md5(file.content).hexdigest()}  {file.path}\n" for file in files)
+    about = [File("control", control.encode()), File("md5sums", sums.encode())]
     parts = [
         ("debian-binary", b"2.0\n"),
-        ("control.tar.gz", tar_gz([File("control", control.encode()), File("md5sums", sums.encode())], build.epoch)),
+        ("control.tar.gz", tar_gz(about, build.epoch)),
         ("data.tar.gz", tar_gz(files, build.epoch)),
     ]
     out = io.BytesIO(b"!<arch>\n")
@@ -235,12 +304,30 @@ def debian(build, docs):
     return f"edt_{build.version}-1_{build.platform.debian}.deb", out.getvalue()
 
 
-def wheel(build):
+def debian_copyright():
+    mit = standard_text("LICENSE-MIT").removeprefix("MIT License").strip()
+    indented = "\n".join(f" {line}" if line.strip() else " ." for line in mit.splitlines())
+    holder = re.search(r"(?m)^Copyright \(c\) (.*)$", (ROOT / "LICENSE-MIT").read_text()).group(1)
+    return (
+        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
+        f"Upstream-Name: edt\nSource: {HOMEPAGE}\n"
+        "Comment: third-party.txt.gz has the licences of the libraries that the program links.\n\n"
+        f"Files: *\nCopyright: {holder}\nLicense: Expat or Apache-2.0\n\n"
+        f"License: Expat\n{indented}\n\n"
+        "License: Apache-2.0\n On Debian systems, the text of the Apache License, version 2.0, is in\n"
+        " /usr/share/common-licenses/Apache-2.0.\n"
+    )
+
+
+def wheel(build, docs):
     dist = f"edt_cli-{build.version}"
     module = HERE / "python" / "edt_cli"
     files = [File(f"edt_cli/{path.name}", path.read_bytes()) for path in sorted(module.iterdir()) if path.is_file()]
     files.append(build.binary(f"{dist}.data/scripts/edt"))
+    files += [File(f"{dist}.data/data/share/{shared(doc.path)}", doc.content) for doc in docs if shared(doc.path)]
     readme = (HERE / "python/README.md").read_text()
+    licences = [doc for doc in docs if doc.path.startswith("LICENSE")]
+    license_names = "".join(f"License-File: {doc.path}\n" for doc in licences)
     metadata = (
         f"Metadata-Version: 2.4\nName: edt-cli\nVersion: {build.version}\nSummary: {DESCRIPTION}\n"
         f"Project-URL: Homepage, {HOMEPAGE}\nLicense-Expression: MIT OR Apache-2.0\n"
@@ -251,7 +338,10 @@ def wheel(build):
     all_tags = "".join(f"Tag: {tags[0]}-{tags[1]}-{one}\n" for one in tags[2].split("."))
     about = f"Wheel-Version: 1.0\nGenerator: edt\nRoot-Is-Purelib: false\n{all_tags}"
     files += [File(f"{dist}.dist-info/METADATA", metadata.encode()), File(f"{dist}.dist-info/WHEEL", about.encode())]
-    files += [File(f"{dist}.dist-info/licenses/{name}", (ROOT / name).read_bytes()) for name in ("LICENSE-APACHE", "LICENSE-MIT")]
+    # `uvx edt-cli` and `pipx run edt-cli` start the program that has the name of the package.
+    scripts = "[console_scripts]\nedt-cli = edt_cli.__main__:main\n"
+    files.append(File(f"{dist}.dist-info/entry_points.txt", scripts.encode()))
+    files += [File(f"{dist}.dist-info/licenses/{doc.path}", doc.content) for doc in licences]
 
     def line(file):
         digest = base64.urlsafe_b64encode(hashlib.sha256(file.content).digest()).rstrip(b"=").decode()
@@ -262,7 +352,7 @@ def wheel(build):
     return f"{dist}-{build.platform.wheel}.whl", zip_of(files, build.epoch)
 
 
-def npm(build):
+def npm(build, docs):
     """The launcher with the client, and the package of the platform."""
     source = HERE / "npm" / "edt"
     about = json.loads((source / "package.json").read_text())
@@ -271,8 +361,12 @@ def npm(build):
     about.pop("scripts")
     paths = [path for part in about["files"] for path in sorted((source / part).iterdir())]
     files = [File(str(path.relative_to(source)), path.read_bytes(), 0o755 if path.parent.name == "bin" else 0o644) for path in paths]
-    licences = [File(name, (ROOT / name).read_bytes()) for name in ("LICENSE-APACHE", "LICENSE-MIT")]
-    files += [File("README.md", (source / "README.md").read_bytes()), *licences]
+    licences = [doc for doc in docs if doc.path.startswith("LICENSE") and doc.path != THIRD_PARTY]
+    help = [File(doc.path.replace("man/man1/", "man/"), doc.content) for doc in docs if shared(doc.path)]
+    about["man"] = [f"./{doc.path}" for doc in help if doc.path.startswith("man/")]
+    about["files"] += ["completions", "man"]
+    about["repository"] = {"type": "git", "url": f"git+{HOMEPAGE}.git"}
+    files += [File("README.md", (source / "README.md").read_bytes()), *licences, *help]
     own = {
         "name": f"edt-cli-{build.platform.npm}",
         "version": build.version,
@@ -280,24 +374,27 @@ def npm(build):
         "license": about["license"],
         "os": [build.platform.npm_os],
         "cpu": [build.platform.npm_cpu],
-        "files": ["bin"],
+        "repository": about["repository"],
+        "files": ["bin", THIRD_PARTY],
         "preferUnplugged": True,
     }
+    linked_licences = [doc for doc in docs if doc.path == THIRD_PARTY]
 
-    def packed(about, files):
+    def package(about, files):
         about = File("package.json", (json.dumps(about, indent=2) + "\n").encode())
         return tar_gz([about, *files], build.epoch, "package/")
 
     return [
-        (f"edt-cli-{build.version}.tgz", packed(about, files)),
-        (f"edt-cli-{build.platform.npm}-{build.version}.tgz", packed(own, [build.binary("bin/edt"), *licences])),
+        (f"edt-cli-{build.version}.tgz", package(about, files)),
+        (f"edt-cli-{build.platform.npm}-{build.version}.tgz", package(own, [build.binary("bin/edt"), *licences, *linked_licences])),
     ]
 
 
-def mcp_bundle(build):
+def mcp_bundle(build, docs):
     about = json.loads(template("mcp/manifest.json", build.version))
     about["compatibility"]["platforms"] = [build.platform.npm_os]
     files = [File("manifest.json", (json.dumps(about, indent=2) + "\n").encode()), build.binary("server/edt")]
+    files += [doc for doc in docs if doc.path.startswith("LICENSE")]
     return f"edt-{build.version}-{build.platform.npm}.mcpb", zip_of(files, build.epoch)
 
 
@@ -337,7 +434,7 @@ def main():
     if told[1] != build.version:
         sys.exit(f"the program is version {told[1]}, Cargo.toml says {build.version}")
     docs = documents(build)
-    made = [archive(build, docs), debian(build, docs), wheel(build), *npm(build), mcp_bundle(build)]
+    made = [archive(build, docs), debian(build, docs), wheel(build, docs), *npm(build, docs), mcp_bundle(build, docs)]
     arguments.out.mkdir(parents=True, exist_ok=True)
     for name, content in made:
         (arguments.out / name).write_bytes(content)

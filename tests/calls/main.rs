@@ -39,6 +39,7 @@ mod input_errors;
 mod landing;
 mod landing_only;
 mod long_calls;
+mod manifests;
 mod memory;
 mod named_paths;
 mod ownership;

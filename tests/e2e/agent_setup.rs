@@ -474,7 +474,7 @@ fn the_lines_that_are_written_call_this_program_by_its_name_if_that_finds_it() {
 fn the_plugins_in_this_repository_are_what_edt_emits() {
     let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins");
     let workspace = workspace();
-    for agent in ["claude-code", "gemini", "opencode"] {
+    for agent in ["claude-code", "codex", "gemini", "opencode"] {
         let out = workspace.home.join(agent);
         workspace.edt(&["setup", agent, "--emit", out.to_str().unwrap()]);
         let relative = |at: &Path| -> BTreeMap<PathBuf, Vec<u8>> {
@@ -489,18 +489,7 @@ fn the_plugins_in_this_repository_are_what_edt_emits() {
             "`edt setup {agent} --emit plugins/{agent}` brings it up to date"
         );
     }
-    let read = |path: &str| -> Value {
-        serde_json::from_slice(&std::fs::read(plugins.join("..").join(path)).unwrap()).unwrap()
-    };
-    let market = read(".claude-plugin/marketplace.json");
-    assert_eq!(market["plugins"][0]["source"], "./plugins/claude-code");
-    let manifest = read("plugins/claude-code/.claude-plugin/plugin.json");
-    assert_eq!(
-        (&manifest["name"], &manifest["version"]),
-        (&market["plugins"][0]["name"], &json!(env!("CARGO_PKG_VERSION")))
-    );
-    assert_eq!(read("plugins/gemini/gemini-extension.json")["version"], env!("CARGO_PKG_VERSION"));
-    let refused = workspace.edt(&["setup", "codex", "--emit", "x"]);
+    let refused = workspace.edt(&["setup", "cursor", "--emit", "x"]);
     assert_eq!(refused.codes(), ["BAD_REQUEST"]);
 }
 

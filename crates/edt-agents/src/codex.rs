@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::event::{HookEvent, HookMessage, HookPoint, Reply, ToolEdit};
 use super::setup::{
-    Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, TomlOwner, TomlTable, Wiring,
+    Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, TomlOwner, TomlTable, Wiring, json,
 };
 use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, claude_code, instructions};
 
@@ -28,7 +28,7 @@ pub const CODEX: Agent = Agent {
         program: Some("codex"),
         settings,
         can_disable_own_tools: false,
-        plugin: None,
+        plugin: Some(plugin),
     },
 };
 
@@ -55,17 +55,6 @@ fn probe(root: &Path) -> Value {
 
 fn files(target: &SetupTarget) -> Vec<ManagedFile> {
     let home = settings(target);
-    let line = json!({"type": "command", "command": target.hook_command("codex"),
-        "timeout": TIMEOUTS.agent.as_secs()});
-    let hook = |name, value| {
-        JsonEntry::OwnedElement(vec!["hooks", name], value, "agent-hook codex".into())
-    };
-    let hooks = vec![
-        hook("PreToolUse", json!({"matcher": "apply_patch|Bash", "hooks": [line.clone()]})),
-        hook("PostToolUse", json!({"matcher": "apply_patch|Bash", "hooks": [line.clone()]})),
-        hook("SessionStart", json!({"hooks": [line.clone()]})),
-        hook("UserPromptSubmit", json!({"hooks": [line]})),
-    ];
     let server = vec![
         ("command", toml_edit::Value::from(target.edt.as_str())),
         ("args", toml_edit::Value::Array(["mcp"].into_iter().collect())),
@@ -91,10 +80,50 @@ fn files(target: &SetupTarget) -> Vec<ManagedFile> {
         ManagedFile {
             file: home.join("hooks.json"),
             purpose: Purpose::Hooks,
-            form: Form::Json(hooks),
+            form: Form::Json(hooks(&target.hook_command("codex"))),
         },
         instructions::agents_md_file(agents_md),
         instructions::skill_file(&target.path(".agents/skills")),
+    ]
+}
+
+/// Codex finds the settings of the server and the hooks by the names of their files.
+fn plugin() -> Vec<(&'static str, String)> {
+    let publisher = "The edt project";
+    let manifest = json!({
+        "name": "edt", "version": env!("CARGO_PKG_VERSION"),
+        "description": instructions::DESCRIPTION, "license": env!("CARGO_PKG_LICENSE"),
+        "author": {"name": publisher, "url": env!("CARGO_PKG_REPOSITORY")},
+        "repository": env!("CARGO_PKG_REPOSITORY"),
+        "skills": "./skills/", "mcpServers": "./.mcp.json",
+        "interface": {
+            "displayName": "edt", "shortDescription": "Edits as Git transactions",
+            "longDescription": instructions::DESCRIPTION, "developerName": publisher,
+            "category": "Developer Tools", "capabilities": ["Interactive", "Write"],
+            "websiteURL": env!("CARGO_PKG_REPOSITORY"),
+            "defaultPrompt": ["Show what edt did in this session"],
+        },
+    });
+    let server = json!({"command": "edt", "args": ["mcp"]});
+    let server = JsonEntry::Owned(vec!["mcpServers", "edt"], server);
+    vec![
+        (".codex-plugin/plugin.json", json::file(&manifest)),
+        (".mcp.json", json::with(None, &[server]).unwrap_or_default()),
+        ("hooks/hooks.json", json::with(None, &hooks("edt agent-hook codex")).unwrap_or_default()),
+        ("skills/edt/SKILL.md", instructions::skill()),
+    ]
+}
+
+fn hooks(command: &str) -> Vec<JsonEntry> {
+    let line = json!({"type": "command", "command": command, "timeout": TIMEOUTS.agent.as_secs()});
+    let hook = |name, value| {
+        JsonEntry::OwnedElement(vec!["hooks", name], value, "agent-hook codex".into())
+    };
+    vec![
+        hook("PreToolUse", json!({"matcher": "apply_patch|Bash", "hooks": [line.clone()]})),
+        hook("PostToolUse", json!({"matcher": "apply_patch|Bash", "hooks": [line.clone()]})),
+        hook("SessionStart", json!({"hooks": [line.clone()]})),
+        hook("UserPromptSubmit", json!({"hooks": [line]})),
     ]
 }
 
