@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the packages of one program: archive, Debian package, wheel, npm, MCP bundle, checksums.
 
-Usage: packages/build.py PROGRAM OUT [--platform linux-x64], or packages/build.py --sums OUT
+Usage: packages/build.py PROGRAM OUT [--platform linux-x64] [--order FILE], or packages/build.py --sums OUT
 
 PROGRAM is a static `edt`, which has to run here: it prints its manual pages and completions. The same
 program gives the same bytes: files are sorted, have the time of SOURCE_DATE_EPOCH (that of the
@@ -421,6 +421,7 @@ def main():
     parser.add_argument("program", type=pathlib.Path, nargs="?")
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--platform", choices=sorted(PLATFORMS), default="linux-x64")
+    parser.add_argument("--order", type=pathlib.Path, help="the order of functions that the program was linked with")
     parser.add_argument("--sums", action="store_true", help="write the checksums and the formula of OUT alone")
     arguments = parser.parse_args()
     if arguments.sums:
@@ -435,6 +436,9 @@ def main():
         sys.exit(f"the program is version {told[1]}, Cargo.toml says {build.version}")
     docs = documents(build)
     made = [archive(build, docs), debian(build, docs), wheel(build, docs), *npm(build, docs), mcp_bundle(build, docs)]
+    if arguments.order:
+        # Who repeats the build needs it.
+        made.append((f"edt-{build.version}-{build.platform.npm}-order.txt", arguments.order.read_bytes()))
     arguments.out.mkdir(parents=True, exist_ok=True)
     for name, content in made:
         (arguments.out / name).write_bytes(content)

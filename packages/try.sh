@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # Installs each package of DIR into a prefix of its own and applies one edit with it: packages/try.sh DIR
-# Prints the seconds from an empty home to the first applied edit. Needs git, python3 and npm.
+# Prints the milliseconds from an empty home to the first applied edit, and ends with status 1 if a package
+# takes too long, lacks its documents, or if a test of the clients fails with the program of DIR.
+# Needs git, python3 and npm.
 set -euo pipefail
 packages="$(cd "$1" && pwd)"
+source="$(cd "$(dirname "$0")" && pwd)"
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 export GIT_AUTHOR_NAME=Ada GIT_AUTHOR_EMAIL=ada@example.org
 export GIT_COMMITTER_NAME=Ada GIT_COMMITTER_EMAIL=ada@example.org GIT_CONFIG_NOSYSTEM=1
 
-try() { # name, command that installs into $prefix, the program
-  local name="$1" install="$2" program="$3"
+try() { # name, limit in seconds, command that installs into $prefix, the program, documents it has
+  local name="$1" limit="$2" install="$3" program="$4"
   export HOME="$scratch/$name/home" XDG_CONFIG_HOME="$scratch/$name/home/.config" prefix="$scratch/$name/prefix"
   mkdir -p "$HOME" "$prefix" "$scratch/$name/repository"
   local begun ended
@@ -23,10 +26,39 @@ try() { # name, command that installs into $prefix, the program
   test -z "$(git status --porcelain)"
   "$prefix/$program" demo >/dev/null
   echo "$name: $(((ended - begun) / 1000000)) ms to the first edit"
+  if test $((ended - begun)) -gt "${limit}000000000"; then
+    echo "$name: more than $limit s"
+    exit 1
+  fi
+  shift 4
+  for document; do
+    if ! find "$prefix" -name "$document" | grep -q .; then
+      echo "$name: $document is missing"
+      exit 1
+    fi
+  done
 }
 
 export packages
-try archive 'tar -xzf "$packages"/edt-[0-9]*-linux-*.tar.gz -C "$prefix" --strip-components 1' edt
-try debian 'dpkg-deb -x "$packages"/edt_*.deb "$prefix"' usr/bin/edt
-try wheel 'python3 -m venv "$prefix" && "$prefix/bin/pip" -q install --no-index "$packages"/*.whl' bin/edt
-try npm 'npm install --silent --no-audit --no-fund --ignore-scripts --offline --prefix "$prefix" "$packages"/edt-cli-linux-*.tgz "$packages"/edt-cli-[0-9]*.tgz' node_modules/.bin/edt
+licenses=(LICENSE-MIT LICENSE-APACHE LICENSES-THIRD-PARTY.txt)
+completions=(_edt edt.fish)
+try archive 10 'tar -xzf "$packages"/edt-[0-9]*-linux-*.tar.gz -C "$prefix" --strip-components 1' edt \
+  edt.1 edt-apply.1 "${completions[@]}" "${licenses[@]}"
+try debian 10 'dpkg-deb -x "$packages"/edt_*.deb "$prefix"' usr/bin/edt \
+  edt.1.gz edt-apply.1.gz "${completions[@]}" copyright third-party.txt.gz
+# An environment is there already.
+mkdir -p "$scratch/wheel" && python3 -m venv "$scratch/wheel/prefix"
+try wheel 20 '"$prefix/bin/pip" -q install --no-index "$packages"/*.whl' bin/edt \
+  edt.1 edt-apply.1 "${completions[@]}" "${licenses[@]}"
+# The name of the package starts the program, too: `uvx edt-cli`.
+test "$("$prefix/bin/edt-cli" --version)" = "$("$prefix/bin/edt" --version)"
+try npm 20 'npm install --silent --no-audit --no-fund --ignore-scripts --offline --prefix "$prefix" "$packages"/edt-cli-linux-*.tgz "$packages"/edt-cli-[0-9]*.tgz' \
+  node_modules/.bin/edt edt.1 edt-apply.1 "${completions[@]}" "${licenses[@]}"
+# The bundle is a zip file that a host unpacks: its server answers.
+try mcpb 10 'cd "$prefix" && python3 -m zipfile -e "$packages"/edt-*.mcpb . && chmod +x server/edt' server/edt \
+  manifest.json "${licenses[@]}"
+
+export EDT_PROGRAM="$scratch/archive/prefix/edt"
+cd "$source/python" && python3 -m unittest -q tests.test_workspace
+cd "$source/npm/edt" && node --test tests/workspace.test.js >"$scratch/node" || { cat "$scratch/node"; exit 1; }
+echo "clients: their tests pass"

@@ -16,27 +16,45 @@ const TARGET: (&str, &str) = ("aarch64-unknown-linux-gnu", "linux-arm64");
 #[cfg(not(target_arch = "aarch64"))]
 const TARGET: (&str, &str) = ("x86_64-unknown-linux-gnu", "linux-x64");
 
-/// `dist [DIR]`: needs `valgrind` and `strip`; with DIR it makes the packages there, with Python.
+/// `dist [DIR] [--order FILE]`: needs `valgrind`, without FILE, and `strip`; with DIR it makes the
+/// packages there, with Python. FILE is the order of another build of the same commit: which
+/// functions a call executes depends on the processor, so only the same order gives the same bytes.
 pub(super) fn dist(args: &[String]) -> Result<(), String> {
+    let (directory, known) = match args {
+        [] => (None, None),
+        [flag, file] if flag == "--order" => (None, Some(file)),
+        [directory] => (Some(directory), None),
+        [directory, flag, file] if flag == "--order" => (Some(directory), Some(file)),
+        _ => return Err("the arguments are [DIR] [--order FILE]".to_owned()),
+    };
     let order = root().join("target/function-order.txt");
     let order = order.to_str().ok_or("the path of the repository is not UTF-8")?;
-    build(order, &[])?;
     let program = target().join(TARGET.0).join("dist/edt");
-    build(order, &functions(&program)?)?;
+    let functions = if let Some(file) = known {
+        std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?
+    } else {
+        build(order, "")?;
+        functions(&program)?.join("\n") + "\n"
+    };
+    build(order, &functions)?;
     output(Command::new("strip").arg(&program))?;
     println!("{}", program.display());
-    let Some(directory) = args.first() else { return Ok(()) };
+    let Some(directory) = directory else { return Ok(()) };
     let mut packages = Command::new(root().join("packages/build.py"));
-    packages.arg(&program).arg(directory).args(["--platform", TARGET.1]);
+    packages.arg(&program).arg(directory).args(["--platform", TARGET.1, "--order", order]);
     print!("{}", output(&mut packages)?);
     Ok(())
 }
 
 /// Links the program with these functions first.
-fn build(order: &str, functions: &[String]) -> Result<(), String> {
+fn build(order: &str, functions: &str) -> Result<(), String> {
     std::fs::create_dir_all(root().join("target")).map_err(|error| error.to_string())?;
-    std::fs::write(order, functions.join("\n")).map_err(|error| error.to_string())?;
+    std::fs::write(order, functions).map_err(|error| error.to_string())?;
     let mut flags = "-Ctarget-feature=+crt-static -Crelocation-model=static".to_owned();
+    // The order of functions needs LLVM's linker, which is Rust's default on x86-64 alone.
+    if cfg!(target_arch = "aarch64") {
+        flags += " -Clink-arg=-fuse-ld=lld";
+    }
     let mut c_flags = String::new();
     for (directory, name) in directories()? {
         flags += &format!(" --remap-path-prefix={directory}={name}");

@@ -61,7 +61,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "dist",
-        about: "dist [DIR]: build the static program with link-time optimisation, and packages of it in DIR",
+        about: "dist [DIR] [--order FILE]: build the static program, and packages of it in DIR",
         run: dist::dist,
     },
 ];
