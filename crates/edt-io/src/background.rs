@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use rustix::process::{Pid, setpriority_process};
 
 use super::effect::{self, SideEffect};
+use super::platform::OPEN_FILES;
 
 /// How much less important the process is than the one that starts it.
 const NICENESS: i32 = 10;
@@ -15,7 +16,7 @@ const NICENESS: i32 = 10;
 /// Closes what this process inherited besides its input and its outputs. A lock or a pipe of the
 /// caller would stay in use as long as the process runs. Call it before anything is opened.
 pub fn close_inherited() {
-    let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let open = std::fs::read_dir(OPEN_FILES).into_iter().flatten().flatten();
     let numbers: Vec<i32> =
         open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     for number in numbers.into_iter().filter(|number| *number > 2) {

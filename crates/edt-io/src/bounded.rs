@@ -6,11 +6,11 @@
 //!
 //! Afterwards nothing in the program's process group is running. A process that left the group is
 //! killed only with `reap_orphans`, which makes this process the parent of orphaned descendants
-//! (`PR_SET_CHILD_SUBREAPER`), for good: a library must not do so unless its caller asks for it.
+//! (`PR_SET_CHILD_SUBREAPER` of Linux), for good: a library must not do so unless its caller asks.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
-use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
+use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+    Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid,
 };
 
 use super::effect::{self, SideEffect};
 use super::streams::wait_ready;
-use super::{Environment, clock, orphans};
+use super::{Environment, clock, orphans, platform};
 
 /// How often the end of a program is looked for, where the system does not report it.
 const TICK: Duration = Duration::from_millis(10);
@@ -161,10 +161,8 @@ pub fn run_filter(bytes: &Filter<'_>) -> io::Result<FilterOutput> {
     if bytes.reap_orphans {
         orphans::become_subreaper();
     }
-    // An in-memory file as input needs no writer that waits for the program to read.
-    let mut input = File::from(memfd_create("edt-input", MemfdFlags::CLOEXEC)?);
-    input.write_all(bytes.input)?;
-    input.rewind()?;
+    // A file as input needs no writer that waits for the program to read.
+    let input = platform::unnamed_file(bytes.input)?;
     let ((out_reader, out_writer), (err_reader, err_writer)) = (io::pipe()?, io::pipe()?);
     let mut command = Command::new("/bin/sh");
     bytes.environment.prepare(&mut command);
@@ -205,8 +203,8 @@ fn end_of(in_time: bool, status: ExitStatus) -> ProcessEnd {
 /// is not reaped, so that its process id, which is also that of its group, is not reused.
 fn wait(child: &Child, outputs: &mut [&mut Output], limit: Duration) -> io::Result<bool> {
     let program = Pid::from_child(child);
-    // Some containers refuse the call. Then the end is looked for.
-    let watch = pidfd_open(program, PidfdFlags::empty()).ok();
+    // Some containers and systems do not report it. Then the end is looked for.
+    let watch = platform::end_of(child);
     let deadline = clock::now() + limit;
     loop {
         let open = outputs.iter().filter(|output| output.open);

@@ -1,15 +1,17 @@
 //! Tests of what the file system and the kernel support.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::fd::AsFd as _;
 use std::path::Path;
 
-use rustix::fs::{
-    CWD, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, flock, openat2, renameat_with,
-};
+use rustix::fs::{CWD, FlockOperation, Mode, flock};
 
+use super::disk::Dir;
 use super::effect::{self, Errno, SideEffect};
 use super::file::{File, OpenMode};
-use super::fs;
+use super::new_file::RenameMode;
+use super::{fs, platform};
 
 /// The result of one test.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ pub struct Capability {
 #[must_use]
 pub fn missing_call(directory: &Path) -> Option<(&'static str, Errno)> {
     let none = directory.join("edt/no-such-file");
-    let exchange = renameat_with(CWD, &none, CWD, &none, RenameFlags::EXCHANGE);
+    let exchange = exchange(&none, &none);
     let link = rustix::fs::link(&none, &none);
     let is_missing = |(name, done): (&'static str, rustix::io::Result<()>)| {
         let error = done.err()?;
@@ -52,17 +54,24 @@ fn probe_in(scratch: &Path) -> io::Result<Vec<Capability>> {
     fs::write_in_place(&a, b"a")?;
     fs::write_in_place(&b, b"b")?;
     effect::step(SideEffect::Rename, &a)?;
-    let exchange = renameat_with(CWD, &a, CWD, &b, RenameFlags::EXCHANGE);
+    let exchange = exchange(&a, &b);
     let linked = fs::link(&a, &scratch.join("c"));
     let locked =
         flock(&File::open(&a, OpenMode::Existing)?, FlockOperation::NonBlockingLockExclusive);
-    let opened = openat2(CWD, scratch, OFlags::PATH, Mode::empty(), ResolveFlags::NO_MAGICLINKS);
+    let here = Dir::open(scratch)?;
+    let name = OsStr::new(".");
+    let opened =
+        platform::open_beneath(here.0.as_fd(), name, platform::directory(), Mode::empty());
     Ok(vec![
         Capability { name: "RENAME_EXCHANGE", failed: exchange.err().map(Into::into) },
         Capability { name: "hard links", failed: linked.err() },
         Capability { name: "flock", failed: locked.err().map(Into::into) },
         Capability { name: "openat2", failed: opened.err().map(Into::into) },
     ])
+}
+
+fn exchange(a: &Path, b: &Path) -> rustix::io::Result<()> {
+    platform::rename((CWD, a.as_os_str()), (CWD, b.as_os_str()), RenameMode::Exchange)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike as _};
 
-use super::Environment;
+use super::{Environment, platform};
 
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
@@ -49,7 +49,7 @@ impl CpuLimit {
 }
 
 fn thread_time() -> Duration {
-    processor_time(UsageWho::RUSAGE_THREAD)
+    processor_time(platform::THREAD)
 }
 
 /// The processor time that was used. Not by `rustix`, whose clocks read the vDSO, which `valgrind`

@@ -1,18 +1,18 @@
 //! Files beneath a root. No link and no `..` can lead out of the root.
 //!
-//! A directory is opened once, by the kernel's own rule (`openat2` with `RESOLVE_BENEATH |
-//! RESOLVE_NO_SYMLINKS`). Every later operation on a file in it uses that descriptor, so the file
+//! A directory is opened once, by the kernel's own rule where it has one (`openat2` with
+//! `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`), else step by step. Every later operation on a file in it uses that descriptor, so the file
 //! that was checked is the file that is changed.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags};
+use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::effect::{self, SideEffect};
@@ -20,15 +20,12 @@ use super::led::led_elsewhere;
 use super::names::{self, NameKind};
 use super::new_file::finish;
 pub use super::new_file::{Perms, RenameMode};
-use super::owner;
+use super::{owner, platform};
 pub use super::stat::Stat;
+use super::stat::{file_type, mode};
 
 /// The size of the largest file that edt edits, in bytes: GitHub's limit for one file.
 pub const MAX_FILE: u64 = 100 * 1024 * 1024;
-
-/// No link and no `..` leads out.
-const BENEATH: ResolveFlags =
-    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
 /// An open directory.
 #[derive(Debug)]
@@ -82,7 +79,7 @@ impl Dir {
     /// # Errors
     /// Any error of the operating system.
     pub fn open(path: &Path) -> io::Result<Dir> {
-        Ok(Dir(sys::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?))
+        Ok(Dir(sys::open(path, platform::directory(), Mode::empty())?))
     }
 
     /// Opens the directory `rel` beneath this one; the empty path opens this directory again.
@@ -91,16 +88,16 @@ impl Dir {
     /// Errors of the operating system other than the cases of [`Parent`].
     pub fn beneath(&self, rel: &[u8]) -> io::Result<Parent> {
         let rel = if rel.is_empty() { b".".as_slice() } else { rel };
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        match sys::openat2(&self.0, OsStr::from_bytes(rel), flags, Mode::empty(), BENEATH) {
+        let (name, flags) = (OsStr::from_bytes(rel), platform::directory());
+        match platform::open_beneath(self.0.as_fd(), name, flags, Mode::empty()) {
             Ok(fd) => Ok(Parent::Open(Dir(fd))),
             Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => self.beneath_by_steps(rel),
             Err(error) => parent_error(error),
         }
     }
 
-    /// The fallback without `openat2` (older kernels, some containers): one checked step for each
-    /// component.
+    /// The fallback without `openat2` (other systems, older kernels, some containers): one checked
+    /// step for each component.
     fn beneath_by_steps(&self, rel: &[u8]) -> io::Result<Parent> {
         let mut dir = Dir(self.0.try_clone()?);
         for name in rel.split(|&b| b == b'/').filter(|name| !matches!(*name, b"" | b".")) {
@@ -109,12 +106,12 @@ impl Dir {
             if name == b".." {
                 return Ok(Parent::Symlink);
             }
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let flags = platform::directory() | OFlags::NOFOLLOW;
             match sys::openat(&dir.0, OsStr::from_bytes(name), flags, Mode::empty()) {
                 Ok(fd) => dir = Dir(fd),
                 Err(Errno::NOTDIR) => {
-                    let link = matches!(dir.stat(name)?, Some(st) if FileType::from_raw_mode(st.mode) == FileType::Symlink);
-                    return Ok(if link { Parent::Symlink } else { Parent::NotADirectory });
+                    let is_link = dir.stat(name)?.is_some_and(|found| found.is_symlink());
+                    return Ok(if is_link { Parent::Symlink } else { Parent::NotADirectory });
                 }
                 Err(error) => return parent_error(error),
             }
@@ -130,9 +127,9 @@ impl Dir {
         self.make_with(name, 0o777)
     }
 
-    fn make_with(&self, name: &[u8], mode: u32) -> io::Result<()> {
+    fn make_with(&self, name: &[u8], bits: u32) -> io::Result<()> {
         step(SideEffect::MakeDirectory, name)?;
-        match sys::mkdirat(&self.0, OsStr::from_bytes(name), Mode::from_raw_mode(mode)) {
+        match sys::mkdirat(&self.0, OsStr::from_bytes(name), mode(bits)) {
             Ok(()) => {
                 owner::give_entry(&self.0, as_path(name));
                 Ok(())
@@ -169,12 +166,12 @@ impl Dir {
     /// Removes the directories of `rel` while they are empty, innermost first. The current
     /// directory of the process is kept, so that the user's shell does not lose it.
     pub fn remove_empty_beneath(&self, rel: &[u8]) {
-        let here = sys::stat(".").ok().map(|st| (st.st_dev, st.st_ino));
+        let here = Stat::of_target(Path::new(".")).map(|found| found.inode());
         let mut rest = rel;
         while !rest.is_empty() {
             let (above, name) = split_last(rest);
             let Ok(Parent::Open(dir)) = self.beneath(above) else { return };
-            let there = dir.stat(name).ok().flatten().map(|st| (st.dev, st.ino));
+            let there = dir.stat(name).ok().flatten().map(|found| found.inode());
             if there.is_none() || there == here {
                 return;
             }
@@ -223,7 +220,7 @@ impl Dir {
             Err(error) => return Err(error.into()),
         };
         let stat = Stat::from(&sys::fstat(&fd)?);
-        match FileType::from_raw_mode(stat.mode) {
+        match file_type(stat.mode) {
             FileType::RegularFile if stat.size > max_bytes => Ok(FoundEntry::TooLarge(stat.size)),
             FileType::RegularFile => {
                 let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0) + 1);
@@ -285,7 +282,7 @@ impl Dir {
     fn create(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<()> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = match perms {
+        let bits = match perms {
             Perms::Usual { executable } => {
                 if executable {
                     0o777
@@ -297,7 +294,7 @@ impl Dir {
             Perms::Exactly(mode) => mode,
         };
         step(SideEffect::Open, name)?;
-        let fd = self.open_new(name, flags, Mode::from_raw_mode(mode))?;
+        let fd = self.open_new(name, flags, mode(bits))?;
         let mut file = File::from(fd);
         if !matches!(perms, Perms::Of(..)) {
             owner::give_file(&self.0, &file, as_path(name));
@@ -316,7 +313,7 @@ impl Dir {
         if above.is_empty() {
             return Ok(sys::openat(&self.0, OsStr::from_bytes(name), flags, mode)?);
         }
-        match sys::openat2(&self.0, OsStr::from_bytes(name), flags, mode, BENEATH) {
+        match platform::open_beneath(self.0.as_fd(), OsStr::from_bytes(name), flags, mode) {
             Ok(fd) => Ok(fd),
             Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::LOOP | Errno::XDEV) => {
                 let above = self.beneath(above)?.opened(as_path(name))?;
@@ -371,15 +368,9 @@ impl Dir {
     /// `AlreadyExists` for [`RenameMode::NoReplace`] if `to` exists, or any other error of the
     /// operating system.
     pub fn rename(&self, name: &[u8], dir: &Dir, to: &[u8], how: RenameMode) -> io::Result<()> {
-        let flags = match how {
-            RenameMode::NoReplace => RenameFlags::NOREPLACE,
-            RenameMode::Exchange => RenameFlags::EXCHANGE,
-            RenameMode::Replace => RenameFlags::empty(),
-        };
         step(SideEffect::Rename, to)?;
-        let (from, target) = (OsStr::from_bytes(name), OsStr::from_bytes(to));
-        match sys::renameat_with(&self.0, from, &dir.0, target, flags) {
-            // NFS and some FUSE file systems have no flags. For a moment the file has both names.
+        match self.rename_entry(name, dir, to, how) {
+            // NFS and some FUSE file systems know no other rename. For a moment the file has both names.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if how == RenameMode::NoReplace => {
                 self.link(name, dir, to)?;
                 self.unlink(name)
@@ -395,15 +386,25 @@ impl Dir {
     /// `AlreadyExists` if `to` exists, or any other error of the operating system.
     pub fn take(&self, name: &[u8], dir: &Dir, to: &[u8]) -> io::Result<()> {
         step(SideEffect::Rename, to)?;
-        let (from, target) = (OsStr::from_bytes(name), OsStr::from_bytes(to));
-        match sys::renameat_with(&self.0, from, &dir.0, target, RenameFlags::NOREPLACE) {
+        match self.rename_entry(name, dir, to, RenameMode::NoReplace) {
             // A link and the removal of `name` would lose what another program has put there between.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match dir.stat(to)? {
                 Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
-                None => Ok(sys::renameat(&self.0, from, &dir.0, target)?),
+                None => Ok(self.rename_entry(name, dir, to, RenameMode::Replace)?),
             },
             done => Ok(done?),
         }
+    }
+
+    fn rename_entry(
+        &self,
+        name: &[u8],
+        dir: &Dir,
+        to: &[u8],
+        how: RenameMode,
+    ) -> rustix::io::Result<()> {
+        let (name, to) = (OsStr::from_bytes(name), OsStr::from_bytes(to));
+        platform::rename((self.0.as_fd(), name), (dir.0.as_fd(), to), how)
     }
 
     /// Whether two files of this directory can be exchanged. Two empty ones are made for that, and
@@ -490,7 +491,7 @@ mod tests {
     #[test]
     fn a_sync_does_not_wait_for_the_writer_of_a_fifo() {
         let dir = tempfile::tempdir().unwrap();
-        let mode = Mode::from_raw_mode(0o600);
+        let mode = mode(0o600);
         let open = Dir::open(dir.path()).unwrap();
         sys::mknodat(&open.0, "fifo", FileType::Fifo, mode, 0).unwrap();
         assert!(open.sync(b"fifo").is_err());
@@ -520,7 +521,7 @@ mod tests {
             rustix::fs::CWD,
             root.join("pipe"),
             FileType::Fifo,
-            Mode::from_raw_mode(0o600),
+            mode(0o600),
             0,
         )
         .unwrap();

@@ -6,7 +6,7 @@
 //! asks [`place`].
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,7 +15,8 @@ use rustix::fs as sys;
 
 use super::disk::Dir;
 use super::led::led_elsewhere;
-use super::stat::Stat;
+use super::platform;
+use super::stat::{Stat, file_type};
 
 /// A directory that is resolved once. While it is held, nothing is written through a link below it.
 #[derive(Debug)]
@@ -34,8 +35,7 @@ impl Enclosure {
     /// Any error of the operating system.
     pub fn hold(path: &Path) -> io::Result<Arc<Enclosure>> {
         let directory = Dir::open(path)?;
-        let link = format!("/proc/self/fd/{}", directory.0.as_raw_fd());
-        let real = std::fs::read_link(link).unwrap_or_else(|_| path.to_owned());
+        let real = platform::path_of(directory.0.as_fd(), path).unwrap_or_else(|| path.to_owned());
         let held = Arc::new(Enclosure { paths: [path.to_owned(), real], directory });
         let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|one| one.strong_count() > 0);
@@ -137,9 +137,8 @@ pub fn open_directory(path: &Path) -> io::Result<Dir> {
 /// # Errors
 /// [`Led`](super::led::Led) if it is no regular file.
 pub(super) fn check_own(path: &Path, file: impl AsFd) -> io::Result<()> {
-    let found = sys::fstat(file)?;
-    let kind = sys::FileType::from_raw_mode(found.st_mode);
-    match kind {
+    let found = Stat::from(&sys::fstat(file)?);
+    match file_type(found.mode) {
         sys::FileType::RegularFile => Ok(()),
         _ => Err(led_elsewhere(path, "no regular file")),
     }
@@ -149,7 +148,7 @@ pub(super) fn check_own(path: &Path, file: impl AsFd) -> io::Result<()> {
 #[must_use]
 pub fn planted(directory: &Dir, names: &[&str]) -> Option<(String, &'static str)> {
     let what = |stat: &Stat| {
-        let is_link = sys::FileType::from_raw_mode(stat.mode) == sys::FileType::Symlink;
+        let is_link = file_type(stat.mode) == sys::FileType::Symlink;
         if is_link { Some("a link") } else { stat.is_special().then_some("no regular file") }
     };
     names.iter().find_map(|name| {

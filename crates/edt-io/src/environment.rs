@@ -93,6 +93,19 @@ pub fn variables() -> Vec<(OsString, OsString)> {
         .unwrap_or_else(|| std::env::vars_os().collect())
 }
 
+/// Whether tests ask for the portable functions of every system (`EDT_PLATFORM=portable`).
+///
+/// # Panics
+/// If the variable names another platform: a misspelt name must not test less than was asked for.
+#[cfg(all(target_os = "linux", debug_assertions))]
+pub(crate) fn wants_portable() -> bool {
+    match std::env::var_os("EDT_PLATFORM") {
+        Some(named) if named == "portable" => true,
+        Some(named) if !named.is_empty() => panic!("EDT_PLATFORM={named:?} is not `portable`"),
+        _ => false,
+    }
+}
+
 /// The directory for temporary files that the caller prefers.
 #[must_use]
 pub fn temporary_dir() -> PathBuf {

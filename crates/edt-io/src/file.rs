@@ -5,12 +5,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self as sys, Mode, OFlags};
+use rustix::fs::{self as sys, OFlags};
 use rustix::io::Errno;
 
 use super::effect::{self, SideEffect};
 use super::led::{led_elsewhere, unless_link};
-use super::{enclosure, owner};
+use super::stat::mode as permissions;
+use super::{enclosure, owner, platform};
 
 /// An open file. Every change through it is a [`SideEffect`].
 #[derive(Debug)]
@@ -153,7 +154,7 @@ impl File {
     /// Any error of the operating system.
     pub fn sync_data(&self) -> io::Result<()> {
         effect::step(SideEffect::Sync, &self.path)?;
-        self.inner.sync_data()
+        Ok(platform::sync_data(self.inner.as_fd())?)
     }
 
     /// Syncs the content and the metadata to disk.
@@ -162,7 +163,7 @@ impl File {
     /// Any error of the operating system.
     pub fn sync_all(&self) -> io::Result<()> {
         effect::step(SideEffect::Sync, &self.path)?;
-        self.inner.sync_all()
+        Ok(platform::sync_all(self.inner.as_fd())?)
     }
 }
 
@@ -187,7 +188,7 @@ fn opened(path: &Path, how: OpenMode) -> io::Result<std::fs::File> {
         OpenMode::CreateNew(mode) => (OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode),
         OpenMode::WriteOnly => (OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC, 0o666),
     };
-    let (flags, mode) = (flags | OFlags::CLOEXEC, Mode::from_raw_mode(mode));
+    let (flags, mode) = (flags | OFlags::CLOEXEC, permissions(mode));
     let retried = |at: BorrowedFd<'_>, name: &Path, flags| loop {
         match sys::openat(at, name, flags, mode) {
             Err(Errno::INTR) => {}
@@ -231,10 +232,10 @@ pub fn sync_together(paths: &[PathBuf]) -> io::Result<()> {
         return sync(path);
     }
     paths.iter().try_for_each(|path| effect::step(SideEffect::Sync, path))?;
-    if paths.len() > FEW_SYNCS {
-        return sync_file_systems(paths);
+    if paths.len() > FEW_SYNCS && sync_file_systems(paths)? {
+        return Ok(());
     }
-    let one = |path: &PathBuf| std::fs::File::open(path)?.sync_all();
+    let one = |path: &PathBuf| sync_opened(path);
     let chunk = paths.len().div_ceil(MOST_SYNCS).max(1);
     let mut parts = paths.chunks(chunk);
     let own = parts.next().unwrap_or_default();
@@ -259,18 +260,21 @@ pub fn sync_together(paths: &[PathBuf]) -> io::Result<()> {
 /// wrote there, but for all files once.
 pub const FEW_SYNCS: usize = 256;
 
-/// Syncs the file systems of these files and directories.
-fn sync_file_systems(paths: &[PathBuf]) -> io::Result<()> {
+/// Syncs the file systems of these files and directories; false if the system cannot.
+fn sync_file_systems(paths: &[PathBuf]) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
     let mut synced = Vec::new();
     for path in paths {
         let device = std::fs::metadata(path)?.dev();
         if !synced.contains(&device) {
-            rustix::fs::syncfs(std::fs::File::open(path)?)?;
+            match platform::sync_file_system(std::fs::File::open(path)?.as_fd()) {
+                Err(Errno::NOSYS) => return Ok(false),
+                done => done?,
+            }
             synced.push(device);
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Syncs the file or directory at `path` to disk.
@@ -279,5 +283,9 @@ fn sync_file_systems(paths: &[PathBuf]) -> io::Result<()> {
 /// Any error of the operating system.
 pub fn sync(path: &Path) -> io::Result<()> {
     effect::step(SideEffect::Sync, path)?;
-    std::fs::File::open(path)?.sync_all()
+    sync_opened(path)
+}
+
+fn sync_opened(path: &Path) -> io::Result<()> {
+    Ok(platform::sync_all(std::fs::File::open(path)?.as_fd())?)
 }

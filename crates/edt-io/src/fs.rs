@@ -3,18 +3,19 @@
 use std::ffi::OsString;
 use std::io::{self, Read as _, Seek as _};
 use std::ops::ControlFlow;
-use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self as sys, Access, AtFlags, Mode, OFlags, RenameFlags, access, renameat_with};
+use rustix::fs::{self as sys, Access, AtFlags, OFlags, access};
 use rustix::io::Errno;
 
 use super::effect::{self, SideEffect};
-use super::enclosure::{self, place};
+use super::enclosure::{self, Place, place};
 use super::file::{File, OpenMode};
 use super::led::unless_link;
-use super::owner;
+use super::new_file::RenameMode;
+use super::stat::{Stat, mode};
+use super::{owner, platform};
 
 /// What a path refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -232,11 +233,10 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
 /// `AlreadyExists` if `to` exists, or any other error of the operating system.
 pub fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
     effect::step(SideEffect::Rename, from)?;
-    let (one, other) = (place(from)?, place(to)?);
-    let flags = RenameFlags::NOREPLACE;
-    match renameat_with(one.directory(), one.name(), other.directory(), other.name(), flags) {
-        // Some file systems do not support the flag.
+    match renamed(&place(from)?, &place(to)?, RenameMode::NoReplace) {
+        // Some file systems know no such rename.
         Err(Errno::INVAL) if std::fs::symlink_metadata(to).is_err() => rename(from, to),
+        Err(Errno::INVAL) => Err(io::ErrorKind::AlreadyExists.into()),
         done => Ok(done?),
     }
 }
@@ -247,8 +247,12 @@ pub fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
 /// Any error of the operating system.
 pub fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     effect::step(SideEffect::Rename, a)?;
-    let (a, b, flags) = (place(a)?, place(b)?, RenameFlags::EXCHANGE);
-    Ok(renameat_with(a.directory(), a.name(), b.directory(), b.name(), flags)?)
+    Ok(renamed(&place(a)?, &place(b)?, RenameMode::Exchange)?)
+}
+
+fn renamed(from: &Place<'_>, to: &Place<'_>, how: RenameMode) -> rustix::io::Result<()> {
+    let (name, target) = (from.name().as_os_str(), to.name().as_os_str());
+    platform::rename((from.directory(), name), (to.directory(), target), how)
 }
 
 /// # Errors
@@ -296,7 +300,7 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
 pub fn make_new_dir(path: &Path) -> io::Result<bool> {
     effect::step(SideEffect::MakeDirectory, path)?;
     let there = place(path)?;
-    match sys::mkdirat(there.directory(), there.name(), Mode::from_raw_mode(0o777)) {
+    match sys::mkdirat(there.directory(), there.name(), mode(0o777)) {
         Ok(()) => {
             owner::give_path(path);
             Ok(true)
@@ -326,10 +330,7 @@ pub fn remove_dir_all(path: &Path) -> io::Result<()> {
     if !there.is_enclosed() {
         return std::fs::remove_dir_all(path);
     }
-    // The link of the kernel is to the directory that was opened, whatever is at the path now.
-    let above = format!("/proc/self/fd/{}", there.directory().as_raw_fd());
-    let opened = Path::new(&above).join(there.name());
-    std::fs::remove_dir_all(if Path::new(&above).exists() { &opened } else { path })
+    platform::remove_tree(there.directory(), there.name())
 }
 
 fn unlink(path: &Path, flags: AtFlags) -> io::Result<()> {
@@ -373,19 +374,17 @@ pub fn write_atomic_same_mode(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// Any error of the operating system.
-pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+pub fn set_mode(path: &Path, bits: u32) -> io::Result<()> {
     effect::step(SideEffect::Mode, path)?;
-    let (there, mode) = (place(path)?, Mode::from_raw_mode(mode));
+    let (there, bits) = (place(path)?, mode(bits));
     if !there.is_enclosed() {
-        return Ok(sys::chmod(path, mode)?);
+        return Ok(sys::chmod(path, bits)?);
     }
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = sys::openat(there.directory(), there.name(), flags, Mode::empty())?;
-    let kind = sys::FileType::from_raw_mode(sys::fstat(&file)?.st_mode);
-    if kind == sys::FileType::Symlink {
+    let found = sys::statat(there.directory(), there.name(), AtFlags::SYMLINK_NOFOLLOW)?;
+    if Stat::from(&found).is_symlink() {
         return Err(unless_link(path, Errno::LOOP));
     }
-    Ok(sys::chmodat(there.directory(), there.name(), mode, AtFlags::empty())?)
+    Ok(sys::chmodat(there.directory(), there.name(), bits, AtFlags::empty())?)
 }
 
 /// The regular files in `directory`, sorted; empty if it does not exist.
@@ -469,12 +468,7 @@ pub fn created(path: &Path) -> Option<std::time::SystemTime> {
 /// 022.
 #[must_use]
 pub fn new_file_mask() -> u32 {
-    let reported = || {
-        let text = std::fs::read_to_string("/proc/self/status").ok()?;
-        let line = text.lines().find_map(|line| line.strip_prefix("Umask:"))?;
-        u32::from_str_radix(line.trim(), 8).ok()
-    };
-    reported().unwrap_or(0o022)
+    platform::new_file_mask().unwrap_or(0o022)
 }
 
 /// How many minutes ago `path` was last written; `None` if it does not exist.

@@ -4,6 +4,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::fs;
+use super::platform::PROCESSES;
 use edt_types::text::{Shown as _, counted, shell_word};
 
 /// A lock that no running program seems to hold.
@@ -21,10 +22,10 @@ impl LeftLock {
         let minutes = fs::minutes_old(path).filter(|minutes| *minutes >= 1)?;
         let places: Vec<PathBuf> = places.iter().map(|place| fs::real_path(place)).collect();
         let lock = fs::real_path(path);
-        let processes: Vec<PathBuf> = fs::names_in(Path::new("/proc"))
+        let processes: Vec<PathBuf> = fs::names_in(Path::new(PROCESSES))
             .into_iter()
             .filter(|name| name.as_bytes().iter().all(u8::is_ascii_digit))
-            .map(|name| Path::new("/proc").join(name))
+            .map(|name| Path::new(PROCESSES).join(name))
             .collect();
         let is_held = processes.iter().any(|process| may_hold(process, &lock, &places));
         (!processes.is_empty() && !is_held).then(|| LeftLock { path: path.to_owned(), minutes })

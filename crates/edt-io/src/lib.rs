@@ -26,6 +26,7 @@ mod new_file;
 pub mod notices;
 mod orphans;
 mod owner;
+mod platform;
 pub mod process;
 pub mod processes;
 pub mod programs;

@@ -2,16 +2,16 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RawDir};
+use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::effect::{self, SideEffect};
-use super::stat::Stat;
+use super::platform;
+use super::stat::{Stat, file_type};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameKind {
@@ -29,8 +29,7 @@ impl NamesBelow {
     /// # Errors
     /// Any error of the operating system.
     pub fn open(root: &Path) -> io::Result<NamesBelow> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(NamesBelow(sys::open(root, flags, Mode::empty())?))
+        Ok(NamesBelow(sys::open(root, platform::directory(), Mode::empty())?))
     }
 
     /// The stat of whatever is at `path`, without following a link; `None` if nothing is.
@@ -55,12 +54,7 @@ impl NamesBelow {
     /// Any error of the operating system.
     pub fn open_up(&self, path: &[u8]) -> io::Result<()> {
         effect::step(SideEffect::Mode, Path::new(OsStr::from_bytes(path)))?;
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = sys::openat(&self.0, below(path), flags, Mode::empty())?;
-        let mode = sys::fstat(&fd)?.st_mode & 0o7777 | 0o700;
-        // The link of the kernel is to the directory that was opened, whatever is at the path now.
-        let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&fd));
-        Ok(sys::chmod(link, Mode::from_raw_mode(mode))?)
+        Ok(platform::open_up(self.0.as_fd(), below(path))?)
     }
 }
 
@@ -77,17 +71,14 @@ pub(super) fn read(
         Err(error) => return Err(error.into()),
     };
     let stat = Stat::from(&sys::fstat(&fd)?);
-    let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
-    let mut entries = RawDir::new(&fd, &mut buffer);
-    while let Some(entry) = entries.next() {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
+    platform::each_entry(&fd, |entry, kind| {
+        let name = entry.to_bytes();
         if matches!(name, b"." | b"..") {
-            continue;
+            return;
         }
-        let kind = match entry.file_type() {
-            FileType::Unknown => sys::statat(&fd, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
-                .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+        let kind = match kind {
+            FileType::Unknown => sys::statat(&fd, entry, AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(FileType::Unknown, |stat| file_type(Stat::from(&stat).mode)),
             known => known,
         };
         each(
@@ -98,7 +89,7 @@ pub(super) fn read(
                 _ => NameKind::Other,
             },
         );
-    }
+    })?;
     Ok(Some(stat))
 }
 

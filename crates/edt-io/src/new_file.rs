@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{self as sys, Mode};
+use rustix::fs as sys;
 
 use super::effect::{self, SideEffect};
-use super::stat::Stat;
+use super::stat::{Stat, mode};
 
 /// The permissions of a new file.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ pub(super) fn finish(file: &File, name: &Path, perms: Perms) -> io::Result<()> {
         let bits = if executable { like.mode & 0o7777 | read >> 2 } else { like.mode & 0o7666 };
         if bits != mine.mode & 0o7777 {
             effect::step(SideEffect::Mode, name)?;
-            sys::fchmod(file, Mode::from_raw_mode(bits))?;
+            sys::fchmod(file, mode(bits))?;
         }
     }
     Ok(())

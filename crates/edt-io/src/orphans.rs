@@ -3,13 +3,11 @@
 use std::path::Path;
 
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, set_child_subreaper, waitid,
+    Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, waitid,
 };
 
-/// Makes this process the parent of orphaned descendants, so that they can be found.
-pub(super) fn become_subreaper() {
-    let _ = set_child_subreaper(Some(getpid()));
-}
+use super::platform::PROCESSES;
+pub(super) use super::platform::become_subreaper;
 
 /// Whether this process has a child, running or ended.
 pub(super) fn has_children() -> bool {
@@ -21,7 +19,7 @@ pub(super) fn has_children() -> bool {
 /// process. Returns whether one was killed.
 pub(super) fn kill_by_tmpdir(directory: &Path) -> bool {
     let marker = [b"TMPDIR=", directory.as_os_str().as_encoded_bytes()].concat();
-    let Ok(processes) = std::fs::read_dir("/proc") else { return false };
+    let Ok(processes) = std::fs::read_dir(PROCESSES) else { return false };
     let mut found = false;
     for name in processes.flatten().map(|entry| entry.file_name()) {
         let Some(pid) = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw)
@@ -32,7 +30,7 @@ pub(super) fn kill_by_tmpdir(directory: &Path) -> bool {
             continue;
         }
         let environment =
-            std::fs::read(Path::new("/proc").join(&name).join("environ")).unwrap_or_default();
+            std::fs::read(Path::new(PROCESSES).join(&name).join("environ")).unwrap_or_default();
         if environment.split(|&byte| byte == 0).any(|variable| variable == marker) {
             found |= kill_process(pid, Signal::KILL).is_ok();
             // A process whose parent still lives cannot be reaped here. The parent is killed in

@@ -2,7 +2,9 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use super::platform::PROCESSES;
 
 /// What the system says about a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +32,7 @@ pub fn ancestors() -> impl Iterator<Item = Process> {
 
 /// The process and the number of its parent.
 fn read(pid: i32) -> Option<(Process, i32)> {
-    let directory = PathBuf::from(format!("/proc/{pid}"));
+    let directory = Path::new(PROCESSES).join(pid.to_string());
     let file = |name: &str| {
         let file = std::fs::File::open(directory.join(name)).ok()?;
         super::fs::read_limited(file, MAX_BYTES).ok()?

@@ -1,8 +1,8 @@
 //! Signals that end the process, held back while a half of a change must not stay.
 
-use std::path::Path;
-
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+
+use super::platform;
 
 /// The signals that a terminal, a supervisor or a shell sends to end a program.
 const ENDING: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
@@ -32,15 +32,11 @@ impl Drop for HeldSignals {
     }
 }
 
-/// Whether this process ignores the signal with this number, such as SIGHUP below `nohup`.
+/// Whether this process ignores the signal with this number, such as SIGHUP below `nohup`. False
+/// where the system does not say so.
 #[must_use]
 pub fn is_ignored(signal: i32) -> bool {
-    let status = crate::fs::read_small(Path::new("/proc/self/status"), 64 * 1024);
-    let status = String::from_utf8(status.unwrap_or_default()).unwrap_or_default();
-    // Bit n is signal n + 1.
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.unwrap_or_default() & 1 << (signal - 1) != 0
+    platform::is_ignored(signal)
 }
 
 #[cfg(test)]

@@ -11,10 +11,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit, set_parent_process_death_signal};
-
 use super::Environment;
 use super::effect::{self, SideEffect};
+use super::platform;
 use edt_types::{Code, Finding, Result};
 
 pub use for_user::{edit, page, show};
@@ -150,9 +149,7 @@ pub fn git_limited(
         ],
     );
     let mut child = start(environment, &mut command, args, Hooks::Off)?;
-    let memory = Rlimit { current: Some(GIT_MEMORY), maximum: Some(GIT_MEMORY) };
-    // Fails if Git has ended already. A program that Git started before has no limit.
-    let _ = prlimit(Some(Pid::from_child(&child)), Resource::Data, memory);
+    platform::limit_memory(&child, GIT_MEMORY);
     let ran = finish(&mut child, input, Hooks::Off, GIT_OUTPUT)?;
     let needs_more = !ran.ok && ran.stderr.to_ascii_lowercase().contains("out of memory");
     Ok((!needs_more && ran.stdout.len() as u64 <= GIT_OUTPUT).then_some(ran))
@@ -422,14 +419,14 @@ pub fn piped(
     started.map_err(|error| not_found(program, &error).into())
 }
 
-/// Becomes a program, which gets SIGTERM when the process that started this one ends. Returns only if
-/// that fails: `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+/// Becomes a program, which gets SIGTERM when the process that started this one ends, where the
+/// system can do that. Returns only if it fails: `PROGRAM_NOT_FOUND`, `IO_ERROR`.
 #[must_use]
 pub fn become_child(program: &OsStr, args: &[OsString], dir: &Path) -> Finding {
     let mut command = command(Environment::Process, program, dir, &[]);
     command.args(args).stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
     let started = effect::step(SideEffect::Start, Path::new(program))
-        .and_then(|()| Ok(set_parent_process_death_signal(Some(Signal::TERM))?));
+        .and_then(|()| Ok(platform::end_with_parent()?));
     not_found(program, &started.err().unwrap_or_else(|| command.exec()))
 }
 

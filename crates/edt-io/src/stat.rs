@@ -5,6 +5,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs as sys;
 use serde::{Deserialize, Serialize};
 
+/// The permission bits of a mode.
+#[allow(clippy::cast_possible_truncation, reason = "a mode has 16 bits on some systems")]
+pub(super) fn mode(bits: u32) -> sys::Mode {
+    sys::Mode::from_raw_mode(bits as sys::RawMode)
+}
+
+/// The type of a file with this mode.
+#[allow(clippy::cast_possible_truncation, reason = "a mode has 16 bits on some systems")]
+pub(super) fn file_type(mode: u32) -> sys::FileType {
+    sys::FileType::from_raw_mode(mode as sys::RawMode)
+}
+
 /// Identifies a file's inode and the last write to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
@@ -68,14 +80,14 @@ impl Stat {
 
     #[must_use]
     pub fn is_directory(&self) -> bool {
-        sys::FileType::from_raw_mode(self.mode) == sys::FileType::Directory
+        file_type(self.mode) == sys::FileType::Directory
     }
 
     /// Whether it is a FIFO, a socket or a device. Reading one may block.
     #[must_use]
     pub fn is_special(&self) -> bool {
         use sys::FileType::{Directory, RegularFile, Symlink};
-        !matches!(sys::FileType::from_raw_mode(self.mode), Directory | RegularFile | Symlink)
+        !matches!(file_type(self.mode), Directory | RegularFile | Symlink)
     }
 
     /// Whether the owner may execute it: Git's executable bit.

@@ -2,15 +2,15 @@
 //! program's end.
 
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
+use rustix::fs::{OFlags, fcntl_setfl};
 
-use super::{clock, inherited};
+use super::{clock, inherited, platform};
 
 #[derive(Debug)]
 pub struct PipeReader {
@@ -147,16 +147,13 @@ impl PipeReader {
     }
 }
 
-/// `bytes` as an in-memory file for a program to read. It needs no writer that waits for the
+/// `bytes` as a file without a name, in memory where the system can, for a program to read. It needs no writer that waits for the
 /// program.
 ///
 /// # Errors
 /// Any error of the operating system.
 pub fn memory_file(bytes: &[u8]) -> io::Result<OwnedFd> {
-    let mut file = File::from(memfd_create("edt-input", MemfdFlags::CLOEXEC)?);
-    file.write_all(bytes)?;
-    file.rewind()?;
-    Ok(file.into())
+    platform::unnamed_file(bytes).map(OwnedFd::from)
 }
 
 /// The file `path`, for a program to read.

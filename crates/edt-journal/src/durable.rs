@@ -39,15 +39,16 @@ impl StagingArea<'_> {
     }
 
     /// Syncs the names at the targets of `records`, if the repository is durable. Many of them are
-    /// synced together with their file system.
+    /// synced together with their file system, where the system can do that.
     ///
     /// # Errors
     /// `IO_ERROR`.
     pub(super) fn sync_targets(&self, records: &[FileRecord]) -> Result<()> {
         if records.len() > file::FEW_SYNCS && self.repo.is_durable() {
             let wrap = |error: io::Error| failed("sync", self.repo.root_path(), &error);
-            if let Parent::Open(root) = self.repo.root().beneath(b"").map_err(wrap)? {
-                root.sync_file_system().map_err(wrap)?;
+            if let Parent::Open(root) = self.repo.root().beneath(b"").map_err(wrap)?
+                && root.sync_file_system().map_err(wrap)?
+            {
                 // A removed file may have been on another mount.
                 let mut others = records.iter().filter(|one| one.on_mount || one.new.is_none());
                 return others.try_for_each(|one| self.sync_target(one));
