@@ -54,9 +54,11 @@ try wheel 20 '"$prefix/bin/pip" -q install --no-index "$packages"/*.whl' bin/edt
 test "$("$prefix/bin/edt-cli" --version)" = "$("$prefix/bin/edt" --version)"
 try npm 20 'npm install --silent --no-audit --no-fund --ignore-scripts --offline --prefix "$prefix" "$packages"/edt-cli-linux-*.tgz "$packages"/edt-cli-[0-9]*.tgz' \
   node_modules/.bin/edt edt.1 edt-apply.1 "${completions[@]}" "${licenses[@]}"
-# The bundle is a zip file that a host unpacks: its server answers.
+# A host unpacks the bundle and starts the server.
 try mcpb 10 'cd "$prefix" && python3 -m zipfile -e "$packages"/edt-*.mcpb . && chmod +x server/edt' server/edt \
   manifest.json "${licenses[@]}"
+hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"try","version":"1"}}}'
+"$prefix/server/edt" -C "$scratch/mcpb/repository" mcp <<<"$hello" | grep -q '"serverInfo"'
 
 export EDT_PROGRAM="$scratch/archive/prefix/edt"
 cd "$source/python" && python3 -m unittest -q tests.test_workspace
