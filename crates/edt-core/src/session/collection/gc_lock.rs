@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use edt_git::Repo;
+use edt_io::disk::is_unsupported;
 use edt_io::{clock, failed, fs, process};
 use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Result};
@@ -73,13 +74,35 @@ fn install(own: &Path, path: &Path, host: &str) -> Result<()> {
     if let Some(holder) = holder(path, host) {
         return Err(busy(&holder, path).into());
     }
-    fs::exchange(own, path).map_err(fail)?;
+    match fs::exchange(own, path) {
+        // This file system cannot: the abandoned lock goes first.
+        Err(error) if is_unsupported(&error) => return replace(own, path, host),
+        done => done.map_err(fail)?,
+    }
     // Another process may have taken the lock since.
     if let Some(holder) = holder(own, host) {
         fs::exchange(own, path).map_err(fail)?;
         return Err(busy(&holder, path).into());
     }
     Ok(())
+}
+
+/// As [`install`], in two steps. Whoever takes the lock between them keeps it.
+fn replace(own: &Path, path: &Path, host: &str) -> Result<()> {
+    let fail = |error: std::io::Error| failed("write", path, &error);
+    let abandoned = path.with_extension("pid.old");
+    fs::rename(path, &abandoned).map_err(fail)?;
+    let holder = holder(&abandoned, host);
+    let from = if holder.is_some() { &abandoned } else { own };
+    let installed = fs::rename_no_replace(from, path);
+    let _ = fs::remove_file(&abandoned);
+    match (holder, installed) {
+        (Some(holder), _) => Err(busy(&holder, path).into()),
+        (None, Err(error)) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            Err(busy("Another process", path).into())
+        }
+        (None, done) => Ok(done.map_err(fail)?),
+    }
 }
 
 impl Drop for GcLock {
@@ -137,6 +160,21 @@ mod tests {
         drop(held);
         assert!(git_gc().ok);
         assert!(!is_busy(&scratch));
+    }
+
+    #[test]
+    fn an_abandoned_lock_is_taken_where_files_cannot_be_exchanged() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        let (me, host) = (process::process_id(), clock::host_name());
+        let [own, path] = [".git/gc.pid.edt", ".git/gc.pid"].map(|name| scratch.root().join(name));
+        for (held, busy) in [(format!("4194304 {host}"), false), (format!("{me} {host}"), true)] {
+            scratch.write(".git/gc.pid.edt", "own");
+            scratch.write(".git/gc.pid", &held);
+            assert_eq!(replace(&own, &path, &host).is_err(), busy, "{held}");
+            let expected = if busy { held.as_str() } else { "own" };
+            assert_eq!(scratch.text(".git/gc.pid").as_deref(), Some(expected));
+            assert!(!scratch.root().join(".git/gc.pid.old").exists());
+        }
     }
 
     #[test]
