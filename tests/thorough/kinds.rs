@@ -110,6 +110,9 @@ fn is_writable_by_the_group(repo: &TestRepo) {
 
 fn bind_mounted() -> Result<Made, &'static str> {
     only_root()?;
+    if std::env::var_os("EDT_PLATFORM").is_some() {
+        return Err("the portable functions take mounts of one device for one");
+    }
     let repo = TestRepo::with(FILES);
     let mut mounts = Vec::new();
     for name in [".git", "dir"] {
@@ -127,6 +130,30 @@ fn bind_mounted() -> Result<Made, &'static str> {
 
 fn case_insensitive() -> Result<Made, &'static str> {
     on_fuse(true)
+}
+
+/// As on macOS: the file has the name that was given to it, and is found by the other one.
+#[test]
+fn a_name_in_the_other_form_of_unicode_is_refused_where_both_are_one_file() {
+    let made = match case_insensitive() {
+        Ok(made) => made,
+        Err(why) => return println!("kinds: {why}"),
+    };
+    let (repo, composed, apart) = (&made.repo, "\u{fc}.md", "u\u{308}.md");
+    repo.commit(&[(composed, b"one\n")]);
+    assert!(repo.exists(apart), "both forms are one file here");
+    let edit = |name: &str| {
+        let args = ["apply", name, "--mode", "edit", "--old-text", "one", "--content", "two"];
+        repo.edt(&args)
+    };
+    let refused = edit(apart);
+    assert_eq!(refused.json["errors"][0]["code"], "FILE_EXISTS", "{}", refused.json);
+    assert_eq!(refused.json["errors"][0]["evidence"]["exists"], composed);
+    let applied = edit(composed);
+    assert_eq!(applied.exit, 0, "{}", applied.json);
+    assert_eq!(std::fs::read(repo.root.join(apart)).unwrap(), b"two\n");
+    assert_eq!(repo.edt(&["undo"]).exit, 0);
+    assert_eq!(std::fs::read(repo.root.join(composed)).unwrap(), b"one\n");
 }
 
 /// As NFS.

@@ -81,12 +81,14 @@ pub fn resolve<'q>(workspace: &LockedWorkspace, request: &'q Request) -> Result<
             match PathState::with_conflicts(repo, tip_tree, index.as_ref(), path) {
                 Ok(mut path_state) => {
                     hidden.mark(&mut path_state)?;
+                    let is_freed = |finding: &Finding| {
+                        let other = finding.evidence.get("exists").and_then(|at| at.as_str());
+                        other.is_some_and(|other| frees(request, other))
+                    };
                     if path_state.is_nowhere() {
-                        let is_freed = |finding: &Finding| {
-                            let other = finding.evidence.get("exists").and_then(|at| at.as_str());
-                            other.is_some_and(|other| frees(request, other))
-                        };
                         found.extend(new_name::problem(repo, path).filter(|one| !is_freed(one)));
+                    } else if path_state.tip.is_none() {
+                        found.extend(new_name::same_name(repo, path));
                     }
                     paths.insert(path.clone(), path_state);
                 }

@@ -14,6 +14,13 @@ pub fn problem(repo: &Repo, path: &RepoPath) -> Option<Finding> {
     if let Some(problem) = path.unportable() {
         return Some(problem.finding(path.as_bytes()).nothing_changed());
     }
+    same_name(repo, path)
+}
+
+/// Why no session may track `path`: the file there has this name in another form of Unicode, and this
+/// file system treats both as one name. `None`, too, if the file has this very name.
+#[must_use]
+pub fn same_name(repo: &Repo, path: &RepoPath) -> Option<Finding> {
     let other = other_form(repo, path)?;
     let message = format!(
         "{path} is {other} in another form of Unicode: some systems treat both as one name, and \
