@@ -21,6 +21,8 @@
 //! Not recorded: what is written through descriptors that were open before the run or came from
 //! other programs, and what servers write for a program.
 //!
+//! Only Linux can record. Elsewhere [`is_supported`] is false, and no record can be read.
+//!
 //! # In a sandbox
 //!
 //! The recorder is in the process that supervises the program: in its namespaces, above it in the
@@ -37,6 +39,8 @@ mod connect;
 mod content;
 #[cfg(target_os = "linux")]
 mod denied;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 pub mod event;
 #[cfg(target_os = "linux")]
 mod expect;
@@ -72,6 +76,7 @@ mod sockets;
 mod store;
 #[cfg(target_os = "linux")]
 mod thread;
+mod touched;
 #[cfg(target_os = "linux")]
 mod tree;
 #[cfg(target_os = "linux")]
@@ -82,12 +87,17 @@ mod watch;
 #[cfg(target_os = "linux")]
 pub use {
     hands::Rights,
-    record::{Before, RecordedRun, TouchedPath},
+    record::RecordedRun,
     recorder::{ChildSetup, Listener, Recorder, Recording, is_supported, outer_mark},
-    restore::{Restoration, restore},
+    restore::restore,
     sockets::Sockets,
     store::CopyLimits,
 };
+
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{RecordedRun, is_supported, outer_mark, restore};
+
+pub use touched::{Before, Restoration, TouchedPath};
 
 use std::fs::File;
 use std::io;

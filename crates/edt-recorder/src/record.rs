@@ -13,6 +13,7 @@ use crate::inode::{Sight, existing};
 use crate::locate::Locator;
 use crate::log;
 use crate::store::{copy_name, name, open_directory};
+use crate::touched::{Before, TouchedPath};
 
 /// A run that ended, or that was interrupted together with its recorder.
 #[derive(Debug)]
@@ -41,37 +42,6 @@ pub struct RecordedRun {
 pub(crate) struct First {
     attributes: Option<Attributes>,
     kept: Option<Kept>,
-}
-
-/// What was at a path before the run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Before {
-    Missing,
-    File {
-        attributes: Attributes,
-        kept: Kept,
-    },
-    Directory(Attributes),
-    /// A symbolic link with this target.
-    Link(Vec<u8>),
-    /// A FIFO, a socket or a device.
-    Special,
-    /// What is there now, or at this place if it was moved. `attributes`: those before, if they
-    /// were changed.
-    Same {
-        now: Place,
-        attributes: Option<Attributes>,
-    },
-}
-
-/// A path that the run touched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TouchedPath {
-    pub before: Before,
-    /// Somebody else wrote it as well.
-    pub foreign: bool,
-    /// The file has further names, which are not below the root.
-    pub named_elsewhere: bool,
 }
 
 impl RecordedRun {

@@ -18,19 +18,7 @@ use crate::inode::Sight;
 use crate::locate::{Located, Locator};
 use crate::record::RecordedRun;
 use crate::store::{copy_content, copy_name, name, own_path, reopen};
-
-/// What a restoration did.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Restoration {
-    /// How many events were reverted.
-    pub reverted: usize,
-    /// What was at these places before, under these names in the store.
-    pub saved: Vec<(Place, String)>,
-    /// Places that were left as they are, with the reason: others changed them.
-    pub left: Vec<(Place, String)>,
-    /// Places whose earlier content was not kept.
-    pub lost: Vec<(Place, String)>,
-}
+use crate::touched::Restoration;
 
 /// Reverts everything that the run of the log in `store` did below `root`. What the run made is
 /// moved into the store, and what is overwritten is copied there first: others may have written it

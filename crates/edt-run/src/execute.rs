@@ -269,8 +269,13 @@ pub(super) fn not_started(path: &Path, why: StartError) -> Refusal {
         StartError::Unavailable { level, why } => Finding::new(
             Code::SandboxUnavailable,
             format!("The sandbox level {level} is unavailable here: {why}"),
-            "`edt doctor` shows what this system supports. Ask the user to allow a lower level with \
-             `sandbox` below [run] in their own edt.toml.",
+            if sandbox::IS_SUPPORTED {
+                "`edt doctor` shows what this system supports. Ask the user to allow a lower level \
+                 with `sandbox` below [run] in their own edt.toml."
+            } else {
+                "No level is available on this system. Ask the user to run the program, and to \
+                 record what it changed with `edt checkpoint`."
+            },
         )
         .with_effect(Effect::NothingRun)
         .with("level", level.name()),

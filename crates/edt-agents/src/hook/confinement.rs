@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::probe::{DoctorContext, Health, ProbeResult, probe_result};
 use edt_io::{Environment, bounded, failed, streams};
-use edt_run::sandbox::{SandboxPlan, StartError, start};
+use edt_run::sandbox::{IS_SUPPORTED, SandboxPlan, StartError, start};
 use edt_types::{Level, Result};
 
 /// The probe `sandbox`.
@@ -17,6 +17,10 @@ pub(super) fn probe(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
     else {
         return Ok(Vec::new());
     };
+    if !IS_SUPPORTED {
+        let found = "`edt run` starts programs on Linux alone.";
+        return Ok(vec![probe_result("sandbox", Health::NotLive, found, None)]);
+    }
     let root = edt_io::fs::real_path(context.git.dir());
     let mut results = Vec::new();
     for level in [Level::Standard, Level::Strict] {

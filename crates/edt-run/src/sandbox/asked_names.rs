@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 use edt_guard::policy::Policy;
 use edt_io::names::NameKind;
-use edt_recorder::event::NewNode;
-use edt_recorder::{NewName, Origin};
+#[cfg(target_os = "linux")]
+use edt_recorder::{NewName, Origin, event::NewNode};
 use edt_types::path::spells_git;
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
-};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use serde::{Deserialize, Serialize};
 
 /// Entries of a Git directory without `.git`: it has the first one, and the last one or both
@@ -58,9 +56,24 @@ impl From<AskedKind> for NameKind {
 }
 
 /// Two ends: for the supervisor, and for who answers.
+#[cfg(target_os = "linux")]
 pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
 }
+
+/// The same where no supervisor asks.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (theirs, ours) = std::os::unix::net::UnixStream::pair()?;
+    Ok((theirs.into(), ours.into()))
+}
+
+/// A socket whose other end is closed is an error, not a signal.
+#[cfg(target_os = "linux")]
+const QUIET: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(not(target_os = "linux"))]
+const QUIET: SendFlags = SendFlags::empty();
 
 /// Answers questions until the other end is closed.
 pub(crate) fn answer(socket: &OwnedFd, mut may_make: impl FnMut(&AskedName) -> bool) {
@@ -73,18 +86,20 @@ pub(crate) fn answer(socket: &OwnedFd, mut may_make: impl FnMut(&AskedName) -> b
         };
         let asked = postcard::from_bytes(&bytes[..length]);
         let allowed = asked.is_ok_and(|asked| may_make(&asked));
-        if send(socket, &[u8::from(allowed)], SendFlags::NOSIGNAL).is_err() {
+        if send(socket, &[u8::from(allowed)], QUIET).is_err() {
             return;
         }
     }
 }
 
 /// The side of the supervisor: asks about the names that may matter.
+#[cfg(target_os = "linux")]
 pub(super) struct AskingNames {
     socket: OwnedFd,
     policy: Policy,
 }
 
+#[cfg(target_os = "linux")]
 impl AskingNames {
     /// `None` if the lists that are built in cannot be read.
     pub(super) fn new(socket: OwnedFd, configured: Vec<String>) -> Option<AskingNames> {
@@ -94,7 +109,7 @@ impl AskingNames {
 
     fn ask(&self, asked: &AskedName) -> Option<bool> {
         let bytes = postcard::to_stdvec(asked).ok()?;
-        send(&self.socket, &bytes, SendFlags::NOSIGNAL).ok()?;
+        send(&self.socket, &bytes, QUIET).ok()?;
         let mut answer = [0];
         loop {
             match recv(&self.socket, &mut answer, RecvFlags::empty()) {
@@ -106,6 +121,7 @@ impl AskingNames {
     }
 }
 
+#[cfg(target_os = "linux")]
 impl edt_recorder::Names for AskingNames {
     fn may_make(&mut self, name: &NewName<'_>) -> bool {
         let moved_from = match name.origin {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +72,10 @@ impl ResourceLimits {
             ..self
         }
     }
+}
 
+#[cfg(target_os = "linux")]
+impl ResourceLimits {
     /// Whether the supervisor must check resource usage periodically.
     pub(super) fn watched(&self) -> bool {
         self.memory_bytes.is_some() || self.processes.is_some() || self.cpu.is_some()
@@ -109,6 +113,7 @@ impl ResourceLimits {
     }
 }
 
+#[cfg(target_os = "linux")]
 fn lower(resource: Resource, to: u64) -> rustix::io::Result<()> {
     let to = getrlimit(resource).maximum.map_or(to, |maximum| maximum.min(to));
     setrlimit(resource, Rlimit { current: Some(to), maximum: Some(to) })
@@ -151,6 +156,7 @@ mod tests {
         assert_eq!((standard.memory_bytes, standard.cpu), (Some(7), None));
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn the_supervisor_watches_what_the_kernel_does_not_sum_up() {
         let loose = ResourceLimits::of(Level::Standard);

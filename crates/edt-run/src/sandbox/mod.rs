@@ -14,26 +14,46 @@
 //!
 //! When the socket closes because edt exited or was killed, the supervisor kills everything. A
 //! level is applied completely or not at all ([`StartError::Unavailable`]). `docs/guide/sandbox.md`
-//! lists what each level restricts.
+//! lists what each level restricts. On other systems than Linux no level is available.
 
 pub(crate) mod asked_names;
+#[cfg(target_os = "linux")]
 mod bubblewrap;
+#[cfg(target_os = "linux")]
 pub mod child;
+#[cfg(target_os = "linux")]
 mod confine;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
 mod layout;
 mod limits;
+#[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(target_os = "linux")]
 mod namespaces;
+#[cfg(target_os = "linux")]
 mod os_bytes;
+mod outcome;
+#[cfg(target_os = "linux")]
 mod privileges;
+#[cfg(target_os = "linux")]
 mod recorded;
+#[cfg(target_os = "linux")]
 mod reexec;
+#[cfg(target_os = "linux")]
 mod running;
+#[cfg(target_os = "linux")]
 mod seccomp;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is hidden there"))]
 mod secrets;
+#[cfg(target_os = "linux")]
 mod start;
+#[cfg(target_os = "linux")]
 mod supervise;
+#[cfg(target_os = "linux")]
 mod tree;
+#[cfg(target_os = "linux")]
 mod wire;
 
 use std::ffi::OsString;
@@ -44,11 +64,16 @@ use edt_types::Level;
 
 pub use asked_names::NameQuestions;
 pub use limits::{ResourceLimit, ResourceLimits};
-pub use recorded::outer_level;
-pub use running::{RunningProgram, SandboxOutcome};
+pub use outcome::{SandboxOutcome, Termination};
 pub use secrets::VariableRules;
-pub use start::start;
-pub use wire::Termination;
+#[cfg(target_os = "linux")]
+pub use {recorded::outer_level, running::RunningProgram, start::start};
+
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{RunningProgram, child, outer_level, start};
+
+/// Whether this system has any of the levels: programs are confined on Linux alone.
+pub const IS_SUPPORTED: bool = cfg!(target_os = "linux");
 
 /// A program to run and its restrictions.
 #[derive(Debug, Clone)]

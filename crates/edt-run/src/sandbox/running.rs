@@ -9,9 +9,9 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::net::{Shutdown, shutdown};
 use rustix::process::Signal;
 
-use super::wire::Termination;
+use super::outcome::SandboxOutcome;
+use super::tree;
 use super::wire::{self, Ended, SupervisorReport};
-use super::{ResourceLimit, tree};
 use edt_io::clock;
 use edt_io::scratch::Scratch;
 use edt_io::streams::wait_ready;
@@ -33,36 +33,6 @@ pub struct RunningProgram {
     /// A copy of the recorder's listener: if the supervisor is killed, calls wait until all
     /// processes are killed.
     pub(super) listener: Option<OwnedFd>,
-}
-
-/// How a program ended. None of its processes is running, except those counted in
-/// [`left`](SandboxOutcome::left).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SandboxOutcome {
-    pub how: Termination,
-    /// The limit for which everything was killed.
-    pub limit: Option<ResourceLimit>,
-    /// Processor time of all reaped processes.
-    pub cpu: Duration,
-    /// Peak memory of one process, in bytes.
-    pub max_rss: u64,
-    /// The number of processes that could not be killed: they belong to another user (`sudo`) or
-    /// are blocked in the kernel.
-    pub left: u32,
-}
-
-impl SandboxOutcome {
-    /// The outcome of a program whose end was not observed.
-    #[must_use]
-    pub fn unknown() -> SandboxOutcome {
-        SandboxOutcome {
-            how: Termination::Lost,
-            limit: None,
-            cpu: Duration::ZERO,
-            max_rss: 0,
-            left: 0,
-        }
-    }
 }
 
 impl RunningProgram {

@@ -23,18 +23,9 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::MountOp;
 use super::os_bytes::OsBytes;
+use super::outcome::Termination;
 use super::{ResourceLimit, ResourceLimits};
 use edt_types::Level;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Termination {
-    /// It exited with this status.
-    Exit(i32),
-    /// This signal ended it; 9 if edt killed it.
-    Signal(i32),
-    /// Its supervisor was killed, so its status is unknown. All processes were killed.
-    Lost,
-}
 
 /// The instructions to the supervisor.
 #[derive(Debug, Serialize, Deserialize)]
