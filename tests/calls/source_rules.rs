@@ -45,7 +45,7 @@ const CHANGE_FILES: [&str; 4] = ["disk.rs", "file.rs", "scratch.rs", "fs.rs"];
 const READS_ENVIRONMENT: &str = "crates/edt-io/src/environment.rs";
 
 /// The file of the library that changes this process, if the options ask for it.
-const CHANGES_PROCESS: &str = "crates/edt-io/src/orphans.rs";
+const CHANGES_PROCESS: &str = "crates/edt-io/src/platform/linux.rs";
 
 /// Crates without access to the environment and the home directory.
 const NO_ENVIRONMENT: [&str; 10] = [
@@ -85,6 +85,26 @@ const EFFECTS: [&str; 13] = [
 const PROCESS_STATE: [&str; 5] =
     ["child_subreaper(", "set_hook(", "set_current_dir(", "umask(", "setrlimit("];
 
+/// Where calls may be that only some systems have: the door, and what is built on Linux alone.
+const OF_ONE_SYSTEM: [&str; 3] =
+    ["crates/edt-io/src/platform/", "crates/edt-recorder/", "crates/edt-run/src/sandbox/"];
+
+/// Such calls.
+const SYSTEM_CALLS: [&str; 12] = [
+    "openat2(",
+    "renameat_with(",
+    "memfd_create(",
+    "statx(",
+    "syncfs(",
+    "pidfd_open(",
+    "prlimit(",
+    "RawDir",
+    "OFlags::PATH",
+    "RUSAGE_THREAD",
+    "fcntl_fullfsync",
+    "format!(\"/proc/",
+];
+
 /// Longest file, in lines before its tests.
 const MAX_LINES: usize = 500;
 
@@ -119,6 +139,9 @@ fn faults(file: &str, text: &str) -> Vec<String> {
         let effects = || EFFECTS.iter().any(|effect| has(effect));
         if line.contains(".display()") {
             fault("a path in a message is `shown()`, on one line");
+        }
+        if !of(&OF_ONE_SYSTEM) && SYSTEM_CALLS.iter().any(|call| line.contains(call)) {
+            fault("what only some systems have is in edt_io::platform");
         }
         if !of(&DOORS) && effects() {
             fault("only edt-io changes what is outside the process");
@@ -348,6 +371,8 @@ fn the_rules_can_be_broken() {
     assert_eq!(broken(READS_ENVIRONMENT, "let x = std::env::var_os(\"X\");\n"), 0);
     assert_eq!(broken("crates/edt-io/src/x.rs", "let _ = set_child_subreaper(None);\n"), 1);
     assert_eq!(broken("src/cli/x.rs", "let x = std::env::var(\"X\");\n"), 0);
+    assert_eq!(broken("crates/edt-io/src/x.rs", "sys::syncfs(x);\n"), 1);
+    assert_eq!(broken("crates/edt-io/src/platform/linux.rs", "sys::syncfs(x);\n"), 0);
     assert_eq!(
         broken("src/cli/x.rs", "// std::fs::read(x)\n#[cfg(test)]\nmod t { std::fs::read(x); }\n"),
         0

@@ -19,9 +19,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::effect::{self, SideEffect};
 use super::streams::wait_ready;

@@ -60,8 +60,7 @@ fn probe_in(scratch: &Path) -> io::Result<Vec<Capability>> {
         flock(&File::open(&a, OpenMode::Existing)?, FlockOperation::NonBlockingLockExclusive);
     let here = Dir::open(scratch)?;
     let name = OsStr::new(".");
-    let opened =
-        platform::open_beneath(here.0.as_fd(), name, platform::directory(), Mode::empty());
+    let opened = platform::open_beneath(here.0.as_fd(), name, platform::directory(), Mode::empty());
     Ok(vec![
         Capability { name: "RENAME_EXCHANGE", failed: exchange.err().map(Into::into) },
         Capability { name: "hard links", failed: linked.err() },

@@ -20,9 +20,9 @@ use super::led::led_elsewhere;
 use super::names::{self, NameKind};
 use super::new_file::finish;
 pub use super::new_file::{Perms, RenameMode};
-use super::{owner, platform};
 pub use super::stat::Stat;
 use super::stat::{file_type, mode};
+use super::{owner, platform};
 
 /// The size of the largest file that edt edits, in bytes: GitHub's limit for one file.
 pub const MAX_FILE: u64 = 100 * 1024 * 1024;
@@ -216,7 +216,8 @@ impl Dir {
             Ok(fd) => fd,
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(FoundEntry::Nothing),
             Err(Errno::LOOP) => return Ok(FoundEntry::Symlink),
-            Err(Errno::NXIO | Errno::NODEV) => return Ok(FoundEntry::Special),
+            // A socket: the last one on macOS.
+            Err(Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP) => return Ok(FoundEntry::Special),
             Err(error) => return Err(error.into()),
         };
         let stat = Stat::from(&sys::fstat(&fd)?);
@@ -517,14 +518,8 @@ mod tests {
         ] {
             symlink(target, root.join(name)).unwrap();
         }
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            root.join("pipe"),
-            FileType::Fifo,
-            mode(0o600),
-            0,
-        )
-        .unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, root.join("pipe"), FileType::Fifo, mode(0o600), 0)
+            .unwrap();
         let open = Dir::open(&root).unwrap();
         for rel in [
             ".",

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, waitid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, waitid};
 
 use super::platform::PROCESSES;
 pub(super) use super::platform::become_subreaper;

@@ -43,6 +43,7 @@ pub const STARTS: &[Start] = &[
             by_user("Git's commit hooks at a landing", TRUST),
             by_agent("`edt doctor`, `edt hooks status`: Git's hooks", "only hooks that edt wrote"),
             by_agent("`edt demo`: edt itself", "it works in a scratch repository"),
+            by_agent("`ps` names what started edt, on other systems than Linux", "no variable"),
             by_user("`edt approve`: `ssh-keygen` signs an approval", "nothing; it needs the key"),
             by_agent("`ssh-keygen` checks the signature of an approval", "an empty environment"),
             by_user("`edt acp`: the agent that an editor starts", "nothing; the editor named it"),

@@ -11,8 +11,8 @@ use rustix::fs::{self as sys, AtFlags, RenameFlags};
 use rustix::io::{Errno, Result};
 
 pub(super) use super::portable::{
-    DIRECTORY, each_entry, end_of, mount, new_file_mask, open_beneath,
-    sync_file_system, unnamed_file,
+    DIRECTORY, each_entry, end_of, mount, new_file_mask, open_beneath, sync_file_system,
+    unnamed_file,
 };
 use crate::new_file::RenameMode;
 use crate::stat::{Stat, file_type, mode};

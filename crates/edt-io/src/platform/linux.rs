@@ -22,8 +22,7 @@ use rustix::process::{
 use super::portable;
 use crate::new_file::RenameMode;
 
-pub(super) const DIRECTORY: OFlags =
-    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+pub(super) const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// The directory of this process's open files, each with its number.
 pub(crate) const OPEN_FILES: &str = "/proc/self/fd";
@@ -86,10 +85,7 @@ pub(super) fn sync_file_system(file: BorrowedFd<'_>) -> Result<()> {
     sys::syncfs(file)
 }
 
-pub(super) fn each_entry(
-    directory: &OwnedFd,
-    mut each: impl FnMut(&CStr, FileType),
-) -> Result<()> {
+pub(super) fn each_entry(directory: &OwnedFd, mut each: impl FnMut(&CStr, FileType)) -> Result<()> {
     let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
     let mut entries = RawDir::new(directory, &mut buffer);
     while let Some(entry) = entries.next() {

@@ -16,18 +16,12 @@ use rustix::io::{Errno, Result};
 use crate::new_file::RenameMode;
 use crate::stat::{Stat, file_type, mode};
 
-pub(super) const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+pub(super) const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// Where unnamed files are made.
 const TEMPORARY: &str = "/tmp";
 
-pub(super) fn open_beneath(
-    _: BorrowedFd<'_>,
-    _: &OsStr,
-    _: OFlags,
-    _: Mode,
-) -> Result<OwnedFd> {
+pub(super) fn open_beneath(_: BorrowedFd<'_>, _: &OsStr, _: OFlags, _: Mode) -> Result<OwnedFd> {
     Err(Errno::NOSYS)
 }
 
@@ -52,10 +46,7 @@ pub(super) fn sync_file_system(_: BorrowedFd<'_>) -> Result<()> {
     Err(Errno::NOSYS)
 }
 
-pub(super) fn each_entry(
-    directory: &OwnedFd,
-    mut each: impl FnMut(&CStr, FileType),
-) -> Result<()> {
+pub(super) fn each_entry(directory: &OwnedFd, mut each: impl FnMut(&CStr, FileType)) -> Result<()> {
     Dir::read_from(directory)?.try_for_each(|entry| {
         let entry = entry?;
         each(entry.file_name(), entry.file_type());
