@@ -117,7 +117,8 @@ impl TestRepo {
     fn variables(&self) -> BTreeMap<OsString, OsString> {
         let own = |name: &str| (name.into(), std::env::var_os(name).unwrap_or_default());
         let set = |name: &str, value: &OsStr| (name.into(), value.to_owned());
-        BTreeMap::from([
+        let platform = std::env::var_os("EDT_PLATFORM").map(|named| ("EDT_PLATFORM".into(), named));
+        let all = [
             own("PATH"),
             set("LC_ALL", "C".as_ref()),
             set("HOME", self.home.as_ref()),
@@ -129,7 +130,8 @@ impl TestRepo {
             set("GIT_TERMINAL_PROMPT", "0".as_ref()),
             set("GIT_EDITOR", "true".as_ref()),
             set("GIT_PAGER", "cat".as_ref()),
-        ])
+        ];
+        all.into_iter().chain(platform).collect()
     }
 
     /// Runs `git`, which must succeed, and returns its output.
