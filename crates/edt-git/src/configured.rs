@@ -84,7 +84,7 @@ impl Repo {
     }
 
     /// The normal form of a path from the root, or of an absolute one below it.
-    fn below_root(&self, path: &Path) -> Option<String> {
+    pub(super) fn below_root(&self, path: &Path) -> Option<String> {
         let below =
             if path.is_absolute() { path.strip_prefix(self.real_root().ok()?).ok()? } else { path };
         let mut names: Vec<&str> = Vec::new();

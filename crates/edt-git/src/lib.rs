@@ -54,6 +54,7 @@ pub mod swap;
 mod tree;
 pub mod trust;
 mod walk;
+mod worktree_links;
 pub mod worktrees;
 
 pub use convert::{Attributes, Forms};
@@ -69,6 +70,7 @@ pub use renames::{ChangedPath, RenamedFrom};
 pub use repo::Repo;
 pub use supported::common_dir_at;
 pub use swap::{HeadLock, RefSwap};
+pub use worktree_links::WorktreeLink;
 pub use worktrees::Worktree;
 
 use edt_types::{Code, Finding, Result};

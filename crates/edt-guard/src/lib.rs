@@ -5,8 +5,10 @@
 //!
 //! | module | content |
 //! | --- | --- |
+//! | [`executed`] | what other programs execute by themselves, by its name |
 //! | [`guard`] | one file per guard, the list [`GUARDS`](guard::GUARDS), and [`evaluate`](guard::evaluate()) |
-//! | [`policy`] | `edt.toml`, trust of validators, and the paths that other programs execute |
+//! | [`policy`] | `edt.toml`, trust of validators, and the paths that wait for the user |
 
+pub mod executed;
 pub mod guard;
 pub mod policy;

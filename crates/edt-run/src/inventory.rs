@@ -1,5 +1,5 @@
 //! Finds what other programs execute in a worktree, by names alone: Git directories, files of the
-//! list of [`edt_guard::policy::executed`], and links at such paths. Ignored directories and nested
+//! table of [`edt_guard::executed`], and links at such paths. Ignored directories and nested
 //! repositories are part of it.
 //!
 //! A second look reads only directories that changed since the first one. A directory changes when
@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use edt_guard::executed;
 use edt_guard::policy::Policy;
 use edt_io::clock;
 use edt_io::disk::Stat;
@@ -189,7 +190,8 @@ impl<'a> Reading<'a> {
         if let Some(at) = PARTS.iter().position(|part| part.as_bytes().eq_ignore_ascii_case(name)) {
             self.parts[at] |= at != 0 || kind != NameKind::Directory;
         }
-        if self.is_executed || self.policy.knows_name(name) {
+        let asks_as_link = || kind == NameKind::Link && executed::asks_as_link(name);
+        if self.is_executed || self.policy.knows_name(name) || asks_as_link() {
             self.judge(name, kind);
         }
         if kind == NameKind::Directory {

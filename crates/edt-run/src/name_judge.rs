@@ -1,7 +1,7 @@
-//! Which names a program may make: none that other programs would execute.
+//! Which names a program may make: none that other programs of this computer would execute.
 //!
 //! The look afterwards ([`super::planted`]) finds them, too. But Git, a prompt or an editor of the
-//! user may execute them before the program ends.
+//! user may execute them before the program ends. A command that makes a project may.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
@@ -27,8 +27,9 @@ use super::sandbox::asked_names::{self, AskedKind, AskedName, NameQuestions, PAR
 /// The most names that are looked at in a moved directory. The look afterwards sees the others.
 const MAX_MOVED: usize = 20_000;
 
-/// Programs that make a Git directory, and the words that make them do it; none: always.
-const MAKERS: [(&str, &[&str]); 21] = [
+/// Programs that make a project, with its Git directory and its settings, and the words that make
+/// them do it; none: always. What others would execute is held afterwards.
+const SCAFFOLDS: [(&str, &[&str]); 21] = [
     ("bun", &["create", "init", "x"]),
     ("bunx", &[]),
     ("cargo", &["generate", "init", "new"]),
@@ -75,7 +76,7 @@ pub(super) fn start(
         dir: permitted.dir.clone(),
         level: permitted.level,
     };
-    let policy = policy.clone();
+    let (policy, named_paths) = (policy.clone(), policy.named_paths().to_vec());
     let answer = move || {
         let mut judge = None;
         asked_names::answer(&ours, |asked| {
@@ -85,8 +86,7 @@ pub(super) fn start(
         });
     };
     std::thread::Builder::new().name("edt-names".to_owned()).spawn(answer)?;
-    let configured = repo.configured_in_worktree();
-    Ok(Some(NameQuestions { socket: Arc::new(theirs), configured }))
+    Ok(Some(NameQuestions { socket: Arc::new(theirs), named: named_paths }))
 }
 
 /// What was asked for.
@@ -107,8 +107,8 @@ struct NameJudge {
     bare: BTreeSet<Vec<u8>>,
     /// Whether Git ignores a directory.
     ignored: HashMap<Vec<u8>, bool>,
-    /// Whether the command is known to make Git directories.
-    is_maker: OnceCell<bool>,
+    /// Whether the command makes a project.
+    is_scaffold: OnceCell<bool>,
 }
 
 impl NameJudge {
@@ -120,7 +120,7 @@ impl NameJudge {
             policy: policy.clone(),
             bare: bare.clone(),
             ignored: HashMap::new(),
-            is_maker: OnceCell::new(),
+            is_scaffold: OnceCell::new(),
         })
     }
 
@@ -128,13 +128,12 @@ impl NameJudge {
         let mut all = vec![(asked.path.clone(), asked.kind.into())];
         if let (AskedKind::Directory, Some(from)) = (asked.kind, &asked.moved_from) {
             let leaves_ignored = self.is_in_ignored(from) && !self.is_in_ignored(&asked.path);
-            if leaves_ignored || asked_names::matters(&self.policy, &asked.path) {
+            let matters = || asked_names::matters(&self.policy, &asked.path, NameKind::Directory);
+            if leaves_ignored || matters() {
                 all.extend(self.moved(from, &asked.path));
             }
         }
-        all.iter().all(|(path, kind)| {
-            self.may_have(path, *kind) || self.is_of_git(path, *kind) && self.is_maker(asking)
-        })
+        all.iter().all(|(path, kind)| self.may_have(path, *kind) || self.is_scaffold(asking))
     }
 
     /// What is in the directory `from`, at the paths that it has below `to`.
@@ -156,7 +155,7 @@ impl NameJudge {
     }
 
     fn may_have(&mut self, path: &[u8], kind: NameKind) -> bool {
-        if !asked_names::matters(&self.policy, path) {
+        if !asked_names::matters(&self.policy, path, kind) {
             return true;
         }
         let (directory, name) = split(path);
@@ -168,6 +167,10 @@ impl NameJudge {
         } else {
             match executed_at(&self.policy, path, kind) {
                 None => return true,
+                // What only a server executes can be held afterwards.
+                Some(_) if self.policy.is_executed_later(&RepoPath::from_tree(path)) => {
+                    return true;
+                }
                 Some((from, ItemKind::File | ItemKind::Directory | ItemKind::Link)) => from,
                 Some(_) => path.len(),
             }
@@ -208,15 +211,8 @@ impl NameJudge {
         *known.or_insert_with(|| is_ignored_directory(&self.repo, directory))
     }
 
-    /// Whether it is the name of a Git directory, or of a part of a bare one.
-    fn is_of_git(&self, path: &[u8], kind: NameKind) -> bool {
-        let (directory, name) = split(path);
-        path.split(|byte| *byte == b'/').any(spells_git)
-            || self.completes_bare(directory, name, kind)
-    }
-
-    fn is_maker(&self, asking: &Asking) -> bool {
-        *self.is_maker.get_or_init(|| {
+    fn is_scaffold(&self, asking: &Asking) -> bool {
+        *self.is_scaffold.get_or_init(|| {
             let query = CommandQuery {
                 program: &asking.program,
                 args: &asking.args,
@@ -226,15 +222,15 @@ impl NameJudge {
                 level: asking.level,
             };
             let host = WorktreeHost::new(Some(&self.repo));
-            self.policy.commands.evaluate(&query, &host).steps.iter().any(makes_git_directory)
+            self.policy.commands.evaluate(&query, &host).steps.iter().any(makes_project)
         })
     }
 }
 
-fn makes_git_directory(step: &EvaluationStep) -> bool {
+fn makes_project(step: &EvaluationStep) -> bool {
     let Some((program, args)) = step.argv.split_first() else { return false };
     let program = program.rsplit('/').next().unwrap_or(program);
-    let found = MAKERS.iter().find(|(name, _)| *name == program);
+    let found = SCAFFOLDS.iter().find(|(name, _)| *name == program);
     found.is_some_and(|(_, words)| {
         words.is_empty() || args.iter().any(|arg| words.contains(&arg.as_str()))
     })
@@ -260,10 +256,10 @@ mod tests {
             reason: String::new(),
         };
         for line in ["git init", "/usr/bin/git -C x clone y", "cargo new a", "npx create-vite"] {
-            assert!(makes_git_directory(&step(line)), "{line}");
+            assert!(makes_project(&step(line)), "{line}");
         }
         for line in ["git status", "make init", "cargo build", "./clone"] {
-            assert!(!makes_git_directory(&step(line)), "{line}");
+            assert!(!makes_project(&step(line)), "{line}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use edt_guard::executed::{When, free_names, programs};
 use edt_guard::guard::{GUARDS, code_of};
 use edt_guard::policy::GuardMode;
 use edt_testkit::blessed::{compare_file, compare_part};
@@ -46,4 +47,28 @@ fn the_page_of_guards_has_what_the_code_says() {
     }
     let page = in_workspace("docs/reference/guards.md");
     compare_part(&page, "<!-- the guards, made by `cargo xtask docs` -->", &table, COMMAND);
+}
+
+#[test]
+fn the_page_of_executed_names_has_the_table() {
+    let page = in_workspace("docs/reference/executed-names.md");
+    let cells = |names: &str| {
+        let names: Vec<String> = names.split_whitespace().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    };
+    let mut table = "| program | names | when |\n| --- | --- | --- |\n".to_owned();
+    for one in programs() {
+        let when = match one.when {
+            When::Here => "here",
+            When::Later => "after a push",
+        };
+        let (program, source, names) = (one.program, one.source, cells(one.names));
+        writeln!(table, "| [{program}]({source}) | {names} | {when} |").unwrap();
+    }
+    compare_part(&page, "<!-- the programs, made by `cargo xtask docs` -->", &table, COMMAND);
+    let mut table = "| names | what they are |\n| --- | --- |\n".to_owned();
+    for one in free_names() {
+        writeln!(table, "| {} | {} |", cells(one.names), one.why).unwrap();
+    }
+    compare_part(&page, "<!-- the free names, made by `cargo xtask docs` -->", &table, COMMAND);
 }

@@ -3,7 +3,8 @@
 
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
-use crate::policy::{Policy, executed};
+use crate::executed;
+use crate::policy::{Policy, ProtectedBy};
 use edt_types::{Code, Finding, RepoPath};
 
 /// The guard `protected_path`.
@@ -18,7 +19,8 @@ impl Guard for ProtectedPath {
     fn rule(&self) -> &'static str {
         "The path, or the one it came from, is listed under [[protect]] in edt.toml; or another \
          program executes the file by itself (settings of editors and agents, hooks, start-up files \
-         of shells, pipelines, edt.toml); or a line of .gitattributes makes Git run a program."
+         of shells, pipelines, edt.toml); or a name in the path is hidden and not known to be \
+         harmless; or a new line of .gitattributes or .prettierrc names a program."
     }
 
     fn check(&self, file: &Subject<'_>, context: &GuardContext<'_>) -> Vec<GuardOutput> {
@@ -28,9 +30,9 @@ impl Guard for ProtectedPath {
             if policy.protects(path) {
                 return Some(finding(policy, path));
             }
-            let names_driver = is_named_gitattributes(path) && adds_driver(file);
-            (names_driver && !policy.is_excepted(path)).then(|| {
-                refusal(path, format!("A new line of {path} makes Git run a program (a driver)."))
+            (adds_program(path, file) && !policy.is_excepted(path)).then(|| {
+                let what = "makes a program execute something (a driver, a plugin)";
+                refusal(path, format!("A new line of {path} {what}."))
             })
         });
         let instructions = executed::is_instructions(file.path) && !policy.is_excepted(file.path);
@@ -42,24 +44,33 @@ impl Guard for ProtectedPath {
     }
 }
 
-fn is_named_gitattributes(path: &RepoPath) -> bool {
-    path.split().1.eq_ignore_ascii_case(b".gitattributes")
-}
-
-/// Whether the new text has a line with a driver that the old one does not have.
-fn adds_driver(file: &Subject<'_>) -> bool {
+/// Whether the new text has a line with which a program executes something, and the old one does
+/// not have it.
+fn adds_program(path: &RepoPath, file: &Subject<'_>) -> bool {
     // The lines of a file under another name did nothing.
     let before = file.before.filter(|_| file.from.is_none()).unwrap_or_default();
-    let before = executed::drivers(before);
-    executed::drivers(file.after.unwrap_or_default()).iter().any(|line| !before.contains(line))
+    let before = executed::lines_that_ask(path, before);
+    let after = executed::lines_that_ask(path, file.after.unwrap_or_default());
+    after.iter().any(|line| !before.contains(line))
 }
 
 /// `PROTECTED_PATH` for a path that `policy` protects.
 #[must_use]
 pub fn finding(policy: &Policy, path: &RepoPath) -> Finding {
-    let summary = match policy.executed_by(path).filter(|_| !policy.is_listed(path)) {
-        Some(program) => format!("{path} is protected: {program} executes it, or what it names."),
-        None => format!("{path} is protected by edt.toml in the session's base commit."),
+    let summary = match policy.protected_by(path) {
+        Some(ProtectedBy::Program(program)) => {
+            format!("{path} is protected: {program} executes it, or what it names.")
+        }
+        Some(ProtectedBy::HiddenName) => format!(
+            "{path} is protected: its name is hidden, and edt does not know that no program \
+             executes it."
+        ),
+        Some(ProtectedBy::Link(link)) => {
+            format!("{path} is protected: {link} leads to it, and such a name is protected.")
+        }
+        Some(ProtectedBy::Policy) | None => {
+            format!("{path} is protected by edt.toml in the session's base commit.")
+        }
     };
     refusal(path, summary)
 }
@@ -110,6 +121,21 @@ mod tests {
     fn a_file_that_another_program_executes_is_protected_in_every_repository() {
         assert_eq!(codes(".claude/settings.json", None), [Code::ProtectedPath]);
         assert_eq!(codes("x.json", Some(".vscode/tasks.json")), [Code::ProtectedPath]);
+    }
+
+    #[test]
+    fn a_hidden_name_is_protected_unless_it_is_known_to_be_harmless() {
+        assert_eq!(codes(".unknown", None), [Code::ProtectedPath]);
+        assert_eq!(codes("a/.unknown/b.txt", None), [Code::ProtectedPath]);
+        assert_eq!(codes("x.json", Some(".unknown")), [Code::ProtectedPath]);
+        assert_eq!((codes("a/.gitignore", None), codes(".editorconfig", None)), (vec![], vec![]));
+        let policy = Policy::of(None, None).unwrap();
+        let path = RepoPath::parse(b".unknown").unwrap();
+        assert_eq!(
+            finding(&policy, &path).summary,
+            ".unknown is protected: its name is hidden, and edt does not know that no program \
+             executes it."
+        );
     }
 
     #[test]

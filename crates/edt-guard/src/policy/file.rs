@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::globs::{Globs, unreadable};
 use super::guard_rule::{GuardMode, GuardRule, KnownGuard, Override, PROTECTED_PATH};
 use super::limits::{DeletionLimits, Limits, Session, SizeLimits};
+use super::named::WorktreePaths;
 use super::privacy::{Attribution, Privacy};
 use super::validator::{self, Trust, Validator};
 use edt_command::CommandPolicy;
@@ -71,9 +72,7 @@ pub struct Policy {
     pub(super) unprotected: Vec<(Option<PathBuf>, Globs)>,
     /// Whether files that other programs execute are ordinary ones.
     pub(super) is_for_users: bool,
-    /// Files and directories of the worktree that Git's configuration names, and from which Git
-    /// executes something.
-    pub(super) configured: Vec<String>,
+    pub(super) paths: WorktreePaths,
     /// Branches that are neither deleted nor rewound, including [`PROTECTED`].
     branches: Globs,
 }
@@ -291,15 +290,15 @@ impl Policy {
             protect,
             unprotected,
             is_for_users: false,
-            configured: Vec::new(),
+            paths: WorktreePaths::default(),
             branches,
         })
     }
 
-    /// Whether `path` is listed under `[[protect]]`, or executed by other programs.
+    /// Whether only the user may change `path`.
     #[must_use]
     pub fn protects(&self, path: &RepoPath) -> bool {
-        self.protect[0].is_match(&path.text()) || self.executed_by(path).is_some()
+        self.protected_by(path).is_some()
     }
 
     /// Whether `[[protect]]` lists `path`.

@@ -4,7 +4,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use edt_guard::policy::Policy;
+use edt_guard::executed;
+use edt_guard::policy::{NamedPath, Policy};
 use edt_io::names::NameKind;
 #[cfg(target_os = "linux")]
 use edt_recorder::{NewName, Origin, event::NewNode};
@@ -24,8 +25,8 @@ const MAX_QUESTION: usize = 3 * 4096;
 #[derive(Debug, Clone)]
 pub struct NameQuestions {
     pub(crate) socket: Arc<OwnedFd>,
-    /// The paths of the worktree from which Git executes something.
-    pub(crate) configured: Vec<String>,
+    /// The paths of the worktree that programs execute because of settings and links.
+    pub(crate) named: Vec<NamedPath>,
 }
 
 /// A name that a program is about to make.
@@ -102,8 +103,8 @@ pub(super) struct AskingNames {
 #[cfg(target_os = "linux")]
 impl AskingNames {
     /// `None` if the lists that are built in cannot be read.
-    pub(super) fn new(socket: OwnedFd, configured: Vec<String>) -> Option<AskingNames> {
-        let policy = Policy::of(None, None).ok()?.with_configured(configured);
+    pub(super) fn new(socket: OwnedFd, named: Vec<NamedPath>) -> Option<AskingNames> {
+        let policy = Policy::of(None, None).ok()?.with_named(named);
         Some(AskingNames { socket, policy })
     }
 
@@ -135,7 +136,7 @@ impl edt_recorder::Names for AskingNames {
         };
         // What is in a moved directory may matter where it is then.
         let moves_more = kind == AskedKind::Directory && moved_from.is_some();
-        if !moves_more && !matters(&self.policy, name.path) {
+        if !moves_more && !matters(&self.policy, name.path, kind.into()) {
             return true;
         }
         // Without edt nobody would look at it afterwards.
@@ -145,7 +146,7 @@ impl edt_recorder::Names for AskingNames {
 
 /// Whether something may be executed because of a name at `path`. Names in a Git directory count as
 /// parts of that.
-pub(crate) fn matters(policy: &Policy, path: &[u8]) -> bool {
+pub(crate) fn matters(policy: &Policy, path: &[u8], kind: NameKind) -> bool {
     let mut names = path.split(|byte| *byte == b'/').peekable();
     let mut matters = false;
     while let Some(name) = names.next() {
@@ -153,7 +154,9 @@ pub(crate) fn matters(policy: &Policy, path: &[u8]) -> bool {
             return names.peek().is_none();
         }
         let is_part = || PARTS.iter().any(|part| part.as_bytes().eq_ignore_ascii_case(name));
-        matters |= policy.knows_name(name) || names.peek().is_none() && is_part();
+        let is_last = names.peek().is_none();
+        let asks_as_link = || kind == NameKind::Link && executed::asks_as_link(name);
+        matters |= policy.knows_name(name) || is_last && (is_part() || asks_as_link());
     }
     matters
 }
@@ -168,11 +171,14 @@ mod tests {
         for path in
             ["a.txt", "src/main.rs", "HEAD/x", "refs/heads/x", "sub/.git/config", ".github2"]
         {
-            assert!(!matters(&policy, path.as_bytes()), "{path}");
+            assert!(!matters(&policy, path.as_bytes(), NameKind::Other), "{path}");
         }
         for path in [".git", "a/.GIT", "a/HEAD", "refs", "objects", ".envrc", ".vscode/x", ".cargo"]
         {
-            assert!(matters(&policy, path.as_bytes()), "{path}");
+            assert!(matters(&policy, path.as_bytes(), NameKind::Other), "{path}");
+        }
+        for (kind, asks) in [(NameKind::Link, true), (NameKind::Other, false)] {
+            assert_eq!(matters(&policy, b"a/.unknown", kind), asks);
         }
     }
 }

@@ -24,9 +24,9 @@ pub(super) fn prepare(
     recording.outer_root = Some(own(outer.root.as_raw_fd()));
     recording.excluded = recorded.excluded.iter().map(OsBytes::path).map(Into::into).collect();
     recording.mark = mark(orders.level);
-    if let (Some(socket), Some(configured)) = (&outer.names, &recorded.configured) {
+    if let (Some(socket), Some(named)) = (&outer.names, &recorded.named) {
         let socket = socket.try_clone().map_err(|error| failed(&error))?;
-        let names = AskingNames::new(socket, configured.clone());
+        let names = AskingNames::new(socket, named.clone());
         recording.names = Box::new(names.ok_or_else(|| {
             SupervisorReport::Unavailable("The built-in policy cannot be read.".to_owned())
         })?);

@@ -67,8 +67,8 @@ fn begin(plan: &SandboxPlan, streams: &[OwnedFd; 3]) -> Result<RunningProgram, S
         Some(record) => {
             let excluded = plan.git.iter().map(|path| path.as_os_str().into()).collect();
             let root = plan.root.as_os_str().into();
-            let configured = record.names.as_ref().map(|names| names.configured.clone());
-            orders.recorded = Some(RecordedOrders { root, excluded, configured });
+            let named = record.names.as_ref().map(|names| names.named.clone());
+            orders.recorded = Some(RecordedOrders { root, excluded, named });
             let open = |path: &Path| std::fs::File::open(path).map(OwnedFd::from);
             let names = record.names.as_ref().map(|names| names.socket.try_clone()).transpose()?;
             Some(Outer { root: open(&plan.root)?, store: open(&record.store)?, names })

@@ -12,6 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use edt_guard::policy::NamedPath;
 use rustix::cmsg_space;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{
@@ -55,7 +56,7 @@ pub(super) struct RecordedOrders {
     pub(super) root: OsBytes,
     pub(super) excluded: Vec<OsBytes>,
     /// The paths from which Git executes something, if edt says which names may be made.
-    pub(super) configured: Option<Vec<String>>,
+    pub(super) named: Option<Vec<NamedPath>>,
 }
 
 /// What the supervisor records with, on the mounts of edt.

@@ -291,7 +291,8 @@ pub fn policy(repo: &Repo, options: &Options, base_tree: Oid) -> Result<Policy> 
     let bytes = policy_file(repo, base_tree)?;
     let mut policy = Policy::of_recorded(options.user_policy.as_deref(), bytes.as_deref())?
         .in_repository(repo.common_dir())
-        .with_configured(repo.configured_in_worktree());
+        .with_configured(repo.configured_in_worktree())
+        .with_links(repo.links_of_settings());
     let awaits = policy.validators.iter().any(|one| one.trust == Trust::Untrusted)
         || policy.commands.untrusted_allow_rules().next().is_some();
     if let (Some(bytes), Some(store), true) = (&bytes, &options.trust, awaits)
