@@ -97,6 +97,56 @@ fn a_program_under_edt_run_leaves_none() {
 }
 
 #[test]
+fn what_needs_approval_is_held_and_the_rest_of_a_run_is_recorded() {
+    for level in ["permissive", "standard"] {
+        let workspace = TestRepo::with(&[("a.txt", b"one\n"), (".rules.json", b"{}\n")]);
+        let directory = workspace.home.join(".config/edt");
+        std::fs::create_dir_all(&directory).unwrap();
+        let policy = RUNS.replace("permissive", level);
+        std::fs::write(directory.join("edt.toml"), policy).unwrap();
+        workspace.write("mine.txt", "mine\n");
+        let script = "mkdir -p .github/workflows; echo x > .github/workflows/ci.yml
+            echo x > .unknown; echo '[]' > .rules.json; echo two > a.txt; echo b > b.txt";
+        let held = workspace.runs(&[], &["sh", "-c", script]);
+        assert_eq!((held.codes(), held.exit), (vec!["APPROVAL_REQUIRED"; 3], 4), "{:#}", held.json);
+        let files = held.json["files"].as_array().unwrap();
+        let recorded: Vec<&str> = files.iter().filter_map(|file| file["path"].as_str()).collect();
+        assert_eq!(recorded, ["a.txt", "b.txt"], "{:#}", held.json);
+        for path in [".github/workflows/ci.yml", ".unknown"] {
+            assert!(!workspace.exists(path), "{path}");
+        }
+        assert_eq!(workspace.text(".rules.json"), "{}\n");
+        assert_eq!(workspace.git(&["show", "HEAD:a.txt"]), "two\n");
+        let status = workspace.git(&["status", "--short"]);
+        assert_eq!(status, "?? mine.txt\n", "{level}");
+        let errors = held.json["errors"].as_array().unwrap();
+        assert!(errors.iter().all(|error| error["evidence"]["proposal"] == 1), "{:#}", held.json);
+        let (exit, screen) = workspace.at_terminal("approve p1 --apply", "yes\n");
+        assert_eq!(exit, Some(0), "{screen}");
+        for (path, text) in
+            [(".github/workflows/ci.yml", "x\n"), (".unknown", "x\n"), (".rules.json", "[]\n")]
+        {
+            assert_eq!(workspace.text(path), text, "{screen}");
+            assert_eq!(workspace.git(&["show", &format!("HEAD:{path}")]), text);
+        }
+        assert_eq!(workspace.edt(&["land"]).exit, 0);
+    }
+}
+
+#[test]
+fn the_target_of_a_link_with_such_a_name_is_protected_too() {
+    let files: [(&str, &[u8]); 2] = [("tools/editor/x.json", b"{}\n"), ("config/a.json", b"{}\n")];
+    let workspace = TestRepo::with(&files);
+    std::os::unix::fs::symlink("tools/editor", workspace.root.join(".vscode")).unwrap();
+    std::os::unix::fs::symlink("config/a.json", workspace.root.join(".a.json")).unwrap();
+    let create = |path: &str| json!({"path": path, "mode": "write", "content": "[1]\n"});
+    for path in ["tools/editor/tasks.json", "config/a.json"] {
+        assert_eq!(workspace.apply(&create(path)).codes(), ["APPROVAL_REQUIRED"], "{path}");
+    }
+    workspace.apply(&create("config/b.json")).landed();
+}
+
+#[test]
 fn the_sandbox_mounts_existing_ones_read_only() {
     let workspace = TestRepo::with(&[
         (".husky/pre-commit", b"true\n"),

@@ -8,7 +8,8 @@
 //! planted   move away what other programs would execute   the quarantine keeps it
 //! review    guards examine the changes                    no branch has them yet
 //! record    one commit of the program's changes alone     reverted by one `edt undo`
-//!           or put the files back, if refused
+//! hold      put back what only the user may approve       a proposal keeps it
+//!           or everything, if a guard refuses it          a ref keeps it
 //! ```
 
 pub mod answer;
@@ -18,6 +19,7 @@ pub mod changes;
 mod covered;
 mod denied;
 mod execute;
+mod held;
 mod inside;
 mod inventory;
 mod message;
@@ -35,7 +37,7 @@ mod withheld;
 use edt_core::refusals::{self, Attempt};
 use edt_core::session::recording::ignored_before::MOVED_FROM;
 use edt_core::session::recording::kept;
-use edt_core::session::recording::record::{CommitInfo, RecordAction, record_changes};
+use edt_core::session::recording::record::{CommitInfo, record_changes};
 use edt_core::session::recording::review::{self, ChangesPreview, ChangesReview};
 use edt_core::session::refs::message::Kind;
 use edt_core::session::{LockedWorkspace, Session};
@@ -302,7 +304,7 @@ fn record_program(
     let mut review = ChangesReview::default();
     let mut check = |preview: &ChangesPreview<'_>| {
         review = review::review(preview, &policy, permitted.on_findings)?;
-        Ok(if review.refused.is_empty() { RecordAction::Record } else { RecordAction::Restore })
+        Ok(held::action(&review.refused))
     };
     let recorded = stage!(RECORD, record_changes(workspace, snapshot, &info, None, &mut check));
     // The findings are reported even if recording fails.
@@ -314,6 +316,14 @@ fn record_program(
         .zip(kept.as_ref())
         .map(|(recorded, kept)| (recorded.parent.to_string(), kept.clone()));
     let moved = moved_files(&review.refused);
+    if let Ok(recorded) = &recorded
+        && let Some(taken) = &recorded.held
+    {
+        let refused = std::mem::take(&mut review.refused);
+        let (errors, warnings) = held::propose(workspace, recorded, taken, (&info, refused));
+        answer.errors.extend(errors);
+        answer.warnings.extend(warnings);
+    }
     answer.errors.extend(
         review.refused.into_iter().map(|one| refused_after_run(one, range.as_ref(), &moved)),
     );

@@ -323,8 +323,8 @@ codes! {
         "Only the user can allow this: an override that policy reserves for them (override = \
          \"approval\"), a path of `[[protect]]`, a command that a rule asks about, or a landing that \
          contains such a path or a commit that edt did not record. Nothing was changed. It is pending as the proposal that the answer \
-         names; what a program of `edt run` left is rolled back, or in the quarantine that the \
-         answer names. The user types `edt approve pN` in a terminal. Continue with other work until an \
+         names; what a program of `edt run` changed is part of it, rolled back, or in the quarantine \
+         that the answer names. The user types `edt approve pN` in a terminal. Continue with other work until an \
          answer reports the approval.";
     TrustRequired "TRUST_REQUIRED" Held None,
         "edt.toml names programs to run, a file goes through a filter that the repository's own \

@@ -3,8 +3,12 @@
 
 use super::decisions;
 use super::store::{self, NewProposal, Proposal, ProposalState};
-use crate::session::LockedWorkspace;
-use crate::txn::{self, PendingChange, Request};
+use crate::session::recording::held::HeldChanges;
+use crate::session::recording::record::CommitInfo;
+use crate::session::refs::commit::Commit;
+use crate::session::{LockedWorkspace, Session};
+use crate::txn::{self, PendingChange, Request, digest};
+use edt_git::ObjectWriter;
 use edt_types::{Code, DryRun, Finding, Outcome, Result, Status, Warning};
 
 /// The code of the warning that the same change was approved already.
@@ -65,6 +69,48 @@ pub fn apply_or_propose(
         }
         answer => answer,
     }
+}
+
+/// Proposes what a program changed and only the user may approve: `held` was taken out, for the
+/// findings `needs`. `info` is what the program's commit says. `None` if nothing can be proposed.
+///
+/// # Errors
+/// `OBJECT_MISSING`, errors of publishing. The ref of `held` keeps the changes.
+pub fn propose_held(
+    workspace: &mut LockedWorkspace,
+    (session, held): (&Session, &HeldChanges),
+    info: &CommitInfo,
+    needs: &[Finding],
+) -> Result<Option<(u64, Vec<Warning>)>> {
+    let repo = &workspace.repo;
+    let commit = Commit::read(repo, held.commit)?;
+    let Some(parent) = commit.parent else { return Ok(None) };
+    let objects = ObjectWriter::new(repo);
+    let before = objects.tree_of(parent)?;
+    let pending = PendingChange {
+        digest: digest::of(&objects, before, commit.tree)?,
+        paths: repo.tree_diff(before, commit.tree)?.iter().map(|one| one.path.text()).collect(),
+        session: session.clone(),
+        parent,
+        tree: commit.tree,
+        objects: Vec::new(),
+        text: info.message.clone(),
+        agent: info.agent.clone(),
+        allowed: Vec::new(),
+        needs: needs.to_vec(),
+        outcome: Outcome::new(Status::Proposed),
+    };
+    if pending.paths.is_empty() || pending.grants().is_empty() {
+        return Ok(None);
+    }
+    let (id, _, warnings) = submit(workspace, pending)?;
+    Ok(Some((id, warnings)))
+}
+
+/// The agent's call after the approval of proposal `id`.
+#[must_use]
+pub fn held_remedy(id: u64) -> String {
+    approval_remedy(id, &apply_instruction(id))
 }
 
 /// What a proposal needs next.

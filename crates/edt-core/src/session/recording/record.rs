@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 
 use super::candidates::{candidates, ignored_paths};
 use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
-use super::edit_commit::EditCommit;
+use super::held::HeldChanges;
+pub use super::held::RecordAction;
 use super::ignored_before::IgnoredBefore;
 use super::judged::{judged, new_files, reports};
 use super::kept;
 use super::program_change::ProgramChange;
+pub use super::program_edit::CommitInfo;
+use super::program_edit::{ProgramEdit, entry_move};
 use super::put_back;
 use super::snapshot::Snapshot;
 use crate::session::engine::{Change, WorktreeChange};
@@ -20,27 +23,14 @@ use crate::session::private::uncovered;
 use crate::session::recording::review::ChangesPreview;
 use crate::session::refs::commit::Commit;
 use crate::session::refs::current::Session;
-use crate::session::refs::message::Kind;
-use crate::session::refs::names::next_numbered_ref;
 use crate::session::refs::record::Step;
 use crate::session::user::left_over;
-use crate::session::user::ownership;
 use crate::session::user::user_commits::UserCommits;
 use crate::session::worktree::begin::{self, BeginOptions, NewSession};
 use crate::session::worktree::workspace::LockedWorkspace;
-use edt_git::{FileId, InHead, ObjectWriter, Oid, Repo, TreeChange};
-use edt_journal::entry::{DiskState, EntryMove};
-use edt_journal::{IndexView, PrivateFile};
+use edt_git::{InHead, ObjectWriter, Oid, Repo, TreeChange};
+use edt_journal::IndexView;
 use edt_types::{FileReport, Finding, Refusal, RepoPath, Result, Warning};
-
-/// What to do with the changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecordAction {
-    /// Record them.
-    Record,
-    /// Put the files back as they were. The changes stay at `refs/edt/<name>/refused/<n>`.
-    Restore,
-}
 
 /// The result of recording.
 #[derive(Debug)]
@@ -63,8 +53,10 @@ pub struct RecordOutcome {
     pub displaced: Vec<Finding>,
     /// The new files that are binary or in a directory without tracked files.
     pub new_files: Vec<RepoPath>,
-    /// The ref that keeps reverted changes, if there were any.
+    /// The ref that keeps the changes, if all were put back.
     pub refused: Option<String>,
+    /// The changes that were taken out while the others were recorded.
+    pub held: Option<HeldChanges>,
     /// Warnings for the caller.
     pub warnings: Vec<Warning>,
 }
@@ -82,6 +74,7 @@ impl RecordOutcome {
             displaced: Vec::new(),
             new_files: Vec::new(),
             refused: None,
+            held: None,
             warnings: Vec::new(),
         }
     }
@@ -159,17 +152,6 @@ pub fn checkpoint(
     Ok(RecordOutcome { began, checkpoints: made.commits, ..outcome })
 }
 
-/// Whose changes are recorded, and what their commit says.
-#[derive(Debug, Clone)]
-pub struct CommitInfo {
-    /// Subject and body.
-    pub message: String,
-    /// The agent that asked for it.
-    pub agent: Option<String>,
-    /// [`Kind::Run`] for a program, [`Kind::Edit`] for an agent's own tool.
-    pub kind: Kind,
-}
-
 /// Records what a program or an agent's tool changed since `before` was taken, and nothing else:
 /// what the user changed earlier stays uncommitted. Looks at the paths in `only`, or at all files.
 /// `decide` chooses what to do before anything changes. Begins a session if there is none and
@@ -239,8 +221,6 @@ pub fn record_changes(
     outcome.new_files = new_files(repo, before.tree, &changed)?;
     let edits = if new.is_some() { 0 } else { session.last_number(repo)? };
     let changed = apart(&writer, before, changed)?;
-    let (changes, moves, private) = write(&mut writer, &changed);
-    let (new_tree, touched_trees) = writer.write_tree(tree, &changes)?;
     let (judged, [from, to]) = judged(&writer, tree, &changed, &unseen)?;
     let paths = judged.tree_diff(from, to)?;
     let users = UserCommits::of(&judged, &session).followed_by(tree, from);
@@ -260,38 +240,30 @@ pub fn record_changes(
     }
     outcome.files = reports(&judged, &paths, &changed)?;
     outcome.warnings.extend(changed.iter().filter_map(ProgramChange::warning));
-    let written = EditCommit {
-        session: &session,
-        trees: (tree, new_tree),
-        text: &info.message,
-        kind: info.kind,
-        number: edits + 1,
-        agent: info.agent.clone(),
-        asked: workspace.asked(&session),
-        allowed: Vec::new(),
-        more: &[],
-        private,
-    }
-    .write(&mut writer)?;
-    let commit = written.commit;
-    outcome.commit = Some(commit);
-    if action == RecordAction::Restore {
-        let (changed, others) = provable(before, changed);
-        outcome.warnings.extend(others.iter().map(|one| not_put_back(&one.state.path)));
-        let name = next_numbered_ref(repo, &session.name, "refused")?;
-        let change = put_back::put_back(writer, &session, &name, (tree, commit), changed)?;
-        outcome.warnings.extend(workspace.apply(change)?.warnings);
-        return Ok(RecordOutcome { refused: Some(name), new_files: Vec::new(), ..outcome });
-    }
-    let log = if info.kind == Kind::Run { "edt run" } else { "edt agent-hook" };
+    let (held, changed) = action.split(changed);
+    let (number, asked) = (edits + 1, workspace.asked(&session));
+    let edit = ProgramEdit { session: &session, tree, info, number, asked };
+    let taken = held.iter().map(|one| one.state.path.clone()).collect::<BTreeSet<RepoPath>>();
+    let back = (!held.is_empty()).then(|| edit.put_back(writer.clone(), before, held));
     let began = new.is_some();
-    let index = (session.head == InHead::Yes).then_some((index, moves));
-    let worktree = WorktreeChange { index, touched_trees, ..WorktreeChange::default() };
-    let change = written.change(&writer, new, log.to_owned(), worktree);
+    let commit = (!changed.is_empty()).then(|| edit.commit(&mut writer, &changed, (new, index)));
+    let (back, commit) = (back.transpose()?, commit.transpose()?);
+    if let Some((held, change, warnings)) = back {
+        outcome.warnings.extend(warnings);
+        outcome.warnings.extend(workspace.apply(change)?.warnings);
+        if action == RecordAction::Restore {
+            let (commit, refused) = (Some(held.commit), Some(held.name));
+            return Ok(RecordOutcome { commit, refused, new_files: Vec::new(), ..outcome });
+        }
+        outcome.files.retain(|file| !taken.iter().any(|path| path.text() == file.path));
+        outcome.new_files.retain(|path| !taken.contains(path));
+        outcome.held = Some(held);
+    }
+    let Some((commit, change)) = commit else { return Ok(outcome) };
     outcome.warnings.extend(workspace.apply(change)?.warnings);
     outcome.warnings.extend(update_list(&workspace.repo, before, tree, &changed)?);
     outcome.session = Session { tip: commit, ..session };
-    Ok(RecordOutcome { began, ..outcome })
+    Ok(RecordOutcome { commit: Some(commit), began, ..outcome })
 }
 
 /// Separates what a program changed from what others wrote: moved lines and copies of the user's, and
@@ -307,19 +279,6 @@ fn apart(
         if before.proves(&one.state.path) { Ok(one) } else { one.unproved(writer) }
     };
     changed.into_iter().map(proved).collect()
-}
-
-/// What the program changed for certain, and the rest.
-fn provable(
-    before: &Snapshot,
-    changed: Vec<ProgramChange>,
-) -> (Vec<ProgramChange>, Vec<ProgramChange>) {
-    changed.into_iter().partition(|one| before.proves(&one.state.path))
-}
-
-fn not_put_back(path: &RepoPath) -> Warning {
-    let message = "Somebody else wrote this file while the program ran, too: it stays as it is.";
-    Warning { code: "not_restorable", path: Some(path.text()), message: message.to_owned() }
 }
 
 /// Updates the list of private files after `changed` was recorded. A program that removed a rule
@@ -338,30 +297,6 @@ fn update_list(
         private_list::prune(repo, tree)?;
     }
     Ok(warning)
-}
-
-/// Writes what the branch and the index get. Returns the changes of both, and the bytes that only
-/// the private store has.
-fn write(
-    writer: &mut ObjectWriter<'_>,
-    changed: &[ProgramChange],
-) -> (Vec<TreeChange>, Vec<EntryMove>, Vec<PrivateFile>) {
-    let (mut changes, mut moves, mut private) = (Vec::new(), Vec::new(), Vec::new());
-    for one in changed {
-        let ProgramChange { state, separated, .. } = one;
-        if one.is_private() {
-            private.push(one.private_file());
-        }
-        let file = ownership::write(writer, separated.branch.clone());
-        if file != state.tip && !state.ignored {
-            changes.push(TreeChange { path: state.path.clone(), file });
-        }
-        if let Some(entry) = &separated.entry {
-            let file = ownership::write(writer, entry.clone());
-            moves.push(entry_move(state, file));
-        }
-    }
-    (changes, moves, private)
 }
 
 /// The session to record in: the running one, or a new one.
@@ -412,17 +347,6 @@ fn busy(repo: &Repo, before: &Snapshot) -> Result<Option<Finding>> {
     Ok(busy.into_vec().into_iter().next())
 }
 
-fn entry_move(state: &PathState, file: Option<FileId>) -> EntryMove {
-    let same = file.is_some() && file == state.disk_file();
-    let stat = state.disk.as_ref().map(|disk| disk.stat).filter(|_| same);
-    EntryMove {
-        path: state.path.clone(),
-        file,
-        seen: state.staged,
-        disk: stat.map_or(DiskState::Other, DiskState::Present),
-    }
-}
-
 /// A path and why it cannot be recorded.
 type LeftOut = (RepoPath, Finding);
 
@@ -471,6 +395,7 @@ mod tests {
     use super::*;
     use crate::session::private::not_kept::NamedPaths;
     use crate::session::recording::candidates::ignored_path;
+    use crate::session::refs::message::Kind;
     use crate::tests::{Scratch, path, refusal};
     use edt_types::{Code, Effect, FileChangeKind, RecordedIn, UserChanges};
 
@@ -654,7 +579,7 @@ mod tests {
     ) -> RecordOutcome {
         let before = scratch.snapshot();
         program();
-        let mut decide = |_: &ChangesPreview<'_>| Ok(action);
+        let mut decide = |_: &ChangesPreview<'_>| Ok(action.clone());
         let outcome =
             record_changes(&mut scratch.open(), &before, &info(kind), None, &mut decide).unwrap();
         before.finish();
@@ -819,6 +744,46 @@ mod tests {
         assert_eq!((scratch.text("a.txt").as_deref(), scratch.head()), (Some("one\n"), head));
         assert_eq!(scratch.committed(outcome.commit.unwrap(), "a.txt").as_deref(), Some("two\n"));
         assert_eq!(scratch.ref_value("refs/edt/fix/refused/1"), outcome.commit);
+    }
+
+    #[test]
+    fn held_changes_are_put_back_while_the_others_are_recorded() {
+        let scratch = scratch();
+        let head = scratch.head();
+        scratch.write("b.txt", "by hand\n");
+        let program = || {
+            scratch.write("a.txt", "two\n");
+            scratch.write("b.txt", "by hand\nby program\n");
+            scratch.write("held/new.txt", "n\n");
+        };
+        let held = RecordAction::Hold([path("b.txt"), path("held/new.txt")].into());
+        let outcome = recorded_by(&scratch, Kind::Run, program, held);
+        assert_eq!((paths(&outcome), &outcome.refused), (vec!["a.txt"], &None));
+        assert_eq!(scratch.committed(scratch.head(), "a.txt").as_deref(), Some("two\n"));
+        assert_eq!(scratch.committed(scratch.head(), "b.txt").as_deref(), Some("b\n"));
+        let disk = ["a.txt", "b.txt", "held/new.txt"].map(|name| scratch.text(name));
+        assert_eq!(disk, [Some("two\n".to_owned()), Some("by hand\n".to_owned()), None]);
+        let held = outcome.held.unwrap();
+        assert_eq!(scratch.ref_value(&held.name), Some(held.commit));
+        assert_eq!(scratch.committed(held.commit, "held/new.txt").as_deref(), Some("n\n"));
+        assert_eq!(scratch.committed(held.commit, "a.txt").as_deref(), Some("one\n"));
+        scratch.undo(1).unwrap();
+        assert_eq!((scratch.text("a.txt").as_deref(), scratch.head()), (Some("one\n"), head));
+        assert_eq!(scratch.text("b.txt").as_deref(), Some("by hand\n"));
+    }
+
+    #[test]
+    fn a_program_of_which_everything_is_held_makes_no_commit_and_no_session() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        let program = || scratch.write("new.txt", "n\n");
+        let held = RecordAction::Hold([path("new.txt")].into());
+        let outcome = recorded_by(&scratch, Kind::Run, program, held);
+        assert_eq!((outcome.commit, outcome.began, outcome.files.len()), (None, false, 0));
+        assert_eq!(
+            (scratch.text("new.txt"), scratch.head_target().as_str()),
+            (None, "refs/heads/main")
+        );
+        assert!(scratch.ref_value(&outcome.held.unwrap().name).is_some());
     }
 
     #[test]

@@ -276,8 +276,10 @@ fn review_paths(
     reviewed: Reviewed,
 ) -> Result<ChangesReview> {
     let mut review = ChangesReview { refused: preview.moved.to_vec(), ..ChangesReview::default() };
-    let (files, special): (Vec<&TreeDifference>, Vec<&TreeDifference>) =
+    let (mut files, special): (Vec<&TreeDifference>, Vec<&TreeDifference>) =
         preview.paths.iter().partition(|one| one.is_of_files());
+    // The limit is for the others.
+    files.sort_by_key(|one| !policy.protects(&one.path));
     let guarded = special.iter().filter(|one| policy.protects(&one.path));
     review.refused.extend(guarded.map(|one| protected::finding(policy, &one.path)));
     // A path that cannot be recorded cannot be restored either.
