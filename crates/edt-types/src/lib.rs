@@ -13,6 +13,7 @@ pub mod finding;
 mod level;
 pub mod path;
 pub mod pointer;
+pub mod secret_names;
 mod status;
 pub mod text;
 pub mod trace;

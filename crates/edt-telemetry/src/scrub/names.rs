@@ -1,59 +1,6 @@
 //! Names whose values are secret, and bare values that are code.
 
-/// Words of names whose values are secret.
-const SECRET_WORDS: &[&str] = &[
-    "password",
-    "passwords",
-    "passwd",
-    "passphrase",
-    "pass",
-    "pwd",
-    "secret",
-    "secrets",
-    "token",
-    "credential",
-    "credentials",
-    "authorization",
-    "cookie",
-    "apikey",
-];
-
-/// Suffixes of words that are written without separators.
-const SECRET_SUFFIXES: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "authtoken",
-    "accesstoken",
-];
-
-/// Words before `key` in a name whose value is secret.
-const KEY_PREFIXES: &[&str] = &[
-    "api",
-    "access",
-    "private",
-    "secret",
-    "encryption",
-    "signing",
-    "auth",
-    "master",
-    "account",
-    "shared",
-    "storage",
-    "session",
-    "crypto",
-    "cipher",
-    "aes",
-    "hmac",
-    "rsa",
-    "ssh",
-    "deploy",
-    "service",
-];
+use edt_types::secret_names::spans::{ENDS, KEY_PREFIXES, WORDS};
 
 /// Bare values that are code, in lower case.
 const KEYWORDS: &[&str] = &[
@@ -156,8 +103,7 @@ pub(super) fn is_secret_name(name: &str) -> bool {
     }
     words.retain(|word| !word.is_empty());
     let is_one = |word: &String| {
-        SECRET_WORDS.contains(&word.as_str())
-            || SECRET_SUFFIXES.iter().any(|end| word.ends_with(end))
+        WORDS.contains(&word.as_str()) || ENDS.iter().any(|end| word.ends_with(end))
     };
     words.iter().any(is_one)
         || words.windows(2).any(|pair| pair[1] == "key" && KEY_PREFIXES.contains(&pair[0].as_str()))

@@ -6,6 +6,7 @@ use super::strength::{
 };
 use super::token::Found;
 use crate::guard::subject::Subject;
+use edt_types::secret_names::assigned::{KEYS, NO_SECRETS, PASSWORDS};
 
 /// Languages of settings, in which a value needs no quotes.
 const SETTINGS: [&str; 2] = ["yaml", "toml"];
@@ -13,41 +14,6 @@ const SETTINGS: [&str; 2] = ["yaml", "toml"];
 const MAX_NAME_BYTES: usize = 100;
 /// The lengths of a value.
 const LENGTHS: std::ops::RangeInclusive<usize> = 16..=200;
-
-/// How names of secrets end, without separators.
-const NAMES: &[&str] = &[
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "authkey",
-    "encryptionkey",
-    "signingkey",
-    "masterkey",
-    "accountkey",
-    "sharedkey",
-    "secret",
-    "token",
-    "credential",
-    "credentials",
-];
-/// The same for names of passwords, which are shorter.
-const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "pwd"];
-/// Names of tokens that are no secrets: those of lexers, pages, models and forms.
-const NO_SECRETS: &[&str] = &[
-    "nexttoken",
-    "pagetoken",
-    "continuationtoken",
-    "synctoken",
-    "cursortoken",
-    "csrftoken",
-    "xsrftoken",
-    "canceltoken",
-    "cancellationtoken",
-    "publickey",
-    "clienttoken",
-    "idempotencytoken",
-];
 
 /// Whether values in the file need no quotes: settings, and files of no known language.
 pub(super) fn is_settings(subject: &Subject<'_>) -> bool {
@@ -134,7 +100,7 @@ fn kind(name: &str) -> Option<NameKind> {
     } else if ends(PASSWORDS) {
         Some(NameKind::Password)
     } else {
-        ends(NAMES).then_some(NameKind::Key)
+        ends(KEYS).then_some(NameKind::Key)
     }
 }
 

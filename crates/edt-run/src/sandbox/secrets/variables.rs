@@ -3,11 +3,9 @@
 
 use std::ffi::{OsStr, OsString};
 
-use super::names::{
-    NO_SECRETS, ORDINARY, PREFIXES, PUBLIC_PREFIXES, SECRET_ENDS, SECRET_PARTS, SECRET_WORDS,
-    SECRETS, SETTING_WORDS, SWITCHES,
-};
+use super::names::{ORDINARY, PREFIXES, SETTING_WORDS, SWITCHES};
 use edt_types::credential::TOKEN_KINDS;
+use edt_types::secret_names::variables::{ENDS, NO_SECRETS, PARTS, PUBLIC_PREFIXES, WHOLE, WORDS};
 
 /// Which variables pass in addition to the built-in list.
 #[derive(Debug, Clone, Default)]
@@ -67,10 +65,10 @@ pub(super) fn is_secret_name(name: &OsStr) -> bool {
     let upper = name.to_string_lossy().to_uppercase().replace("TOKENIZ", "");
     let is_public = NO_SECRETS.contains(&upper.as_str())
         || PUBLIC_PREFIXES.iter().any(|prefix| upper.starts_with(prefix));
-    SECRET_PARTS.iter().any(|part| upper.contains(part))
-        || !is_public && SECRET_ENDS.iter().any(|end| upper.ends_with(end))
-        || upper.split('_').skip(1).any(|word| SECRET_WORDS.contains(&word))
-        || SECRETS.contains(&upper.as_str())
+    PARTS.iter().any(|part| upper.contains(part))
+        || !is_public && ENDS.iter().any(|end| upper.ends_with(end))
+        || upper.split('_').skip(1).any(|word| WORDS.contains(&word))
+        || WHOLE.contains(&upper.as_str())
 }
 
 /// Whether a value is a key or has one in it: with an issuer's prefix, before the host of a URL, in
