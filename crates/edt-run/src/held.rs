@@ -1,7 +1,7 @@
 //! What a program changed and only the user may approve: it waits as a proposal, and the rest of the
 //! run is recorded.
 
-use edt_core::proposal::propose;
+use edt_core::proposal::propose::{self, HeldProposal};
 use edt_core::session::LockedWorkspace;
 use edt_core::session::recording::held::HeldChanges;
 use edt_core::session::recording::record::{CommitInfo, RecordAction, RecordOutcome};
@@ -29,18 +29,17 @@ pub(super) fn propose(
     (info, refused): (&CommitInfo, Vec<Finding>),
 ) -> (Vec<Finding>, Vec<Warning>) {
     let session = (&recorded.session, held);
-    let (proposal, warnings, failed) =
-        match propose::propose_held(workspace, session, info, &refused) {
-            Ok(Some((id, warnings))) => (Some(id), warnings, Vec::new()),
-            Ok(None) => (None, Vec::new(), Vec::new()),
-            Err(found) => (None, Vec::new(), found.into_vec()),
-        };
-    let findings = refused.into_iter().map(|finding| explained(finding, held, proposal));
-    (findings.chain(failed).collect(), warnings)
+    let (proposal, failed) = match propose::propose_held(workspace, session, info, &refused) {
+        Ok(proposal) => (proposal, Vec::new()),
+        Err(found) => (None, found.into_vec()),
+    };
+    let findings = refused.into_iter().map(|one| explained(one, held, proposal.as_ref()));
+    let findings = findings.chain(failed).collect();
+    (findings, proposal.map(|one| one.warnings).unwrap_or_default())
 }
 
 /// The finding of a guard about a file that was taken out.
-fn explained(finding: Finding, held: &HeldChanges, proposal: Option<u64>) -> Finding {
+fn explained(finding: Finding, held: &HeldChanges, proposal: Option<&HeldProposal>) -> Finding {
     let HeldChanges { name, commit } = held;
     let summary = format!(
         "{} The program had already made this change. It was taken out and is kept at {name}; the \
@@ -48,7 +47,7 @@ fn explained(finding: Finding, held: &HeldChanges, proposal: Option<u64>) -> Fin
         finding.summary
     );
     let remedy = match proposal {
-        Some(id) => propose::held_remedy(id),
+        Some(proposal) => proposal.remedy.clone(),
         None => format!(
             "Continue without it. `git show {commit}` shows it. If it is needed, ask the user to \
              type `git cherry-pick --no-commit {commit}`."
@@ -64,7 +63,7 @@ fn explained(finding: Finding, held: &HeldChanges, proposal: Option<u64>) -> Fin
     };
     let finding = finding.with("kept", name.as_str());
     match proposal {
-        Some(id) => finding.with("proposal", id),
+        Some(proposal) => finding.with("proposal", proposal.id),
         None => finding,
     }
 }

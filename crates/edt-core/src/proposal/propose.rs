@@ -81,7 +81,7 @@ pub fn propose_held(
     (session, held): (&Session, &HeldChanges),
     info: &CommitInfo,
     needs: &[Finding],
-) -> Result<Option<(u64, Vec<Warning>)>> {
+) -> Result<Option<HeldProposal>> {
     let repo = &workspace.repo;
     let commit = Commit::read(repo, held.commit)?;
     let Some(parent) = commit.parent else { return Ok(None) };
@@ -103,14 +103,23 @@ pub fn propose_held(
     if pending.paths.is_empty() || pending.grants().is_empty() {
         return Ok(None);
     }
-    let (id, _, warnings) = submit(workspace, pending)?;
-    Ok(Some((id, warnings)))
+    let (id, next, warnings) = submit(workspace, pending)?;
+    let remedy = match next {
+        NextStep::Apply => approved_message(id),
+        NextStep::Approval => approval_remedy(id, &apply_instruction(id)),
+    };
+    Ok(Some(HeldProposal { id, remedy, warnings }))
 }
 
-/// The agent's call after the approval of proposal `id`.
-#[must_use]
-pub fn held_remedy(id: u64) -> String {
-    approval_remedy(id, &apply_instruction(id))
+/// The proposal of what a program changed.
+#[derive(Debug)]
+pub struct HeldProposal {
+    /// Its number.
+    pub id: u64,
+    /// What the agent and the user do next.
+    pub remedy: String,
+    /// Warnings for the caller.
+    pub warnings: Vec<Warning>,
 }
 
 /// What a proposal needs next.

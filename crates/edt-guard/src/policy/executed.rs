@@ -144,6 +144,7 @@ impl Policy {
     pub fn is_executed_later(&self, path: &RepoPath) -> bool {
         let reason = executed::judge(path).reason();
         let executor = reason.and_then(|reason| reason.executor);
+        let executor = executor.or_else(|| executed::program_of_directory(path));
         executor.is_some_and(|one| one.when == When::Later)
             && !self.paths.named.iter().any(|one| is_at_or_below(path, &one.path))
     }
@@ -233,6 +234,15 @@ mod tests {
                 && policy.executes_directory(&path("tools/hooks"))
         );
         assert!(!policy.executes_directory(&path(".vscode")));
+        for (name, later) in [
+            (".github/workflows", true),
+            ("a/.gitlab-ci.yml", true),
+            (".husky", false),
+            (".vscode/tasks.json", false),
+            (".unknown", false),
+        ] {
+            assert_eq!(policy.is_executed_later(&path(name)), later, "{name}");
+        }
         for name in [".VSCode", "TASKS.json", "jenkinsfile", ".github", "edt.toml", "hooks"] {
             assert!(policy.knows_name(name.as_bytes()), "{name}");
         }

@@ -351,7 +351,8 @@ fn is_landing(reviewed: Reviewed) -> bool {
 fn protects_at_or_below(policy: &Policy, path: &RepoPath) -> bool {
     let below = RepoPath::from_tree(&[path.as_bytes(), b"/x"].concat());
     policy.protects(path)
-        || policy.protects(&below)
+        || policy.is_listed(&below)
+        || policy.executed_from(&below).is_some()
         || path.parents().any(|above| policy.protects(&RepoPath::from_tree(above)))
 }
 
