@@ -20,13 +20,7 @@ const TARGET: (&str, &str) = ("x86_64-unknown-linux-gnu", "linux-x64");
 /// packages there, with Python. FILE is the order of another build of the same commit: which
 /// functions a call executes depends on the processor, so only the same order gives the same bytes.
 pub(super) fn dist(args: &[String]) -> Result<(), String> {
-    let (directory, known) = match args {
-        [] => (None, None),
-        [flag, file] if flag == "--order" => (None, Some(file)),
-        [directory] => (Some(directory), None),
-        [directory, flag, file] if flag == "--order" => (Some(directory), Some(file)),
-        _ => return Err("the arguments are [DIR] [--order FILE]".to_owned()),
-    };
+    let (directory, known) = arguments(args)?;
     let order = root().join("target/function-order.txt");
     let order = order.to_str().ok_or("the path of the repository is not UTF-8")?;
     let program = target().join(TARGET.0).join("dist/edt");
@@ -44,6 +38,20 @@ pub(super) fn dist(args: &[String]) -> Result<(), String> {
     packages.arg(&program).arg(directory).args(["--platform", TARGET.1, "--order", order]);
     print!("{}", output(&mut packages)?);
     Ok(())
+}
+
+/// The directory of the packages, and the file with a known order.
+fn arguments(args: &[String]) -> Result<(Option<&str>, Option<&str>), String> {
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let (directory, rest) = match *args {
+        [] | ["--order", ..] => (None, &args[..]),
+        [directory, ..] => (Some(directory), &args[1..]),
+    };
+    match *rest {
+        [] => Ok((directory, None)),
+        ["--order", file] => Ok((directory, Some(file))),
+        _ => Err("the arguments are [DIR] [--order FILE]".to_owned()),
+    }
 }
 
 /// Links the program with these functions first.
@@ -94,4 +102,30 @@ fn directories() -> Result<Vec<(String, &'static str)>, String> {
             Ok((path, name))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_and_an_order_may_be_given() {
+        let of = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let read = |text| {
+            arguments(&of(text))
+                .map(|(directory, order)| (directory.map(str::to_owned), order.map(str::to_owned)))
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(read(""), Ok((None, None)));
+        assert_eq!(read("out"), Ok((some("out"), None)));
+        assert_eq!(read("--order f"), Ok((None, some("f"))));
+        assert_eq!(read("out --order f"), Ok((some("out"), some("f"))));
+        assert!(read("out --order").is_err() && read("out more").is_err());
+    }
+
+    #[test]
+    fn the_compilers_map_every_directory_of_a_build() {
+        let names: Vec<_> = directories().unwrap().into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["/edt", "/target", "/cargo"]);
+    }
 }
