@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::test_repo::{EDT, TestRepo};
+use crate::test_repo::{EDT, TestRepo, is_portable};
 
 const LOCK: &str = ".git/refs/heads/edt/main-1.lock";
 
@@ -58,11 +58,15 @@ fn what_the_user_writes_while_a_call_fails_stays() {
     workspace.write("a.txt", "a user's\n");
     assert_eq!(answer(child)["errors"][0]["code"], "SESSION_BUSY");
     assert_eq!(workspace.text("a.txt"), "a user's\n");
-    assert!(kept(&workspace).contains("two\n"), "the replaced bytes are kept");
+    assert!(is_portable() || kept(&workspace).contains("two\n"), "the replaced bytes are kept");
 }
 
 #[test]
 fn a_write_through_an_open_file_during_the_call_is_kept_and_reported() {
+    if is_portable() {
+        // Only an exchange keeps the file that the program has open.
+        return;
+    }
     let workspace = session();
     let mut open = fs::File::options().append(true).open(workspace.root.join("a.txt")).unwrap();
     let child =

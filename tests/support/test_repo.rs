@@ -25,6 +25,11 @@ pub(crate) const USER: User<'static> = User { name: "A User", email: "user@examp
 /// The subject of [`TestRepo::commit`].
 pub(crate) const SUBJECT: &str = "a user's commit";
 
+/// Whether edt takes the functions of other systems, which exchange no files.
+pub(crate) fn is_portable() -> bool {
+    std::env::var_os("EDT_PLATFORM").is_some_and(|named| !named.is_empty())
+}
+
 /// A worktree in a temporary directory, which is removed with it.
 pub(crate) struct TestRepo {
     /// Held for its `Drop`; `None` for a second worktree of the same repository.

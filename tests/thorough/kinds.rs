@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::caseless;
 use crate::crash::{CALLS, points, several};
 use crate::fuse::Mount;
-use crate::test_repo::{EDT, Snapshot, TestRepo, changed, has_strace, same};
+use crate::test_repo::{EDT, Snapshot, TestRepo, changed, has_strace, is_portable, same};
 
 /// A kind of repository.
 struct Kind {
@@ -110,7 +110,7 @@ fn is_writable_by_the_group(repo: &TestRepo) {
 
 fn bind_mounted() -> Result<Made, &'static str> {
     only_root()?;
-    if std::env::var_os("EDT_PLATFORM").is_some() {
+    if is_portable() {
         return Err("the portable functions take mounts of one device for one");
     }
     let repo = TestRepo::with(FILES);

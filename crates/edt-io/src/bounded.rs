@@ -358,6 +358,7 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn processes_that_left_the_group_are_killed() {
         let done = run_sh(
@@ -375,6 +376,7 @@ mod tests {
         );
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     #[ignore = "runs alone in its process, started by the next test"]
     fn in_its_own_process_a_program_leaves_the_reaper_as_it_is() {
@@ -386,6 +388,7 @@ mod tests {
         assert!(reaper().is_some());
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn only_reaping_orphans_changes_this_process() {
         let name = "bounded::tests::in_its_own_process_a_program_leaves_the_reaper_as_it_is";

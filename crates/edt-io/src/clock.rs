@@ -176,6 +176,7 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_thread_that_waits_uses_no_processor_time() {
         let limit = CpuLimit::new(Duration::from_millis(20));

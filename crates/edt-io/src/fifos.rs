@@ -71,14 +71,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("a")).unwrap();
         let pipe = dir.path().join("a/pipe");
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            &pipe,
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::from_raw_mode(0o600),
-            0,
-        )
-        .unwrap();
+        crate::platform::make_fifo(&pipe);
         let reader = std::thread::spawn(move || std::fs::read(pipe).unwrap());
         for _ in 0..1000 {
             if reader.is_finished() {

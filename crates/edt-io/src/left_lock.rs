@@ -70,8 +70,10 @@ fn may_hold(process: &Path, lock: &Path, places: &[PathBuf]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(target_os = "linux")]
     use std::time::Duration;
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_lock_is_left_once_it_is_old_and_no_process_has_it_open() {
         let dir = tempfile::tempdir().unwrap();

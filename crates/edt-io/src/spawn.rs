@@ -475,6 +475,7 @@ mod tests {
         git_limited(Environment::Process, &std::env::temp_dir(), &args, b"").unwrap()
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_limited_git_has_bounded_memory_and_output() {
         let kib = (GIT_MEMORY / 1024).to_string();

@@ -4,12 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rustix::fs::{StatVfsMountFlags, statvfs};
 use tempfile::{Builder, TempDir};
 
 /// A file system in memory.
 const MEMORY: &str = "/dev/shm";
 /// What must be free there, in bytes: the tests of one binary leave less.
+#[cfg(target_os = "linux")]
 const ROOM: u64 = 3 << 30;
 
 /// A new directory, which is removed with the value. It is in memory if there is room: a test that is
@@ -31,9 +31,16 @@ pub fn place() -> &'static Path {
     })
 }
 
+#[cfg(target_os = "linux")]
 fn has_room() -> bool {
+    use rustix::fs::{StatVfsMountFlags, statvfs};
     statvfs(MEMORY).is_ok_and(|found| {
         found.f_bavail.saturating_mul(found.f_frsize) > ROOM
             && !found.f_flag.intersects(StatVfsMountFlags::NOEXEC | StatVfsMountFlags::RDONLY)
     })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_room() -> bool {
+    false
 }

@@ -177,3 +177,13 @@ pub(super) fn end_of(child: &Child) -> Option<OwnedFd> {
 pub(super) fn new_file_mask() -> Option<u32> {
     if is_portable() { portable::new_file_mask() } else { native::new_file_mask() }
 }
+
+/// Makes a FIFO.
+#[cfg(test)]
+pub(super) fn make_fifo(path: &Path) {
+    #[cfg(not(target_vendor = "apple"))]
+    rustix::fs::mknodat(rustix::fs::CWD, path, FileType::Fifo, crate::stat::mode(0o600), 0)
+        .unwrap();
+    #[cfg(target_vendor = "apple")]
+    rustix::fs::mkfifoat(rustix::fs::CWD, path, crate::stat::mode(0o600)).unwrap();
+}

@@ -11,11 +11,8 @@ mod html;
 mod rust;
 mod shell;
 
-pub(crate) use c::macros;
-pub(crate) use go::values;
-pub(crate) use html::declarations;
-pub(crate) use rust::editions;
-pub(crate) use shell::expansions;
+#[allow(unused_imports, reason = "a build without a language uses nothing of it")]
+pub(crate) use {c::macros, go::values, html::declarations, rust::editions, shell::expansions};
 
 /// Rewrites a text. `None` if the time limit is over.
 pub(crate) type Rewrite = fn(&[u8], &dyn Fn() -> bool) -> Option<Vec<u8>>;

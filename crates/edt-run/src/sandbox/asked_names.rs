@@ -23,6 +23,7 @@ const MAX_QUESTION: usize = 3 * 4096;
 
 /// Where the supervisor asks.
 #[derive(Debug, Clone)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no supervisor asks there"))]
 pub struct NameQuestions {
     pub(crate) socket: Arc<OwnedFd>,
     /// The paths of the worktree that programs execute because of settings and links.
