@@ -1,9 +1,8 @@
 //! Lessons: the memory as an observer of calls.
 
-use edt_core::observe::Observer;
+use edt_core::observe::{MemoryUse, Observer};
 use edt_core::txn::Request;
-use edt_git::{Oid, Repo};
-use edt_guard::policy::Policy;
+use edt_git::{Oid, RepositoryView};
 use edt_journal::refusals::{RefusedCall, TriedEdit};
 use edt_memory::{Class, learn};
 use edt_types::{Landing, Refusal};
@@ -12,24 +11,19 @@ use edt_types::{Landing, Refusal};
 #[derive(Debug)]
 pub(crate) struct Lessons;
 
-/// Whether the policy has the memory on; not if it cannot be read.
-fn is_on(policy: Option<&Policy>) -> bool {
-    policy.is_some_and(|policy| policy.memory)
-}
-
 impl Observer for Lessons {
     fn refused(
         &self,
-        repo: &Repo,
-        policy: Option<&Policy>,
+        repository: RepositoryView<'_>,
+        memory: MemoryUse,
         _: Option<&Request>,
         call: &RefusedCall,
         findings: Refusal,
     ) -> Refusal {
-        if !is_on(policy) {
+        if memory == MemoryUse::Off {
             return findings;
         }
-        match learn::refused(repo, call, findings.as_slice()) {
+        match learn::refused(repository.repo(), call, findings.as_slice()) {
             Some(lesson) => findings.with_lessons(vec![lesson.text]),
             None => findings,
         }
@@ -37,17 +31,20 @@ impl Observer for Lessons {
 
     fn followed(
         &self,
-        repo: &Repo,
-        policy: Option<&Policy>,
+        repository: RepositoryView<'_>,
+        memory: MemoryUse,
         refused: &RefusedCall,
         edits: &[TriedEdit],
         landing: &Landing<'_>,
     ) -> Option<String> {
-        let class = is_on(policy).then(|| learn::followed(repo, refused, edits, landing));
-        class.flatten().map(Class::name).map(str::to_owned)
+        if memory == MemoryUse::Off {
+            return None;
+        }
+        let class = learn::followed(repository.repo(), refused, edits, landing);
+        class.map(Class::name).map(str::to_owned)
     }
 
-    fn undone(&self, repo: &Repo, from: Oid, to: Oid) {
-        learn::undone(repo, from, to);
+    fn undone(&self, repository: RepositoryView<'_>, from: Oid, to: Oid) {
+        learn::undone(repository.repo(), from, to);
     }
 }

@@ -7,7 +7,7 @@ use super::context::Context;
 use super::render::{self, GOOD, NAME, paint, short};
 use edt_agents::hook::who::Who;
 use edt_core::session::recording::record;
-use edt_types::{Code, Finding, Outcome, Result, Status};
+use edt_types::{Code, Finding, Result, Status};
 
 /// Commit the user's uncommitted changes (of tracked and new files, never of ignored ones) on the
 /// session's branch, as the user's. Only the user may type it. `edt land` lands them as commits of
@@ -35,17 +35,7 @@ impl Args {
         }
         let mut workspace = context.workspace()?;
         let recorded = record::checkpoint(&mut workspace, self.message.as_deref(), &only)?;
-        let done = recorded.commit;
-        let mut outcome =
-            Outcome::new(if done.is_some() { Status::Applied } else { Status::Unchanged });
-        outcome.session = Some(recorded.session.report(recorded.began))
-            .filter(|_| recorded.began || done.is_some());
-        outcome.commit = done.map(|commit| commit.to_string());
-        outcome.parent = done.map(|_| recorded.parent.to_string());
-        outcome.checkpoints = recorded.checkpoints.iter().map(ToString::to_string).collect();
-        outcome.files = recorded.files;
-        outcome.warnings = recorded.warnings;
-        outcome.recovered.clone_from(&workspace.recovered);
+        let outcome = recorded.outcome(&workspace);
         Ok(context.outcome(&outcome, |outcome| {
             let mut out = render::recovered(outcome.recovered.as_ref());
             match (&outcome.commit, &outcome.session) {

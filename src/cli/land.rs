@@ -26,7 +26,7 @@ use edt_io::disk::MAX_FILE;
 use edt_io::fs;
 use edt_types::text::Shown as _;
 use edt_types::text::counted;
-use edt_types::{Code, Finding, Outcome, Refusal, RepoPath, Result, Status};
+use edt_types::{Code, Finding, Refusal, RepoPath, Result, Status};
 
 /// Land the session: squash it into one commit on the branch it began from, merged if that branch
 /// moved. Git's commit hooks run.
@@ -114,15 +114,14 @@ impl Args {
         }
         let mut workspace = context.workspace()?;
         let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
-        let options = LandOptions {
-            into: self.into.clone(),
-            to: self.to,
-            only: self.only.clone().unwrap_or_default(),
-            message: self.message.clone(),
-            signoff: self.signoff,
-            allow: self.allow.clone(),
-            by_user: context.who() == Who::User,
-        };
+        let mut options = LandOptions::default();
+        options.into.clone_from(&self.into);
+        options.to = self.to;
+        options.only = self.only.clone().unwrap_or_default();
+        options.message.clone_from(&self.message);
+        options.signoff = self.signoff;
+        options.allow.clone_from(&self.allow);
+        options.by_user = context.who() == Who::User;
         let (session, landed) = match land(&mut workspace, &session, &options) {
             Err(found) if self.commits_left_over(context, &mut workspace, &found)? => {
                 let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
@@ -244,13 +243,10 @@ impl Args {
 
     fn run_undo(&self, context: &Context) -> Result<Status> {
         let mut workspace = context.workspace()?;
-        let undone = unland(
-            &mut workspace,
-            &UnlandOptions {
-                session: self.session.clone(),
-                may_change_protected_paths: context.who() == Who::User,
-            },
-        )?;
+        let mut options = UnlandOptions::default();
+        options.session.clone_from(&self.session);
+        options.may_change_protected_paths = context.who() == Who::User;
+        let undone = unland(&mut workspace, &options)?;
         let (landing, by, kept) = (undone.landing.clone(), undone.by, undone.kept.clone());
         let elsewhere = undone.elsewhere.clone();
         let outcome = undone.outcome(&workspace)?;
@@ -288,16 +284,11 @@ pub(super) fn run_abandon(context: &Context) -> Result<Status> {
     let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
     let left = abandon(&mut workspace, &session)?;
     workspace.observe_undone(session.tip, session.base);
-    let mut outcome = Outcome::new(Status::Applied);
-    outcome.session = Some(session.report(false));
-    outcome.commit = Some(left.tip.to_string());
-    outcome.parent = Some(session.tip.to_string());
-    outcome.files = left.files;
-    outcome.warnings = left.warnings;
-    outcome.recovered.clone_from(&workspace.recovered);
+    let (onto, kept) = (left.onto.clone(), left.kept.clone());
+    let outcome = left.outcome(&workspace, &session);
     Ok(context.outcome(&outcome, |outcome| {
         let mut out = render::recovered(outcome.recovered.as_ref());
-        let place = left.onto.as_deref().map_or_else(String::new, |onto| {
+        let place = onto.as_deref().map_or_else(String::new, |onto| {
             format!("; HEAD is on {}", onto.strip_prefix("refs/heads/").unwrap_or(onto))
         });
         let _ = writeln!(
@@ -305,7 +296,7 @@ pub(super) fn run_abandon(context: &Context) -> Result<Status> {
             "{} {}{place}. Its work stays at {}",
             paint(GOOD, "abandoned"),
             paint(NAME, session.short_branch()),
-            left.kept
+            kept
         );
         details(&mut out, outcome);
         out

@@ -201,6 +201,7 @@ impl Args {
             conflicted,
             operation,
             recovered,
+            ..
         } = status(repo, recovered)?;
         let current = Session::current(repo, &repo.head()?)?;
         let (mut refused_runs, mut allowed) = (Vec::new(), Vec::new());
@@ -219,7 +220,7 @@ impl Args {
         Ok(Answer {
             schema: "edt.status/1",
             session,
-            tip,
+            tip: tip.map(|tip| tip.to_string()),
             switched,
             edits,
             changed: paths,

@@ -9,7 +9,7 @@ pub(crate) use edt_telemetry::*;
 #[cfg(not(feature = "otel"))]
 pub(crate) use off::*;
 
-use edt_git::Repo;
+use edt_git::RepositoryView;
 pub(crate) use edt_types::trace::names;
 
 /// Records `codes` on the span of this thread's call. The first is the span's error.
@@ -25,8 +25,9 @@ pub(crate) fn codes(codes: &[&str]) {
 pub(crate) struct Telemetry;
 
 impl edt_core::observe::Observer for Telemetry {
-    fn opened(&self, repo: &Repo) {
-        repository_opened(repo.common_dir(), &|key| repo.user_config(key));
+    fn opened(&self, repository: RepositoryView<'_>) {
+        let user_config = |key: &str| repository.repo().user_config(key);
+        repository_opened(repository.common_dir(), &user_config);
     }
 
     fn session(&self, name: &str) {

@@ -32,6 +32,7 @@ use edt_core::session::worktree::options::Options;
 use edt_core::session::worktree::switch::switch;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::{self, Request};
+use edt_core::types::UserDecision;
 use edt_git::Repo;
 use edt_git::index::Index;
 use edt_io::disk::{Dir, FoundEntry, Parent};
@@ -283,8 +284,8 @@ fn landing_undone(root: &Path) -> Result<Vec<&'static str>> {
 fn landing_without_the_rest(root: &Path) -> Result<Vec<&'static str>> {
     let mut workspace = open(root)?;
     let session = running(&workspace)?;
-    let allow = vec!["leaves_out".to_owned()];
-    let options = LandOptions { by_user: true, allow, ..LandOptions::default() };
+    let decision = UserDecision::made_by_user();
+    let options = LandOptions::default().by_user(decision).allow("leaves_out");
     Ok(codes(&land(&mut workspace, &session, &options)?.warnings))
 }
 

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use edt_core::observe::Observer;
+use edt_core::observe::{MemoryUse, Observer};
 use edt_core::txn::Request;
-use edt_git::{Oid, Repo};
-use edt_guard::policy::Policy;
+use edt_git::{Oid, RepositoryView};
 use edt_journal::refusals::{RefusedCall, TriedEdit};
 use edt_memory::episodes::{Episodes, Memory};
 use edt_memory::learn;
@@ -26,13 +25,15 @@ struct RefusalLessons {
 impl Observer for RefusalLessons {
     fn refused(
         &self,
-        repo: &Repo,
-        _: Option<&Policy>,
+        repository: RepositoryView<'_>,
+        _: MemoryUse,
         _: Option<&Request>,
         call: &RefusedCall,
         findings: Refusal,
     ) -> Refusal {
-        let Some(lesson) = learn::refused(repo, call, findings.as_slice()) else { return findings };
+        let Some(lesson) = learn::refused(repository.repo(), call, findings.as_slice()) else {
+            return findings;
+        };
         let text = match self.kind {
             LessonKind::Placebo => {
                 let mut rng = SeededRng::new(self.seed, &lesson.text);
@@ -47,17 +48,18 @@ impl Observer for RefusalLessons {
 
     fn followed(
         &self,
-        repo: &Repo,
-        _: Option<&Policy>,
+        repository: RepositoryView<'_>,
+        _: MemoryUse,
         refused: &RefusedCall,
         edits: &[TriedEdit],
         landing: &Landing<'_>,
     ) -> Option<String> {
-        learn::followed(repo, refused, edits, landing).map(|class| class.name().to_owned())
+        learn::followed(repository.repo(), refused, edits, landing)
+            .map(|class| class.name().to_owned())
     }
 
-    fn undone(&self, repo: &Repo, from: Oid, to: Oid) {
-        learn::undone(repo, from, to);
+    fn undone(&self, repository: RepositoryView<'_>, from: Oid, to: Oid) {
+        learn::undone(repository.repo(), from, to);
     }
 }
 

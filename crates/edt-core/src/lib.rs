@@ -60,6 +60,8 @@ pub mod session;
 #[doc(hidden)]
 pub mod txn;
 pub mod types;
+#[doc(hidden)]
+pub mod user_decision;
 
 pub use api::Workspace;
 pub use edt_edit::Mode;

@@ -5,6 +5,7 @@ mod command;
 
 use std::collections::BTreeSet;
 
+use crate::observe::MemoryUse;
 use crate::session::turns::Asked;
 use crate::session::turns::session_turns::called;
 use crate::session::worktree::options::Options;
@@ -12,7 +13,7 @@ use crate::session::{LockedWorkspace, Session};
 use crate::txn::request::Request;
 use crate::txn::tried;
 use edt_edit::Mode;
-use edt_git::Repo;
+use edt_git::{Repo, RepositoryView};
 use edt_guard::guard::secret;
 use edt_guard::policy::Policy;
 use edt_io::fs;
@@ -55,9 +56,10 @@ impl<'a> Attempt<'a> {
 pub fn refused(workspace: &LockedWorkspace, attempt: Attempt<'_>, found: Refusal) -> Refusal {
     let policy = workspace.current_policy().ok();
     let (request, options) = (attempt.request, workspace.options());
+    let memory = MemoryUse::of(policy.as_ref());
     let call = record(&workspace.repo, options, policy.as_ref(), attempt, &found);
     options.observers.iter().fold(found.recorded(), |found, observer| {
-        observer.refused(&workspace.repo, policy.as_ref(), request, &call, found)
+        observer.refused((&workspace.repo).into(), memory, request, &call, found)
     })
 }
 
@@ -169,13 +171,13 @@ fn follow(
     if open.is_empty() {
         return;
     }
-    let (edits, policy) = (edits(), workspace.current_policy().ok());
+    let (edits, memory) = (edits(), MemoryUse::of(workspace.current_policy().ok().as_ref()));
     let observers = &workspace.options().observers;
-    let (repo, policy) = (&workspace.repo, policy.as_ref());
+    let repository = RepositoryView::from(&workspace.repo);
     for refused in open.iter().filter(|refused| is_same_place(refused, &edits, paths)) {
         let class = landing.and_then(|landing| {
             let mut all = observers.iter();
-            all.find_map(|observer| observer.followed(repo, policy, refused, &edits, landing))
+            all.find_map(|observer| observer.followed(repository, memory, refused, &edits, landing))
         });
         let overrode = overrode.iter().any(|(_, path)| refused.paths().contains(path));
         log.follow(Followed {

@@ -49,10 +49,11 @@ fn members(path: &str) -> Vec<String> {
     let mut lines = code.lines().map(str::trim);
     while let Some(line) = lines.next() {
         if line == "#[doc(hidden)]" {
-            lines.next();
+            lines.by_ref().find(|line| !line.starts_with("#["));
             continue;
         }
-        if !(line.starts_with("pub fn ") || line.starts_with("pub ") && line.ends_with(',')) {
+        let is_function = ["pub fn ", "pub const fn "].iter().any(|start| line.starts_with(start));
+        if !(is_function || line.starts_with("pub ") && line.ends_with(',')) {
             continue;
         }
         let mut member = line.to_owned();
@@ -72,7 +73,16 @@ fn interface() -> String {
     let mut out = format!("# The names at the root of edt_core\n{}\n", root_names().join("\n"));
     out.push_str(&format!("\n# The names in edt_core::types\n{}\n", type_names().join("\n")));
     for (title, path) in [
-        ("Workspace and Request", "src/api.rs"),
+        ("Workspace", "src/api/mod.rs"),
+        ("Workspace: proposals", "src/api/proposals.rs"),
+        ("Workspace: what only the user decides", "src/api/users.rs"),
+        ("UserDecision", "src/user_decision.rs"),
+        ("Request", "src/api/request.rs"),
+        ("Options", "src/session/worktree/options.rs"),
+        ("Land", "src/session/landing/options.rs"),
+        ("MemoryUse", "src/observe.rs"),
+        ("RepositoryView", "../edt-git/src/repository_view.rs"),
+        ("Confinement", "../edt-git/src/confinement.rs"),
         ("GuardOutput and GuardContext", "../edt-guard/src/guard/check.rs"),
         ("WorktreeStatus", "src/session/views/status.rs"),
         ("LogEntry", "src/session/views/log.rs"),

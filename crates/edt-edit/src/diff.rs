@@ -65,6 +65,7 @@ impl<'a> LineDiff<'a> {
         })
     }
 
+    #[doc(hidden)]
     #[must_use]
     pub fn summary(&self) -> DiffSummary {
         let (added, removed) = self.counts();
@@ -102,6 +103,7 @@ impl<'a> LineDiff<'a> {
     }
 
     /// The hunks of a unified diff with three context lines, each line with its marker.
+    #[doc(hidden)]
     #[must_use]
     pub fn hunks(&self) -> Vec<DiffHunk<'a>> {
         let groups = similar::group_diff_ops(self.ops.clone(), 3);

@@ -33,7 +33,7 @@ impl Repo {
         limit: Duration,
     ) -> Result<FilterOutput> {
         let done = confinement.run(
-            self,
+            self.into(),
             &ConfinedProgram {
                 program: Path::new("/bin/sh"),
                 args: &["-c".into(), command.to_owned()],

@@ -267,7 +267,7 @@ pub(super) fn confined_git(
     let args: Vec<OsString> = args.iter().map(|&arg| arg.to_owned()).collect();
     let read_only: Vec<PathBuf> = places.iter().map(|(_, path)| (*path).to_owned()).collect();
     let done = confinement.run(
-        repo,
+        repo.into(),
         &ConfinedProgram {
             program: &git,
             args: &args,

@@ -17,6 +17,7 @@ pub trait TrustStore: Debug {
 /// Whose Git's configuration outside of the repository is. Programs in the user's configuration run
 /// without a question.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub enum Configuration {
     /// The user's.
     #[default]

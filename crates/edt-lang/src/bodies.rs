@@ -31,6 +31,7 @@ pub enum Does {
     Something(usize),
 }
 
+#[doc(hidden)]
 impl Parsed<'_> {
     /// The functions with a body: those in the rows `changed`, or all if there are no rows.
     #[must_use]

@@ -250,6 +250,7 @@ impl Scan<'_> {
     }
 }
 
+#[doc(hidden)]
 impl Parsed<'_> {
     /// The brackets among the tree's leaves: what the grammar parses as brackets outside strings
     /// and comments.

@@ -59,6 +59,7 @@ const KEYWORDS: [&str; 24] = [
     "len",
 ];
 
+#[doc(hidden)]
 impl Parsed<'_> {
     /// Compound statements that occur again in the same list within ten lines, where one of both is
     /// in the rows `changed` and nothing between them changes what they test.

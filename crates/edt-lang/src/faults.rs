@@ -13,6 +13,7 @@ use super::visit::visit;
 const RESERVED: SyntaxFaultKind =
     SyntaxFaultKind::Rule("a reserved word where a command should be");
 
+#[doc(hidden)]
 impl Parsed<'_> {
     /// Every fault, in text order. Only branches with an error are visited, unless the language
     /// defines faults that its grammar does not report. A language with a checker has the faults

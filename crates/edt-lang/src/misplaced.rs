@@ -7,6 +7,7 @@ use super::parse::Parsed;
 /// A node at a wrong place, and what is wrong, as a noun phrase.
 type Misplaced<'t> = (Node<'t>, &'static str);
 
+#[doc(hidden)]
 impl Parsed<'_> {
     /// Every such node, in text order; those found so far when the time is over.
     pub(super) fn misplaced(&self, expired: &dyn Fn() -> bool) -> Vec<Misplaced<'_>> {

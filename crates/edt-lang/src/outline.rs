@@ -84,6 +84,7 @@ struct Definition<'tree> {
     name: Node<'tree>,
 }
 
+#[doc(hidden)]
 impl Parsed<'_> {
     /// Equal neighbours, at least one of them in the rows `changed`, as the language's queries
     /// define them.

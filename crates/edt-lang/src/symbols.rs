@@ -85,6 +85,7 @@ fn is_transparent(kind: &str) -> bool {
     kind.ends_with("_statement") || kind.ends_with("_clause") || kind.ends_with("_specification")
 }
 
+#[doc(hidden)]
 impl Parsed<'_> {
     /// The symbols in order. `text` is the file's own, of the same length as the parsed one.
     fn symbols(&self, text: &[u8]) -> Vec<Symbol> {

@@ -94,6 +94,7 @@ pub static LANGUAGES: &[Language] = &include!(concat!(env!("OUT_DIR"), "/languag
 
 impl Language {
     /// The grammar. Cheap: parses no text and compiles no query.
+    #[doc(hidden)]
     #[must_use]
     pub fn grammar(&self) -> tree_sitter::Language {
         (self.grammar)()
@@ -123,6 +124,7 @@ impl Language {
 
     /// This language, and those in which the file at `path` may be written, too: a header is C or
     /// C++.
+    #[doc(hidden)]
     pub fn dialects(&'static self, path: &RepoPath) -> impl Iterator<Item = &'static Language> {
         let extension = extension(path.as_bytes());
         let takes = |language: &Language| {
@@ -139,6 +141,7 @@ impl Language {
     ///
     /// # Errors
     /// The time limit is over.
+    #[doc(hidden)]
     pub fn without_idioms(
         &self,
         text: &[u8],
@@ -151,6 +154,7 @@ impl Language {
 
     /// What the language's own parsers say about a text. `None` if it has none, or if they did not
     /// read the text: it is too large, not UTF-8, or a parser failed.
+    #[doc(hidden)]
     #[must_use]
     pub fn judge(&self, path: &RepoPath, text: &[u8]) -> Option<Judgement> {
         Judgement::of(self.parsers, path, text)

@@ -55,6 +55,7 @@ pub fn uses_of(
     Ok(parsed.uses_of(text, name))
 }
 
+#[doc(hidden)]
 impl Parsed<'_> {
     fn uses_of(&self, text: &[u8], name: &str) -> Vec<NameUse> {
         let mut all = Vec::new();

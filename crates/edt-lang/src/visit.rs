@@ -30,6 +30,7 @@ pub(super) fn visit<'tree>(
     }
 }
 
+#[doc(hidden)]
 impl Parsed<'_> {
     /// Whether the text has a statement of an older dialect of its language.
     #[must_use]

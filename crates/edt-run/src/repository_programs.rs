@@ -8,10 +8,10 @@ use std::time::Duration;
 use edt_command::{RepositoryProgramsRun, RunRules};
 use edt_core::session::worktree::options::Options;
 use edt_core::session::worktree::workspace;
-use edt_git::Repo;
 use edt_git::confinement::{
     ConfinedOutput, ConfinedProgram, ConfinedStreams, Confinement, Variables, WorktreeAccess,
 };
+use edt_git::{Repo, RepositoryView};
 use edt_guard::policy::Policy;
 use edt_io::bounded::ProcessEnd;
 use edt_io::streams::{self, Follow, FollowEnd};
@@ -51,14 +51,19 @@ impl RepositoryPrograms {
 }
 
 impl Confinement for RepositoryPrograms {
-    fn applies(&self, repo: &Repo) -> Result<bool> {
+    fn applies(&self, repository: RepositoryView<'_>) -> Result<bool> {
         let is_confined = |policy: &Policy| {
             policy.commands.run.repository_programs == RepositoryProgramsRun::Sandbox
         };
-        Ok(!(self.is_user)() && is_confined(&self.policy(repo)?))
+        Ok(!(self.is_user)() && is_confined(&self.policy(repository.repo())?))
     }
 
-    fn run(&self, repo: &Repo, program: &ConfinedProgram<'_>) -> Result<ConfinedOutput> {
+    fn run(
+        &self,
+        repository: RepositoryView<'_>,
+        program: &ConfinedProgram<'_>,
+    ) -> Result<ConfinedOutput> {
+        let repo = repository.repo();
         let policy = self.policy(repo)?;
         if program.access == WorktreeAccess::Read {
             return run(repo, &policy, program, &[]);

@@ -1379,7 +1379,9 @@ impl Play {
         let before = self.seen();
         let (has_version, has_own) = self.has_users_commits(&before);
         let target = self.target(&before);
-        let mut call = called(self.workspace.land(Land { allow: every_word(), ..Land::default() }));
+        let mut options = Land::default();
+        options.allow = every_word();
+        let mut call = called(self.workspace.land(options));
         let mut consented = false;
         if let Called::Refused(codes) = &call
             && codes.iter().any(|code| HELD.contains(&&**code))

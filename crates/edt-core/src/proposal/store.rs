@@ -26,6 +26,7 @@ const COMMAND: &str = "Edt-Command";
 
 /// A proposal with its state.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Proposal {
     /// Its number.
     pub id: u64,

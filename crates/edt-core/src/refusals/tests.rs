@@ -97,8 +97,8 @@ fn only_a_request_is_classified() {
     impl crate::observe::Observer for Classifier {
         fn followed(
             &self,
-            _: &Repo,
-            _: Option<&Policy>,
+            _: RepositoryView<'_>,
+            _: MemoryUse,
             _: &RefusedCall,
             _: &[TriedEdit],
             _: &Landing<'_>,

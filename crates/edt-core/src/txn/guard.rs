@@ -130,7 +130,9 @@ fn evaluated<'q>(
             subject.in_transaction(&transaction).with_trees(workspace.trees())
         })
         .collect();
-    let runs = programs == Programs::Run && !state.policy.validators.is_empty();
+    // Edt's other guards do not ask for it.
+    let asks = !state.policy.validators.is_empty() || !workspace.options().guards.is_empty();
+    let runs = programs == Programs::Run && asks;
     let root = if runs { workspace.repo.real_root()? } else { PathBuf::new() };
     let site = Site {
         root: &root,

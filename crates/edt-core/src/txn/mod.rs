@@ -182,12 +182,10 @@ fn pipeline(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::Observer;
+    use crate::observe::{MemoryUse, Observer};
     use crate::session::worktree::options::Options;
     use crate::tests::Scratch;
-    use edt_git::Repo;
-    use edt_guard::policy::Policy;
-    use edt_journal::Journal;
+    use edt_git::RepositoryView;
     use edt_journal::refusals::RefusedCall;
     use std::sync::{Arc, Mutex};
 
@@ -208,8 +206,8 @@ mod tests {
 
         fn refused(
             &self,
-            _: &Repo,
-            _: Option<&Policy>,
+            _: RepositoryView<'_>,
+            _: MemoryUse,
             request: Option<&Request>,
             call: &RefusedCall,
             findings: Refusal,
@@ -223,13 +221,7 @@ mod tests {
             findings.with_lessons(vec!["Read first.".to_owned()])
         }
 
-        fn landed(
-            &self,
-            _: &Repo,
-            _: &mut Journal,
-            request: Option<&Request>,
-            landing: &Landing<'_>,
-        ) {
+        fn landed(&self, _: RepositoryView<'_>, request: Option<&Request>, landing: &Landing<'_>) {
             let subject = request.and_then(|request| request.message.as_deref()).unwrap_or("-");
             self.add(format!("landed {subject}: {:?} {:?}", landing.paths, landing.overrode));
         }

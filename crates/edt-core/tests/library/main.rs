@@ -7,6 +7,7 @@
     reason = "tests are read, not tuned"
 )]
 
+mod embedding;
 mod environment;
 mod formats;
 mod guards;

@@ -43,6 +43,7 @@ pub trait Guard: std::fmt::Debug + Send + Sync {
 #[derive(Debug, Clone, Copy)]
 pub struct GuardContext<'a> {
     /// The policy that applies.
+    #[doc(hidden)]
     pub policy: &'a Policy,
     /// The worktree. Without one, guards run no programs.
     pub site: Option<Site<'a>>,

@@ -119,6 +119,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The same, with all files of the transaction.
+    #[doc(hidden)]
     #[must_use]
     pub fn in_transaction(mut self, transaction: &'a Transaction<'a>) -> Subject<'a> {
         self.transaction = transaction.files();
@@ -176,6 +177,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The same, with a cache of trees that lasts longer than one call.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_trees(mut self, trees: Option<&'a TreeCache>) -> Subject<'a> {
         self.trees = trees;
@@ -201,6 +203,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The family of the language, if there is no grammar for it.
+    #[doc(hidden)]
     #[must_use]
     pub fn family(&self) -> Option<&'static Family> {
         if self.language().is_some() { None } else { families::family_of(self.path) }
@@ -414,6 +417,7 @@ impl<'a> Subject<'a> {
     }
 
     /// How many texts of this file the guards have parsed.
+    #[doc(hidden)]
     #[must_use]
     pub fn parses(&self) -> usize {
         self.parses.get()
@@ -423,6 +427,7 @@ impl<'a> Subject<'a> {
     ///
     /// # Errors
     /// The time limit is over.
+    #[doc(hidden)]
     pub fn faults(&self, parsed: &Parsed<'_>) -> Result<Vec<SyntaxFault>, Unparsed> {
         let deadline = self.deadline();
         parsed.faults(&|| deadline.is_over())
@@ -432,6 +437,7 @@ impl<'a> Subject<'a> {
     ///
     /// # Errors
     /// The time limit is over.
+    #[doc(hidden)]
     pub fn without_idioms(
         &self,
         language: &Language,

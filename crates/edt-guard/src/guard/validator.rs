@@ -238,7 +238,7 @@ pub fn run_validator(
                 output: ConfinedStreams::Joined,
                 max_output: bounded::TAIL_BYTES,
             };
-            let done = match confinement.run(site.repo, &program) {
+            let done = match confinement.run(site.repo.into(), &program) {
                 Ok(done) => done,
                 Err(found) => return Ok(ValidatorResult::Failed(why_not_run(found))),
             };

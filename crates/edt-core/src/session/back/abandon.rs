@@ -18,7 +18,7 @@ use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::file_id::TreeItem;
 use edt_git::{InHead, ObjectWriter, Oid, Repo};
 use edt_journal::{BranchOrigin, IndexView};
-use edt_types::{Code, FileReport, Refusal, RepoPath, Result, Warning};
+use edt_types::{Code, FileReport, Outcome, Refusal, RepoPath, Result, Status, Warning};
 
 /// An abandoned session.
 #[derive(Debug)]
@@ -33,6 +33,21 @@ pub struct Abandoned {
     pub files: Vec<FileReport>,
     /// Warnings for the caller.
     pub warnings: Vec<Warning>,
+}
+
+impl Abandoned {
+    /// The answer to the call that abandoned `session`.
+    #[must_use]
+    pub fn outcome(self, workspace: &LockedWorkspace, session: &Session) -> Outcome {
+        let mut outcome = Outcome::new(Status::Applied);
+        outcome.session = Some(session.report(false));
+        outcome.commit = Some(self.tip.to_string());
+        outcome.parent = Some(session.tip.to_string());
+        outcome.files = self.files;
+        outcome.warnings = self.warnings;
+        outcome.recovered.clone_from(&workspace.recovered);
+        outcome
+    }
 }
 
 /// Abandons `session`.

@@ -19,6 +19,7 @@ use crate::session::user::edit_change;
 use crate::session::worktree::follow::{self, Operation, TreeMove};
 use crate::session::worktree::switch::commit_tree;
 use crate::session::worktree::workspace::LockedWorkspace;
+use crate::user_decision::UserDecision;
 use edt_git::commit_candidate::CommitCandidate;
 use edt_git::commit_hooks;
 use edt_git::{InHead, Merged, NewCommit, ObjectWriter, Oid, Repo};
@@ -66,12 +67,29 @@ pub struct Unlanded {
 
 /// Who asks, and for which session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnlandOptions {
     /// The session; if `None`, that of the worktree, else the one that landed last on HEAD's
     /// branch.
     pub session: Option<String>,
     /// Whether protected paths may change: only the user may do that.
     pub may_change_protected_paths: bool,
+}
+
+impl UnlandOptions {
+    /// Undoes the last landing of the session of this name, with or without `edt/`.
+    #[must_use]
+    pub fn session(mut self, name: impl Into<String>) -> UnlandOptions {
+        self.session = Some(name.into());
+        self
+    }
+
+    /// States that the user asks. Then protected paths may change.
+    #[must_use]
+    pub fn by_user(mut self, _: UserDecision) -> UnlandOptions {
+        self.may_change_protected_paths = true;
+        self
+    }
 }
 
 impl Unlanded {

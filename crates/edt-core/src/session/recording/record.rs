@@ -30,7 +30,7 @@ use crate::session::worktree::begin::{self, BeginOptions, NewSession};
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{InHead, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::IndexView;
-use edt_types::{FileReport, Finding, Refusal, RepoPath, Result, Warning};
+use edt_types::{FileReport, Finding, Outcome, Refusal, RepoPath, Result, Status, Warning};
 
 /// The result of recording.
 #[derive(Debug)]
@@ -62,6 +62,22 @@ pub struct RecordOutcome {
 }
 
 impl RecordOutcome {
+    /// The answer to the call that recorded the user's changes.
+    #[must_use]
+    pub fn outcome(self, workspace: &LockedWorkspace) -> Outcome {
+        let is_recorded = self.commit.is_some();
+        let mut outcome =
+            Outcome::new(if is_recorded { Status::Applied } else { Status::Unchanged });
+        outcome.session = (self.began || is_recorded).then(|| self.session.report(self.began));
+        outcome.commit = self.commit.map(|commit| commit.to_string());
+        outcome.parent = self.commit.map(|_| self.parent.to_string());
+        outcome.checkpoints = self.checkpoints.iter().map(ToString::to_string).collect();
+        outcome.files = self.files;
+        outcome.warnings = self.warnings;
+        outcome.recovered.clone_from(&workspace.recovered);
+        outcome
+    }
+
     fn nothing(session: Session) -> RecordOutcome {
         RecordOutcome {
             parent: session.tip,

@@ -11,6 +11,7 @@ use edt_types::{Code, FileChangeKind, Finding, RepoPath, Result};
 
 /// A commit of a session, and what it changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LogEntry {
     /// The commit. Its `trailers` have its kind and the number of the edit; a commit of the user has
     /// none.
@@ -21,6 +22,7 @@ pub struct LogEntry {
 
 /// A file that a commit changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LogFile {
     /// The path.
     pub path: String,

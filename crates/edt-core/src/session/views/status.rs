@@ -13,7 +13,7 @@ use crate::session::user::left_over;
 use crate::session::user::user_changes::{self, ReadLimits, UserChange};
 use edt_edit::diff::LineDiff;
 use edt_git::status::StatusKind;
-use edt_git::{InHead, ObjectWriter, Repo};
+use edt_git::{InHead, ObjectWriter, Oid, Repo};
 use edt_io::clock;
 use edt_types::{FileChangeKind, Recovered, RepoPath, Result, SessionReport};
 
@@ -22,11 +22,12 @@ const COUNTED: ReadLimits = ReadLimits { file: 1024 * 1024, total: 16 * 1024 * 1
 
 /// The session of a worktree, and the paths that differ from what is recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WorktreeStatus {
     /// The session of this worktree.
     pub session: Option<SessionReport>,
-    /// The newest commit of the session's branch, as a hex object id.
-    pub tip: Option<String>,
+    /// The newest commit of the session's branch.
+    pub tip: Option<Oid>,
     /// Whether HEAD is on the session's branch.
     pub switched: bool,
     /// How many edits the session has that did not land on its target.
@@ -57,6 +58,7 @@ pub struct WorktreeStatus {
 
 /// A file whose uncommitted changes include changes of edits that no commit has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct LeftOverLines {
     /// The path.
     pub path: String,
@@ -75,6 +77,7 @@ impl LeftOverLines {
 
 /// A tracked file that the user changed and did not commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct UncommittedFile {
     /// The path.
     pub path: String,
@@ -109,7 +112,7 @@ pub fn status(repo: &Repo, recovered: Option<Recovered>) -> Result<WorktreeStatu
         let rest = session.not_landed(repo)?;
         let (base, tip) = (repo.tree_of(rest.base)?, repo.tree_of(session.tip)?);
         let changed = diff_report::changed_paths(repo, base, tip)?;
-        status.tip = Some(session.tip.to_string());
+        status.tip = Some(session.tip);
         status.switched = session.head == InHead::Yes;
         status.edits = if rest.base == session.base {
             session.edits(repo)?
@@ -240,7 +243,7 @@ mod tests {
         let scratch = edited();
         let found = status(&scratch.repo(), None).unwrap();
         assert_eq!((found.edits, found.switched), (1, true));
-        assert_eq!(found.tip, Some(scratch.head().to_string()));
+        assert_eq!(found.tip, Some(scratch.head()));
         assert_eq!(found.changed.len(), 1);
         assert_eq!((found.user_changes, found.operation), (vec![], None));
     }

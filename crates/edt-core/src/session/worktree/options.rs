@@ -22,6 +22,19 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// What the program around the library brings along. With the default the library reads no
 /// environment variable and no home directory, and changes nothing of the process.
+///
+/// ```
+/// use std::time::Duration;
+/// use edt_core::types::TrustStore;
+/// use edt_core::{Environment, Options};
+///
+/// let options = Options::default()
+///     .command("my-editor")
+///     .lock_wait(Duration::from_secs(2))
+///     .trust(TrustStore::new("/home/me/.config/my-editor".into()))
+///     .environment(Environment::Process);
+/// assert_eq!(options.command, "my-editor");
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
@@ -59,6 +72,101 @@ pub struct Options {
     pub guards: Vec<Arc<dyn Guard>>,
 }
 
+impl Options {
+    /// Names the program, as [`Options::command`] says.
+    #[must_use]
+    pub fn command(mut self, name: impl Into<String>) -> Options {
+        self.command = name.into();
+        self
+    }
+
+    /// Sets the longest wait for another process.
+    #[must_use]
+    pub fn lock_wait(mut self, longest: Duration) -> Options {
+        self.lock_wait = longest;
+        self
+    }
+
+    /// Sets the text of the user's own `edt.toml`, and the directory that `~` means in it.
+    #[must_use]
+    pub fn user_policy(mut self, text: impl Into<String>, home: Option<PathBuf>) -> Options {
+        (self.user_policy, self.user_home) = (Some(text.into()), home);
+        self
+    }
+
+    /// Records the user's decisions on trust in `store`.
+    #[must_use]
+    pub fn trust(mut self, store: TrustStore) -> Options {
+        self.trust = Some(store);
+        self
+    }
+
+    /// Says whose Git's configuration outside of the repository is.
+    #[must_use]
+    pub fn configuration(mut self, whose: Configuration) -> Options {
+        self.configuration = whose;
+        self
+    }
+
+    /// Confines hooks, filters and validators of the repository.
+    #[must_use]
+    pub fn confinement(mut self, confinement: Arc<dyn Confinement>) -> Options {
+        self.confinement = Some(confinement);
+        self
+    }
+
+    /// Sets the environment in which Git access works and programs start.
+    #[must_use]
+    pub fn environment(mut self, environment: Environment) -> Options {
+        self.environment = environment;
+        self
+    }
+
+    /// Makes this process the reaper of its orphaned descendants, for good, as
+    /// [`Options::reap_orphans`] says.
+    #[must_use]
+    pub fn reap_orphans(mut self) -> Options {
+        self.reap_orphans = true;
+        self
+    }
+
+    /// Sets what is on disk before an answer, whatever the repository's configuration says.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Options {
+        self.durability = Some(durability);
+        self
+    }
+
+    /// Says who calls.
+    #[must_use]
+    pub fn caller(mut self, caller: CallingAgent) -> Options {
+        self.caller = caller;
+        self
+    }
+
+    /// Shares what stays in memory between calls with other workspaces. A workspace without one has
+    /// a cache of its own.
+    #[must_use]
+    pub fn cache(mut self, cache: Arc<Cache>) -> Options {
+        self.cache = Some(cache);
+        self
+    }
+
+    /// Adds an observer, which is called after those that are there.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Options {
+        self.observers.push(observer);
+        self
+    }
+
+    /// Adds a guard, which runs after those that are there.
+    #[must_use]
+    pub fn guard(mut self, guard: Arc<dyn Guard>) -> Options {
+        self.guards.push(guard);
+        self
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -86,7 +194,7 @@ impl Default for Options {
 pub struct Cache {
     repositories: Mutex<BTreeMap<PathBuf, Opened>>,
     /// Trees of the files that were edited last.
-    pub trees: TreeCache,
+    pub(super) trees: TreeCache,
 }
 
 /// How many repositories a cache keeps open.

@@ -208,14 +208,14 @@ impl LockedWorkspace {
     /// Notifies the observers that an edit was recorded.
     pub(crate) fn observe_landed(&mut self, request: Option<&Request>, landing: &Landing<'_>) {
         for observer in &self.options.observers {
-            observer.landed(&self.repo, &mut self.journal, request, landing);
+            observer.landed((&self.repo).into(), request, landing);
         }
     }
 
     /// Notifies the observers that the session's tip moved back from `from` to `to`.
     pub fn observe_undone(&self, from: Oid, to: Oid) {
         let observers = &self.options.observers;
-        observers.iter().for_each(|observer| observer.undone(&self.repo, from, to));
+        observers.iter().for_each(|observer| observer.undone((&self.repo).into(), from, to));
     }
 }
 
@@ -265,7 +265,7 @@ fn opened(start: &Path, options: &Options) -> Result<Repo> {
 }
 
 fn notify_opened(repo: &Repo, options: &Options) {
-    options.observers.iter().for_each(|observer| observer.opened(repo));
+    options.observers.iter().for_each(|observer| observer.opened(repo.into()));
 }
 
 /// The base commit of this worktree's session, else HEAD's commit, else the empty tree, with the

@@ -1,6 +1,9 @@
 //! The public interface: one type for a worktree, and a builder for requests.
 
-use std::ops::RangeInclusive;
+mod proposals;
+mod request;
+mod users;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +14,10 @@ use edt_types::{DryRun, Outcome, Recovered, SessionReport, Status, Warning};
 use crate::proposal::landing::land;
 use crate::proposal::propose::apply_or_propose;
 use crate::session::back::abandon::abandon;
-use crate::session::back::revert::revert;
+use crate::session::back::part::FilePart;
+use crate::session::back::revert::{revert, revert_part};
 use crate::session::back::undo::{BranchMove, MoveOptions, UndoTarget, redo, undo};
+use crate::session::landing::unland::{UnlandOptions, unland};
 use crate::session::refs::commit::Commit;
 use crate::session::refs::ended::ShownSession;
 use crate::session::refs::revision;
@@ -21,10 +26,9 @@ use crate::session::views::status::status;
 use crate::session::worktree::begin::{BeginOptions, HeadSwitch, begin};
 use crate::session::worktree::options::Cache;
 use crate::session::{LockedWorkspace, Session};
-use crate::txn::edit_fields::EditFields;
-use crate::txn::{self, Request, tried};
+use crate::txn::{self, Request, RestoreTarget, tried};
 use crate::types::{FileDiff, LogEntry, WorktreeStatus};
-use crate::{Land, Mode, Options, Refusal};
+use crate::{Land, Options, Refusal, RepoPath};
 
 /// A Git worktree in which every edit is one guarded transaction and one commit on a shadow branch.
 ///
@@ -159,6 +163,57 @@ impl Workspace {
         })
     }
 
+    /// Reverts a part of what one edit, or the session as a whole, changed, in one new commit: one
+    /// file, or lines of it. The rest of the edit stays, and so do the user's uncommitted lines.
+    ///
+    /// ```standalone_crate
+    /// # fn main() -> Result<(), edt_core::Refusal> {
+    /// # let directory = edt_testkit::ScratchRepo::with(&[("a.txt", "1\n2\n3\n")]);
+    /// # let mut ws = edt_core::Workspace::open(directory.path(), edt_core::Options::default())?;
+    /// use edt_core::types::{ChosenLines, FilePart};
+    ///
+    /// let request = edt_core::Request::new("both").edit("a.txt", "1", "one").edit("a.txt", "3", "three");
+    /// ws.apply(&request)?;
+    /// let third = ChosenLines { added: vec![3..=3], removed: vec![3..=3] };
+    /// let path = edt_core::RepoPath::parse(b"a.txt")?;
+    /// ws.revert_part(&FilePart { edit: Some(1), path, lines: Some(third) })?;
+    /// # assert_eq!(std::fs::read_to_string(directory.path().join("a.txt")).unwrap(), "one\n2\n3\n");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Workspace::revert`]; `BAD_REQUEST` if the change has no such file or lines, and if the
+    /// file has no lines to choose from. Nothing is changed then.
+    pub fn revert_part(&mut self, part: &FilePart) -> Result<Outcome, Refusal> {
+        self.change(|locked| {
+            let session = Session::required(&locked.repo, &locked.repo.head()?)?;
+            revert_part(locked, &session, part, MoveOptions::default())
+        })
+    }
+
+    /// Restores one file to an earlier state, in one new commit. The user's other uncommitted lines
+    /// stay. Guards do not check the content, which the file had before.
+    ///
+    /// ```standalone_crate
+    /// # fn main() -> Result<(), edt_core::Refusal> {
+    /// # let directory = edt_testkit::ScratchRepo::with(&[("a.txt", "one\n")]);
+    /// # let mut ws = edt_core::Workspace::open(directory.path(), edt_core::Options::default())?;
+    /// use edt_core::types::RestoreTarget;
+    ///
+    /// ws.apply(&edt_core::Request::new("x").edit("a.txt", "one", "two"))?;
+    /// ws.restore(&edt_core::RepoPath::parse(b"a.txt")?, &RestoreTarget::Latest)?;
+    /// # assert_eq!(std::fs::read_to_string(directory.path().join("a.txt")).unwrap(), "one\n");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// `NO_SESSION`; `NOTHING_TO_UNDO` if there is no such revision; `BAD_REQUEST` for a commit that
+    /// does not exist; `FILE_NOT_FOUND` if the file exists neither there nor now; `PROTECTED_PATH`;
+    /// `UNSAVED_CHANGES` if the user changed the same lines. Nothing is changed then.
+    pub fn restore(&mut self, path: &RepoPath, to: &RestoreTarget) -> Result<Outcome, Refusal> {
+        self.change(|locked| txn::restore(locked, path, to, MoveOptions::default()))
+    }
+
     /// Lands the session: squashes it into one commit on its base branch, three-way merged if that
     /// branch moved. Git's commit hooks run.
     ///
@@ -173,6 +228,31 @@ impl Workspace {
         })
     }
 
+    /// Undoes the last landing of a session. Its branch moves back if nothing came on top and no
+    /// remote has the landing; otherwise a new commit reverts it. The session is open again, and the
+    /// landed commit stays at a ref below `refs/edt/NAME/`.
+    ///
+    /// ```standalone_crate
+    /// # fn main() -> Result<(), edt_core::Refusal> {
+    /// # let directory = edt_testkit::ScratchRepo::with(&[("a.txt", "one\n")]);
+    /// # let mut ws = edt_core::Workspace::open(directory.path(), edt_core::Options::default())?;
+    /// ws.apply(&edt_core::Request::new("x").edit("a.txt", "one", "two"))?;
+    /// let landed = ws.land(edt_core::Land::default())?;
+    /// let undone = ws.undo_landing(edt_core::types::UndoLanding::default())?;
+    /// assert_eq!(undone.parent, landed.commit);
+    /// # assert_eq!(std::fs::read_to_string(directory.path().join("a.txt")).unwrap(), "one\n");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// `NOTHING_TO_UNDO` without a landing; `MERGE_CONFLICT` if later commits changed the same lines;
+    /// `APPROVAL_REQUIRED` for protected paths unless the user asks; `UNSAVED_CHANGES`; `GIT_OPERATION_BLOCKED` if a commit
+    /// hook refuses the reverting commit. No branch has moved then.
+    #[expect(clippy::needless_pass_by_value, reason = "callers build the options in the call")]
+    pub fn undo_landing(&mut self, options: UnlandOptions) -> Result<Outcome, Refusal> {
+        self.change(|locked| unland(locked, &options)?.outcome(locked))
+    }
+
     /// Abandons the session: HEAD and files return to their state before it. The commits stay at
     /// `refs/edt/NAME/abandoned`.
     ///
@@ -183,12 +263,7 @@ impl Workspace {
             let session = Session::required(&locked.repo, &locked.repo.head()?)?;
             let abandoned = abandon(locked, &session)?;
             locked.observe_undone(session.tip, session.base);
-            let mut outcome = Outcome::new(Status::Applied);
-            outcome.session = Some(session.report(false));
-            outcome.files = abandoned.files;
-            outcome.warnings = abandoned.warnings;
-            outcome.recovered.clone_from(&locked.recovered);
-            Ok(outcome)
+            Ok(abandoned.outcome(locked, &session))
         })
     }
 
@@ -261,12 +336,20 @@ impl Workspace {
         &mut self,
         act: impl FnOnce(&mut LockedWorkspace) -> Result<Outcome, Refusal>,
     ) -> Result<Outcome, Refusal> {
+        let mut outcome = self.locked(act)?;
+        outcome.warnings.splice(0..0, self.interrupted.drain(..));
+        Ok(outcome)
+    }
+
+    /// Locks the worktree for `act`. Warnings of interrupted programs wait for the next outcome.
+    fn locked<T>(
+        &mut self,
+        act: impl FnOnce(&mut LockedWorkspace) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         let opened = LockedWorkspace::open(&self.start, self.options.clone())?;
         let (mut locked, interrupted) = opened.with_interrupted();
         self.interrupted.extend(interrupted);
-        let mut outcome = act(&mut locked)?;
-        outcome.warnings.splice(0..0, self.interrupted.drain(..));
-        Ok(outcome)
+        act(&mut locked)
     }
 
     /// Records a malformed request, if that needs no wait for another process.
@@ -287,169 +370,6 @@ impl Workspace {
             locked.observe_undone(moved.from, moved.to);
             moved.outcome(locked, session)
         })
-    }
-}
-
-/// Builds a request. A wrong path, mode or text is reported by [`Workspace::apply`], with every
-/// other finding.
-impl Request {
-    /// An empty request; `message` becomes the subject of the commit.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Request {
-        Request { message: Some(message.into()), ..Request::default() }
-    }
-
-    /// Replaces the one occurrence of `old_text` in `path`.
-    #[must_use]
-    pub fn edit(
-        self,
-        path: &str,
-        old_text: impl Into<Vec<u8>>,
-        content: impl Into<Vec<u8>>,
-    ) -> Request {
-        let fields = EditFields {
-            old_text: Some(old_text.into()),
-            content: Some(content.into()),
-            ..EditFields::default()
-        };
-        self.with_edit(path, Mode::Edit, fields)
-    }
-
-    /// Replaces every occurrence of `old_text` in `path`; at least one must exist.
-    ///
-    /// ```standalone_crate
-    /// # fn main() -> Result<(), edt_core::Refusal> {
-    /// # let directory = edt_testkit::ScratchRepo::with(&[("a.txt", "one one\n")]);
-    /// # let mut ws = edt_core::Workspace::open(directory.path(), edt_core::Options::default())?;
-    /// ws.apply(&edt_core::Request::new("x").replace_all("a.txt", "one", "two"))?;
-    /// # assert_eq!(std::fs::read_to_string(directory.path().join("a.txt")).unwrap(), "two two\n");
-    /// # Ok(()) }
-    /// ```
-    #[must_use]
-    pub fn replace_all(
-        self,
-        path: &str,
-        old_text: impl Into<Vec<u8>>,
-        content: impl Into<Vec<u8>>,
-    ) -> Request {
-        let fields = EditFields {
-            old_text: Some(old_text.into()),
-            content: Some(content.into()),
-            replace_all: Some(true),
-            ..EditFields::default()
-        };
-        self.with_edit(path, Mode::Edit, fields)
-    }
-
-    /// Inserts `content` before line `line` of `path`. Lines count from 1; one past the last line is
-    /// the end of the file.
-    #[must_use]
-    pub fn insert(self, path: &str, line: u64, content: impl Into<Vec<u8>>) -> Request {
-        let fields = EditFields {
-            start_line: Some(line),
-            content: Some(content.into()),
-            ..EditFields::default()
-        };
-        self.with_edit(path, Mode::Insert, fields)
-    }
-
-    /// Replaces the lines `lines` of `path`, which count from 1, with `content`.
-    ///
-    /// Line numbers alone are refused with `HASH_REQUIRED`: state the version of the file that they
-    /// refer to with [`Request::expected_hash`].
-    ///
-    /// ```standalone_crate
-    /// # fn main() -> Result<(), edt_core::Refusal> {
-    /// # let directory = edt_testkit::ScratchRepo::with(&[("a.txt", "1\n2\n3\n4\n")]);
-    /// # let mut ws = edt_core::Workspace::open(directory.path(), edt_core::Options::default())?;
-    /// let created = ws.apply(&edt_core::Request::new("new").create("b.txt", "1\n2\n3\n4\n"))?;
-    /// let hash = created.files[0].hash_after.clone().unwrap_or_default();
-    /// let request = edt_core::Request::new("lines").replace_lines("b.txt", 2..=3, "two, three\n");
-    /// ws.apply(&request.expected_hash("b.txt", hash))?;
-    /// # assert_eq!(std::fs::read_to_string(directory.path().join("b.txt")).unwrap(), "1\ntwo, three\n4\n");
-    /// # Ok(()) }
-    /// ```
-    #[must_use]
-    pub fn replace_lines(
-        self,
-        path: &str,
-        lines: RangeInclusive<u64>,
-        content: impl Into<Vec<u8>>,
-    ) -> Request {
-        let fields = EditFields { content: Some(content.into()), ..EditFields::of_lines(&lines) };
-        self.with_edit(path, Mode::ReplaceLines, fields)
-    }
-
-    /// Removes the lines `lines` of `path`, which count from 1. Needs [`Request::expected_hash`], as
-    /// [`Request::replace_lines`] does.
-    #[must_use]
-    pub fn delete_lines(self, path: &str, lines: RangeInclusive<u64>) -> Request {
-        self.with_edit(path, Mode::DeleteLines, EditFields::of_lines(&lines))
-    }
-
-    /// Refuses the request with `HASH_MISMATCH` unless the blob id of `path` begins with `hash`, as
-    /// hex with at least 7 digits. [`FileReport::hash_after`](crate::FileReport) has the id after an
-    /// edit. Applies to the edits of `path` that the request has so far.
-    #[must_use]
-    pub fn expected_hash(mut self, path: &str, hash: impl Into<String>) -> Request {
-        self.expect_hash(path.as_bytes(), hash.into());
-        self
-    }
-
-    /// Creates the file `path`.
-    #[must_use]
-    pub fn create(self, path: &str, content: impl Into<Vec<u8>>) -> Request {
-        self.with_content(path, Mode::Create, content)
-    }
-
-    /// Adds `content` to the end of `path`.
-    #[must_use]
-    pub fn append(self, path: &str, content: impl Into<Vec<u8>>) -> Request {
-        self.with_content(path, Mode::Append, content)
-    }
-
-    /// Replaces the whole of the existing file `path`.
-    #[must_use]
-    pub fn overwrite(self, path: &str, content: impl Into<Vec<u8>>) -> Request {
-        self.with_content(path, Mode::Overwrite, content)
-    }
-
-    /// Removes the file `path`.
-    #[must_use]
-    pub fn delete(self, path: &str) -> Request {
-        self.with_edit(path, Mode::Delete, EditFields::default())
-    }
-
-    /// Moves the file `path` to `to`, content and mode bit kept.
-    #[must_use]
-    pub fn rename(self, path: &str, to: &str) -> Request {
-        let fields = EditFields { to: Some(to.into()), ..EditFields::default() };
-        self.with_edit(path, Mode::Rename, fields)
-    }
-
-    /// Overrides the guard of this name, where policy lets a request do so.
-    #[must_use]
-    pub fn allow(mut self, word: impl Into<String>) -> Request {
-        self.allow.push(word.into());
-        self
-    }
-
-    /// Names the agent; becomes the trailer `Edt-Agent`.
-    #[must_use]
-    pub fn agent(mut self, name: impl Into<String>) -> Request {
-        self.agent = Some(name.into());
-        self
-    }
-
-    fn with_content(self, path: &str, mode: Mode, content: impl Into<Vec<u8>>) -> Request {
-        let fields = EditFields { content: Some(content.into()), ..EditFields::default() };
-        self.with_edit(path, mode, fields)
-    }
-
-    fn with_edit(mut self, path: &str, mode: Mode, fields: EditFields) -> Request {
-        let fields = EditFields { path: path.into(), mode: Some(mode), ..fields };
-        self.add(fields);
-        self
     }
 }
 
@@ -563,7 +483,7 @@ mod tests {
         let session = workspace.session().unwrap().unwrap();
         assert_eq!((session.name.as_str(), session.began), ("main-1", false));
         let status = workspace.status().unwrap();
-        assert_eq!((status.edits, status.tip), (2, second.commit));
+        assert_eq!((status.edits, status.tip.map(|tip| tip.to_string())), (2, second.commit));
         let changed: Vec<&str> = status.changed.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(changed, ["b.txt", "dir/a.txt"]);
         let log = workspace.log().unwrap();
