@@ -40,17 +40,17 @@ impl Args {
         let shell = (self.script.as_str(), dir.as_path(), self.agent.as_str());
         let answer = edt_run::run_of_shell(&mut workspace, shell, &mut Streams(None))?;
         note::ran(&answer);
-        let mut out = render::recovered(answer.recovered.as_ref());
+        let mut out = render::recovered(answer.outcome.recovered.as_ref());
         let Some(ran) = &answer.run else {
-            let outcome = Outcome { errors: answer.errors, ..Outcome::new(answer.status) };
+            let outcome = Outcome { errors: answer.outcome.errors, ..Outcome::new(answer.outcome.status) };
             context.note(&render::refused(&outcome));
-            return Ok(answer.status);
+            return Ok(answer.outcome.status);
         };
-        let is_refused = !answer.errors.is_empty();
+        let is_refused = !answer.outcome.errors.is_empty();
         let outcome = Outcome {
-            warnings: answer.warnings.clone(),
-            errors: answer.errors.clone(),
-            ..Outcome::new(answer.status)
+            warnings: answer.outcome.warnings.clone(),
+            errors: answer.outcome.errors.clone(),
+            ..Outcome::new(answer.outcome.status)
         };
         render::details(&mut out, &outcome);
         out += &render::refused(&outcome);
@@ -58,7 +58,7 @@ impl Args {
             context.note(&out);
         }
         let status = match (ran.exit_code, ran.signal) {
-            (Some(0), _) if is_refused => return Ok(answer.status),
+            (Some(0), _) if is_refused => return Ok(answer.outcome.status),
             (Some(code), _) => code,
             (None, signal) => 128 + signal.unwrap_or(0),
         };

@@ -30,6 +30,25 @@ use edt_types::{Code, DryRun, Finding, Refusal, RepoPath, Result, Status};
 /// overhead of JSON.
 const MAX_REQUEST: u64 = 2 * MAX_FILE;
 
+/// The flags of one edit that neither a patch nor a JSON request takes.
+const ONE_EDIT: [&str; 15] = [
+    "mode",
+    "old_text",
+    "old_text_file",
+    "content",
+    "content_file",
+    "replace_all",
+    "executable",
+    "to",
+    "symbol",
+    "start_line",
+    "end_line",
+    "start_anchor",
+    "end_anchor",
+    "expected_text",
+    "expected_text_file",
+];
+
 /// Apply edits as one transaction: all or none, recorded as one commit.
 ///
 /// Flags give one edit; a patch or a JSON request gives several. Content is read from standard
@@ -129,13 +148,13 @@ struct Input {
     expected_hash: Option<String>,
     /// A patch instead of flags: a unified diff, `*** Begin Patch`, SEARCH/REPLACE blocks, or
     /// fenced files; `-` is standard input. PATH names the file where the patch names none.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["mode", "request", "old_text", "old_text_file", "content", "content_file", "replace_all", "executable", "to", "symbol", "start_line", "end_line", "start_anchor", "end_anchor", "expected_text", "expected_text_file"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "request", conflicts_with_all = ONE_EDIT)]
     patch: Option<PathBuf>,
     /// How far the hunks of a patch, or the old text, may differ from the file.
     #[arg(long = "match", value_name = "HOW", value_parser = one_of(Match::ALL), conflicts_with = "request")]
     matching: Option<Match>,
     /// A JSON request instead of flags; `-` is standard input.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "mode", "old_text", "old_text_file", "content", "content_file", "replace_all", "executable", "to", "symbol", "start_line", "end_line", "start_anchor", "end_anchor", "expected_text", "expected_text_file", "expected_hash"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "expected_hash"], conflicts_with_all = ONE_EDIT)]
     request: Option<PathBuf>,
     /// Apply this approved proposal instead.
     #[arg(long, value_name = "PROPOSAL", conflicts_with_all = ["path", "mode", "patch", "request", "matching", "allow", "message", "agent"])]

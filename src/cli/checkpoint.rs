@@ -7,7 +7,7 @@ use super::context::Context;
 use super::render::{self, GOOD, NAME, paint, short};
 use edt_agents::hook::who::Who;
 use edt_core::session::recording::record;
-use edt_types::{Code, Finding, Result, Status};
+use edt_types::{Code, Finding, Result, Status, WarningCode};
 
 /// Commit the user's uncommitted changes (of tracked and new files, never of ignored ones) on the
 /// session's branch, as the user's. Only the user may type it. `edt land` lands them as commits of
@@ -47,7 +47,11 @@ impl Args {
                         short(commit)
                     );
                 }
-                _ if outcome.warnings.iter().any(|warning| warning.code == "left_out") => {
+                _ if outcome
+                    .warnings
+                    .iter()
+                    .any(|warning| warning.code == WarningCode::LeftOut) =>
+                {
                     out += "unchanged: every changed path was left out\n";
                 }
                 _ => out += "unchanged: nothing differs from the session's last commit\n",

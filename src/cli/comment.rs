@@ -19,7 +19,7 @@ use edt_core::session::refs::ended::ShownSession;
 use edt_git::Repo;
 use edt_io::clock;
 use edt_types::text::counted;
-use edt_types::{Code, Finding, Result, Status, Warning};
+use edt_types::{Code, Finding, Result, Status, Warning, WarningCode};
 
 /// Comment on the session, its edits, files and lines. The agent reads what was sent in the next
 /// answer of edt, and answers.
@@ -383,7 +383,7 @@ pub(super) fn left_open(repo: &Repo, session: &str) -> Option<Warning> {
     let (_, all) = store::read(repo, session).ok()??;
     let open = all.comments.iter().filter(|one| one.state == CommentState::Open).count() as u64;
     (open > 0).then(|| Warning {
-        code: "open_comments",
+        code: WarningCode::OpenComments,
         path: None,
         message: format!(
             "{} of the user on what landed {} open: `edt comment list --session {session}` lists \

@@ -19,7 +19,7 @@ use edt_core::session::refs::landed::Landing;
 use edt_core::session::refs::revision;
 use edt_core::session::views::file_diff::FileDiff;
 use edt_core::session::views::log::FileRevision;
-use edt_core::session::views::refused::{self, KeptCopies, RefusedRun};
+use edt_core::session::views::refused::{self, BackupDirectory, RefusedRun};
 use edt_core::txn::refused_edits::{self, RefusedEdit};
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::{Environment, clock};
@@ -93,7 +93,7 @@ pub(super) struct Answer {
     /// Its runs that were refused and rolled back, oldest first.
     refused_runs: Vec<RefusedRun>,
     /// Copies of files as they were before a program that was interrupted in this worktree.
-    kept: Vec<KeptCopies>,
+    backups: Vec<BackupDirectory>,
 }
 
 /// The landing of a session that has ended.
@@ -373,7 +373,7 @@ impl Args {
                 landed: landed.clone(),
                 refused_edits: refused_edits::kept(&repo, Some(&session.name)),
                 refused_runs: refused_runs.clone(),
-                kept: refused::copies(&repo),
+                backups: refused::copies(&repo),
             })
         };
         let drawn = self.graph && !of_file;
@@ -457,7 +457,7 @@ fn render_human(answer: &Answer, of_file: bool) -> String {
     }
     if !of_file {
         out.push_str(&refused_lines(&answer.refused_edits, &answer.refused_runs, &[]));
-        for copies in &answer.kept {
+        for copies in &answer.backups {
             let text = format!("copies from before an interrupted run: {}", copies.directory);
             let _ = writeln!(out, "{}", paint(NOTE, &escape_controls(&text).0));
         }
@@ -574,7 +574,7 @@ mod tests {
             refusals: vec![],
             refused_edits: vec![],
             refused_runs: vec![],
-            kept: vec![],
+            backups: vec![],
         };
         plain(&render_human(&answer, false))
     }

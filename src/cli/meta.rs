@@ -11,9 +11,9 @@ use super::{
     read, run, search, setup, status, trust,
 };
 use edt_core::txn::wire::RequestWire;
-use edt_types::{Code, Finding, Outcome, Result, Status};
+use edt_types::{Code, Finding, Outcome, Result, Status, WarningCode};
 
-/// Explain what a code means and what to do.
+/// Explain what a code of an error or a warning means, and what to do.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt explain SIZE_REDUCTION")]
 pub(super) struct ExplainArgs {
@@ -37,27 +37,45 @@ impl ExplainArgs {
             let all = Codes {
                 schema: "edt.codes/1",
                 codes: Code::ALL.iter().map(|code| CodeExplanation::of(*code)).collect(),
+                warnings: WarningCode::ALL.iter().map(|code| WarningEntry::of(*code)).collect(),
             };
             return Ok(context.answer(&all, |_| Code::table()));
         };
         let upper = name.to_ascii_uppercase().replace('-', "_");
-        let code = Code::from_name(&upper).ok_or_else(|| {
-            let names: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
-            let near = similar::get_close_matches(upper.as_str(), &names, 1, 0.5);
-            let nearest =
-                near.first().map_or_else(String::new, |near| format!(" Did you mean {near}?"));
-            Finding::new(
-                Code::BadRequest,
-                format!("{name} is not a code.{nearest}"),
-                "`edt explain --all` lists the codes.",
-            )
-        })?;
+        if let Some(code) = WarningCode::from_name(&upper.to_ascii_lowercase()) {
+            let entry = WarningExplanation {
+                schema: "edt.warning/1",
+                warning: code.name(),
+                explanation: code.explanation(),
+            };
+            let text = format!("{} (warning)\n{}", code.name(), code.explanation());
+            return Ok(context.answer(&entry, |_| text));
+        }
+        let code = Code::from_name(&upper).ok_or_else(|| not_a_code(name, &upper))?;
         Ok(context.answer(&CodeExplanation::of(code), |_| {
             let allow = code.allow().map_or_else(String::new, |word| format!("\nallow: {word}"));
             let (status, exit) = (code.status().name(), code.status().exit());
             format!("{} (status {status}, exit {exit}){allow}\n{}", code.name(), code.explanation())
         }))
     }
+}
+
+fn not_a_code(name: &str, upper: &str) -> Finding {
+    let warnings = WarningCode::ALL.iter().map(|code| code.name().to_ascii_uppercase());
+    let all: Vec<String> =
+        Code::ALL.iter().map(|code| code.name().to_owned()).chain(warnings).collect();
+    let names: Vec<&str> = all.iter().map(String::as_str).collect();
+    let near = similar::get_close_matches(upper, &names, 1, 0.5);
+    let nearest = near.first().map_or_else(String::new, |near| {
+        let is_code = Code::from_name(near).is_some();
+        let near = if is_code { (*near).to_owned() } else { near.to_ascii_lowercase() };
+        format!(" Did you mean {near}?")
+    });
+    Finding::new(
+        Code::BadRequest,
+        format!("{name} is not a code.{nearest}"),
+        "`edt explain --all` lists the codes.",
+    )
 }
 
 /// The answer of `edt explain`.
@@ -74,7 +92,7 @@ struct CodeExplanation {
     /// The word in `allow` with which a request overrides it.
     allow: Option<&'static str>,
     /// What it means and what to do.
-    story: &'static str,
+    explanation: &'static str,
 }
 
 /// The answer of `edt explain --all`.
@@ -82,8 +100,36 @@ struct CodeExplanation {
 struct Codes {
     /// Always `edt.codes/1`.
     schema: &'static str,
-    /// Every code.
+    /// Every code of an error.
     codes: Vec<CodeExplanation>,
+    /// Every code of a warning, except the names of guards.
+    warnings: Vec<WarningEntry>,
+}
+
+/// A code of a warning.
+#[derive(Debug, Serialize, JsonSchema)]
+struct WarningEntry {
+    /// The code.
+    warning: &'static str,
+    /// What it means, in one sentence.
+    explanation: &'static str,
+}
+
+impl WarningEntry {
+    const fn of(code: WarningCode) -> WarningEntry {
+        WarningEntry { warning: code.name(), explanation: code.explanation() }
+    }
+}
+
+/// The answer of `edt explain` for the code of a warning.
+#[derive(Debug, Serialize, JsonSchema)]
+struct WarningExplanation {
+    /// Always `edt.warning/1`.
+    schema: &'static str,
+    /// The code.
+    warning: &'static str,
+    /// What it means, in one sentence.
+    explanation: &'static str,
 }
 
 impl CodeExplanation {
@@ -95,7 +141,7 @@ impl CodeExplanation {
             status,
             exit: status.exit(),
             allow: code.allow(),
-            story: code.explanation(),
+            explanation: code.explanation(),
         }
     }
 }
@@ -166,6 +212,8 @@ enum Shape {
     Code,
     /// The answer of `edt explain --all`.
     Codes,
+    /// The answer of `edt explain` for a warning.
+    Warning,
     /// The answer of `edt completions` and `edt man`.
     Text,
     /// The answer of `edt setup`.
@@ -213,6 +261,7 @@ impl SchemaArgs {
             Shape::Doctor => schemars::schema_for!(doctor::Answer),
             Shape::Code => schemars::schema_for!(CodeExplanation),
             Shape::Codes => schemars::schema_for!(Codes),
+            Shape::Warning => schemars::schema_for!(WarningExplanation),
             Shape::Text => schemars::schema_for!(super::context::Text),
             Shape::Episode => schemars::schema_for!(edt_memory::episodes::Episode),
             Shape::Memory => schemars::schema_for!(memory::Answer),

@@ -372,6 +372,11 @@ fn only_called(args: &[OsString]) -> Option<clap::Command> {
     Some(edt.subcommand(called).disable_help_subcommand(true).subcommand_required(true))
 }
 
+/// What a call with neither an edit nor a request should have sent.
+const EDIT_EXAMPLE: &str = "Send a JSON request on standard input, or one edit by flags:\n  \
+    echo '{\"path\": \"a.txt\", \"mode\": \"append\", \"content\": \"x\\n\"}' | edt apply --request -\n  \
+    edt apply a.txt --mode append --content 'x'";
+
 /// Prints help, the version or what is wrong with `args`.
 fn without_command(error: clap::Error, args: &[OsString]) -> u8 {
     let error = if error.kind() == clap::error::ErrorKind::DisplayVersion {
@@ -394,11 +399,14 @@ fn without_command(error: clap::Error, args: &[OsString]) -> u8 {
     }
     let text = error.render().to_string();
     let message = text.trim().strip_prefix("error: ").unwrap_or(&text).trim().to_owned();
-    let finding = Finding::new(
-        Code::BadRequest,
-        message,
-        "`edt help COMMAND` lists the arguments, with an example.",
-    );
+    let is_missing = error.kind() == clap::error::ErrorKind::MissingRequiredArgument;
+    let edits = args.iter().any(|arg| ["apply", "check", "propose"].iter().any(|name| arg == name));
+    let remedy = if is_missing && edits {
+        EDIT_EXAMPLE
+    } else {
+        "`edt help COMMAND` lists the arguments, with an example."
+    };
+    let finding = Finding::new(Code::BadRequest, message, remedy);
     let findings = Refusal::from(finding);
     let json = render::json(&render::refusal(findings, Status::Invalid)) + "\n";
     printed::print(json.as_bytes());

@@ -89,15 +89,19 @@ pub(super) fn ran(answer: &RunOutcome) {
     if !telemetry::is_on() {
         return;
     }
-    if let Some(session) = &answer.session {
+    if let Some(session) = &answer.outcome.session {
         telemetry::note(names::SESSION, session.name.as_str());
         telemetry::note(names::BRANCH, session.branch.as_str());
     }
-    answer.commit.iter().for_each(|commit| telemetry::note(names::REVISION, commit.as_str()));
-    answer.edit.into_iter().for_each(|edit| telemetry::note(names::EDIT, edit));
+    answer
+        .outcome
+        .commit
+        .iter()
+        .for_each(|commit| telemetry::note(names::REVISION, commit.as_str()));
+    answer.outcome.edit.into_iter().for_each(|edit| telemetry::note(names::EDIT, edit));
     answer.run.iter().for_each(|ran| telemetry::note(names::EXECUTABLE, ran.program.as_str()));
-    telemetry::note(names::FILE_COUNT, answer.files.len() as u64);
-    codes(&answer.errors);
+    telemetry::note(names::FILE_COUNT, answer.outcome.files.len() as u64);
+    codes(&answer.outcome.errors);
 }
 
 /// Records the codes of the errors.

@@ -5,11 +5,10 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-use edt_core::proposal::propose::APPROVED_ALREADY;
 use edt_types::text::{counted, escape_controls, escape_lines, escape_unexpected, places};
 use edt_types::{
     FileChangeKind, FileReport, OpenComments, Outcome, RecordedIn, Recovered, Refusal, Status,
-    Warning,
+    Warning, WarningCode,
 };
 
 /// Green: success.
@@ -117,7 +116,8 @@ pub(super) fn applied(outcome: &Outcome) -> String {
             let _ = write!(out, " {}", paint(DIM, "(session begun)"));
         }
     } else if let (Status::Proposed, Some(id)) = (outcome.status, outcome.proposal) {
-        let approved = outcome.warnings.iter().any(|warning| warning.code == APPROVED_ALREADY);
+        let approved =
+            outcome.warnings.iter().any(|warning| warning.code == WarningCode::ApprovedAlready);
         let (state, call) = if approved {
             ("was approved;", "apply --proposal")
         } else {
@@ -219,7 +219,7 @@ pub(super) fn recovered(recovered: Option<&Recovered>) -> String {
     recovered.files.iter().for_each(|path| {
         let _ = writeln!(out, "  {}", escape_controls(path).0);
     });
-    recovered.left.iter().for_each(|path| {
+    recovered.skipped.iter().for_each(|path| {
         let _ = writeln!(out, "  {} {}", escape_controls(path).0, paint(NOTE, "(not touched)"));
     });
     out
@@ -306,7 +306,8 @@ mod tests {
     fn a_proposal_that_was_approved_is_applied_next() {
         let mut outcome = Outcome { proposal: Some(7), ..Outcome::new(Status::Proposed) };
         let message = "It was approved.".to_owned();
-        outcome.warnings = vec![Warning { code: APPROVED_ALREADY, path: None, message }];
+        outcome.warnings =
+            vec![Warning { code: WarningCode::ApprovedAlready, path: None, message }];
         assert_eq!(
             plain(&applied(&outcome)),
             "proposed as p7: it was approved; edt apply --proposal p7\n  warning: It was approved.\n"
@@ -318,7 +319,7 @@ mod tests {
         let mut outcome = edited();
         outcome.files = vec![file_report()];
         let (path, message) = (Some("a.txt".to_owned()), "odd\nvery".to_owned());
-        outcome.warnings = vec![Warning { code: "odd", path, message }];
+        outcome.warnings = vec![Warning { code: WarningCode::Guard("odd"), path, message }];
         assert_eq!(
             plain(&applied(&outcome)),
             "applied edit 2 on edt/fix as 0123456789ab\n\
@@ -412,7 +413,7 @@ mod tests {
             action: "rolled_back",
             commit: None,
             files: vec!["a".to_owned()],
-            left: vec!["b".to_owned()],
+            skipped: vec!["b".to_owned()],
             detail: "It was rolled back.".to_owned(),
         };
         assert_eq!(

@@ -139,7 +139,7 @@ impl Args {
             print_answer(context, &answer);
         }
         context.delivered(&delivery);
-        Ok(answer.status)
+        Ok(answer.outcome.status)
     }
 
     fn answer(&self, context: &Context) -> Result<RunOutcome> {
@@ -198,27 +198,24 @@ pub(super) fn run_for_server(
     let (answer, delivery) = completed(context, done);
     context.answer(&answer, |_| String::new());
     context.delivered(&delivery);
-    answer.status
+    answer.outcome.status
 }
 
 /// The answer, also for a refusal, with the user's new decisions on proposals and new comments.
 fn completed(context: &Context, done: Result<RunOutcome>) -> (RunOutcome, Delivery) {
     let mut answer = done.unwrap_or_else(|findings| {
         context.record(&findings);
-        let mut answer = RunOutcome {
-            status: findings.status(),
-            recovered: context.recovered(),
-            ..RunOutcome::new()
-        };
-        answer.errors = findings.into_vec();
-        answer.proposal =
-            answer.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
+        let outcome = Outcome { recovered: context.recovered(), ..Outcome::new(findings.status()) };
+        let mut answer = RunOutcome::of(outcome);
+        answer.outcome.errors = findings.into_vec();
+        answer.outcome.proposal =
+            answer.outcome.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
         answer
     });
-    answer.warnings.extend(context.new_decisions());
+    answer.outcome.warnings.extend(context.new_decisions());
     answer.bound();
-    let delivery = context.take_comments(answer.session.as_ref());
-    answer.comments.clone_from(&delivery.comments);
+    let delivery = context.take_comments(answer.outcome.session.as_ref());
+    answer.outcome.comments.clone_from(&delivery.comments);
     note::ran(&answer);
     (answer, delivery)
 }
@@ -248,7 +245,7 @@ impl RunObserver for Terminal {
 
 /// Prints the program's output on the streams to which it was written, then the result.
 fn print_answer(context: &Context, answer: &RunOutcome) {
-    let mut out = render::recovered(answer.recovered.as_ref());
+    let mut out = render::recovered(answer.outcome.recovered.as_ref());
     if let Some(ran) = &answer.run {
         if !std::io::stdout().is_terminal() {
             write(OutputStream::Stdout, ran.stdout.text.as_bytes());
@@ -256,7 +253,7 @@ fn print_answer(context: &Context, answer: &RunOutcome) {
         }
         let end = match (ran.exit_code, ran.signal) {
             _ if ran.timed_out => paint(BAD, "timed out"),
-            (Some(0), _) if answer.status != Status::Failed => paint(GOOD, "done"),
+            (Some(0), _) if answer.outcome.status != Status::Failed => paint(GOOD, "done"),
             (Some(code), _) => paint(BAD, &format!("exit status {code}")),
             (None, signal) => paint(BAD, &format!("signal {}", signal.unwrap_or_default())),
         };
@@ -266,21 +263,21 @@ fn print_answer(context: &Context, answer: &RunOutcome) {
             paint(DIM, &format!("run {} took {seconds:.1} s, {}", ran.id, ran.sandbox.level))
         );
     }
-    if let (Some(commit), Some(session)) = (&answer.commit, &answer.session) {
-        let (count, branch) = (answer.files_in_all, paint(NAME, &session.branch));
+    if let (Some(commit), Some(session)) = (&answer.outcome.commit, &answer.outcome.session) {
+        let (count, branch) = (answer.total_files, paint(NAME, &session.branch));
         let verb = paint(GOOD, "recorded");
         out += &format!("{verb} {count} changed on {branch} as {}\n", short(commit));
     }
     out += &new_files(&answer.new_files);
     let outcome = Outcome {
-        files: answer.files.clone(),
-        warnings: answer.warnings.clone(),
-        errors: answer.errors.clone(),
-        ..Outcome::new(answer.status)
+        files: answer.outcome.files.clone(),
+        warnings: answer.outcome.warnings.clone(),
+        errors: answer.outcome.errors.clone(),
+        ..Outcome::new(answer.outcome.status)
     };
     render::details(&mut out, &outcome);
     out += &render::refused(&outcome);
-    out += &render::comments(answer.comments.as_ref());
+    out += &render::comments(answer.outcome.comments.as_ref());
     context.note(&out);
 }
 

@@ -17,13 +17,13 @@ use edt_core::session::landing::list::{
 };
 use edt_core::session::recording::kept;
 use edt_core::session::views::log::LogFile;
-use edt_core::session::views::refused::{self, KeptCopies, Overridden, RefusedRun};
+use edt_core::session::views::refused::{self, BackupDirectory, Overridden, RefusedRun};
 use edt_core::session::views::status::{LeftOverLines, UncommittedFile, WorktreeStatus, status};
 use edt_core::txn::refused_edits::{self, RefusedEdit};
 use edt_git::Repo;
 use edt_journal::index;
 use edt_types::text::{counted, edits, escape_controls, places};
-use edt_types::{OpenComments, Recovered, Result, SessionReport, Status, Warning};
+use edt_types::{OpenComments, Recovered, Result, SessionReport, Status, Warning, WarningCode};
 
 /// Show the session, what it changed, and the user's uncommitted changes.
 #[derive(Debug, Default, clap::Args, Deserialize, JsonSchema)]
@@ -87,7 +87,7 @@ pub(super) struct Answer {
     /// The session's commits that needed overrides, newest first.
     allowed: Vec<Overridden>,
     /// Copies of files as they were before a program that was interrupted.
-    kept: Vec<KeptCopies>,
+    backups: Vec<BackupDirectory>,
     /// The user's decisions on proposals that no earlier answer reported.
     warnings: Vec<Warning>,
     /// An interrupted transaction that this call recovered.
@@ -166,7 +166,7 @@ impl Args {
         let interrupted = kept::interrupted(&repo);
         let reminder = kept::reminder(&repo).filter(|_| interrupted.is_empty());
         let left = index::left_lock(&repo).map(|left| Warning {
-            code: "lock_left",
+            code: WarningCode::LockLeft,
             path: None,
             message: format!("{} Edits are refused until then. {}", left.found(), left.remedy()),
         });
@@ -242,7 +242,7 @@ impl Args {
             refused_edits: refused_edits::kept(repo, None),
             refused_runs,
             allowed,
-            kept: refused::copies(repo),
+            backups: refused::copies(repo),
             warnings: Vec::new(),
             recovered,
             comments: None,
@@ -535,7 +535,7 @@ mod tests {
         let answer = Answer {
             proposals: vec!["p1".to_owned(), "p2".to_owned()],
             warnings: vec![Warning {
-                code: "x",
+                code: WarningCode::Guard("x"),
                 path: None,
                 message: "It was rejected.".to_owned(),
             }],

@@ -66,7 +66,7 @@ pub(super) struct Answer {
     /// Whether spans are recorded.
     on: bool,
     /// The setting that enables it, or why it is off.
-    why: String,
+    reason: String,
     /// Where spans are sent, without the parts that may be secret.
     endpoint: Option<String>,
     /// `http/protobuf`, `http/json`, or one that edt does not support.
@@ -126,7 +126,7 @@ struct Span {
     /// When it began, in nanoseconds since 1970.
     start: u64,
     /// How long it took, in microseconds.
-    us: u64,
+    duration_us: u64,
     /// Whether it failed.
     failed: bool,
     /// Its attributes.
@@ -222,13 +222,13 @@ impl Answer {
             settings.map(|settings| (settings.headers, settings.problems)).unwrap_or_default();
         let headers = headers.into_iter().map(|(name, _)| name).collect();
         let schema = "edt.telemetry/1";
-        Answer { schema, on, why, endpoint, protocol, headers, problems, spool, flushed }
+        Answer { schema, on, reason: why, endpoint, protocol, headers, problems, spool, flushed }
     }
 
     fn render_human(&self) -> String {
         let mut out = String::new();
         let (state, style) = if self.on { ("on", GOOD) } else { ("off", DIM) };
-        let _ = writeln!(out, "{} {}", paint(style, state), self.why);
+        let _ = writeln!(out, "{} {}", paint(style, state), self.reason);
         if let (Some(endpoint), Some(protocol)) = (&self.endpoint, &self.protocol) {
             let headers = if self.headers.is_empty() {
                 String::new()
@@ -271,7 +271,7 @@ impl Span {
             parent: Some(text("parentSpanId")).filter(|parent| !parent.is_empty()),
             name: text("name"),
             start: nanos("startTimeUnixNano"),
-            us: nanos("endTimeUnixNano").saturating_sub(nanos("startTimeUnixNano")) / 1000,
+            duration_us: nanos("endTimeUnixNano").saturating_sub(nanos("startTimeUnixNano")) / 1000,
             failed: span["status"]["code"] == 2,
             attributes: attributes.collect(),
         }
@@ -339,7 +339,7 @@ impl Shown {
             let _ = writeln!(
                 out,
                 "{:>9} us {}{name} {}",
-                span.us,
+                span.duration_us,
                 "  ".repeat(depth),
                 paint(DIM, &text)
             );

@@ -169,10 +169,10 @@ fn what_was_refused_and_what_was_overridden_is_listed() {
     assert_eq!(status["refused_runs"][0]["ref"], "refs/edt/s/refused/1");
     assert_eq!(status["refused_runs"][0]["commit"], oid);
     assert_eq!(status["allowed"], json!([{"edit": 1, "commit": oid, "allowed": ["syntax_error"]}]));
-    let kept = status["kept"][0]["directory"].as_str().unwrap();
+    let kept = status["backups"][0]["directory"].as_str().unwrap();
     assert!(kept.ends_with("kept/1"), "{kept}");
     let log = workspace.edt(&["log"]).json;
-    for key in ["refused_edits", "refused_runs", "kept"] {
+    for key in ["refused_edits", "refused_runs", "backups"] {
         assert_eq!(log[key], status[key], "{key}");
     }
     let lines = ["refused edits (1): a.py", "refused runs (1): `git show refs/edt/s/refused/1`"];

@@ -292,7 +292,7 @@ fn gemini_negation_match() {
     );
     let nearest = &answer.errors()[0]["evidence"]["nearest"];
     assert_eq!((&nearest["line"], &nearest["differs_at"]), (&json!(3), &json!(3)), "{nearest:#}");
-    assert!(nearest["stands"].as_str().unwrap().contains("!is_admin(u)"), "{nearest:#}");
+    assert!(nearest["found"].as_str().unwrap().contains("!is_admin(u)"), "{nearest:#}");
 }
 
 #[test]

@@ -426,7 +426,7 @@ fn lock_branch(workspace: &TestRepo) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_branch_that_another_program_holds_is_a_conflict_and_everything_is_put_back() {
+fn a_branch_that_another_program_holds_is_a_conflict_and_everything_is_rolled_back() {
     let workspace = workspace();
     workspace.edt(&["begin", "s"]).landed();
     let lock = lock_branch(&workspace);

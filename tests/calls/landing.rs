@@ -590,7 +590,7 @@ fn links_that_the_branch_changed_leave_head_on_the_session() {
     let answer = workspace.edt(&["land"]);
     assert_eq!(
         (answer.exit, &answer.json["warnings"][0]["code"]),
-        (0, &json!("head_stays")),
+        (0, &json!("head_not_switched")),
         "{:#}",
         answer.json
     );

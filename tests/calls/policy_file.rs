@@ -54,7 +54,7 @@ fn a_session_does_not_begin_with_a_policy_that_a_session_wrote() {
     workspace.refuses(&["PROTECTED_PATH"], 1, &looser);
     // Without `--from`, a session begins on the user's branch, with the user's policy.
     let begun = workspace.edt(&["begin", "other"]);
-    assert_eq!(begun.json["warnings"][0]["code"], serde_json::json!("began_beside"));
+    assert_eq!(begun.json["warnings"][0]["code"], serde_json::json!("session_left"));
     assert!(workspace.text("edt.toml").contains("never"));
     let short = ["apply", "a.txt", "--mode", "overwrite", "--content", "short\n"];
     workspace.refuses(&["SIZE_REDUCTION"], 1, &short);

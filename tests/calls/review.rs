@@ -46,7 +46,7 @@ fn the_steps_of_a_session_are_in_the_order_in_which_they_were_made() {
     assert_eq!(names(&found["undone"]), ["4"]);
     let first = &turns[0]["steps"][0];
     assert_eq!(
-        (&first["subject"], &first["why"], &first["kind"]),
+        (&first["subject"], &first["reason"], &first["kind"]),
         (&json!("a: say two"), &json!("Because it is."), &json!("edit"))
     );
 }

@@ -52,7 +52,7 @@ fn an_edit_that_a_reset_did_not_know_is_named_with_the_command_that_brings_it_ba
         let (tip, files) = (workspace.rev("HEAD"), workspace.files());
         late_reset(&workspace, how, "HEAD", &seen);
         let warning = workspace.edt(&["status"]).json["warnings"][0].clone();
-        assert_eq!(warning["code"], "edit_left", "{how} {warning}");
+        assert_eq!(warning["code"], "edits_reset", "{how} {warning}");
         let message = warning["message"].as_str().unwrap();
         assert!(message.contains("met 2 edits"), "{message}");
         assert!(message.contains("the edits 2 to 3 of edt/s left the branch"), "{message}");
@@ -103,7 +103,7 @@ fn a_reset_that_the_user_meant_is_not_questioned() {
 fn begin_beside(workspace: &TestRepo, args: &[&str]) -> Answer {
     let answer = workspace.edt(&[&["begin"], args].concat());
     assert_eq!(answer.exit, 0, "{:#}", answer.json);
-    assert_eq!(answer.json["warnings"][0]["code"], json!("began_beside"), "{:#}", answer.json);
+    assert_eq!(answer.json["warnings"][0]["code"], json!("session_left"), "{:#}", answer.json);
     answer
 }
 

@@ -610,7 +610,7 @@ fn a_command_that_edt_wraps_is_recorded_as_the_agents() {
 }
 
 #[test]
-fn what_a_wrapped_command_ruins_is_put_back() {
+fn what_a_wrapped_command_ruins_is_rolled_back() {
     let workspace = workspace();
     let before = workspace.text("big.c");
     let command = wrapped(&workspace, "echo '}' > big.c");

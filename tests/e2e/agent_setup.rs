@@ -143,7 +143,7 @@ fn did(answer: &Answer) -> Vec<&str> {
         .as_array()
         .unwrap()
         .iter()
-        .map(|step| step["did"].as_str().unwrap())
+        .map(|step| step["action"].as_str().unwrap())
         .collect()
 }
 

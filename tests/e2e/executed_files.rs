@@ -261,7 +261,7 @@ fn what_takes_a_protection_away_is_the_users_to_do() {
     {
         assert_eq!(unattended(args).exit, 0, "{args:?}");
     }
-    assert_eq!(workspace.edt(&["hooks", "uninstall"]).json["steps"][0]["did"], "removed");
+    assert_eq!(workspace.edt(&["hooks", "uninstall"]).json["steps"][0]["action"], "removed");
 }
 
 #[test]

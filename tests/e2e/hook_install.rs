@@ -38,7 +38,7 @@ fn did(answer: &Answer) -> Vec<(&str, &str)> {
     let steps = answer.json["steps"].as_array().unwrap();
     steps
         .iter()
-        .map(|step| (step["hook"].as_str().unwrap(), step["did"].as_str().unwrap()))
+        .map(|step| (step["hook"].as_str().unwrap(), step["action"].as_str().unwrap()))
         .collect()
 }
 

@@ -939,7 +939,7 @@ fn a_server_refuses_what_an_agents_clone_tries_to_push() {
     passes(workspace, "git push -q origin main");
     remote.git(&["config", "edt.pushShadow", "true"]);
     passes(workspace, "git push -q origin edt/work");
-    assert_eq!(remote.edt(&["hooks", "uninstall"]).json["steps"][0]["did"], "removed");
+    assert_eq!(remote.edt(&["hooks", "uninstall"]).json["steps"][0]["action"], "removed");
 }
 
 #[test]

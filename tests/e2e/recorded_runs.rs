@@ -38,7 +38,7 @@ fn a_file_with_several_names_comes_back_under_each_of_them() {
     let outside = repo.home.join("outside");
     link(&repo.root.join("a.txt"), &outside);
     let answer = runs(&repo, &[], "echo two > a.txt");
-    assert!(warning(&answer, "named_elsewhere").contains("hard links"), "{:#}", answer.json);
+    assert!(warning(&answer, "hard_linked").contains("hard links"), "{:#}", answer.json);
     repo.edt(&["undo"]);
     for name in ["a.txt", "b.log", "c.txt"] {
         assert_eq!(repo.read(name), b"one\n", "{name}: {:#}", answer.json);
@@ -245,7 +245,7 @@ fn the_earlier_bytes_of_a_file_that_somebody_else_wrote_too_are_kept() {
     repo.write("mine", "mine\n");
     let save = || std::fs::write(repo.root.join("mine"), "saved\n").unwrap();
     let answer = runs_with_user(&repo, "echo program > mine; WAIT", save);
-    assert!(warning(&answer, "kept_aside").contains("mine"), "{:#}", answer.json);
+    assert!(warning(&answer, "backed_up").contains("mine"), "{:#}", answer.json);
     assert_eq!(repo.read("mine"), b"saved\n");
     assert_eq!(std::fs::read(kept(&repo, "mine")).unwrap(), b"mine\n");
 }
@@ -256,7 +256,7 @@ fn a_file_that_somebody_else_saved_while_the_program_had_it_open_is_named() {
     let save = || std::fs::write(repo.root.join("a.txt"), "saved\n").unwrap();
     let answer = runs_with_user(&repo, "exec 5<>a.txt; WAIT; echo by-program >&5", save);
     assert_eq!(repo.read("a.txt"), b"by-program\n");
-    assert!(warning(&answer, "written_by_both").contains("overwritten"), "{:#}", answer.json);
+    assert!(warning(&answer, "written_meanwhile").contains("overwritten"), "{:#}", answer.json);
     assert_eq!(repo.git(&["log", "--all", "-p", "-S", "by-program", "--format=%h"]), "");
 }
 
@@ -274,7 +274,7 @@ fn a_large_file_that_is_overwritten_among_many_ignored_ones_is_kept() {
     ] {
         repo.write("data/db", "mine".repeat(500_000));
         let answer = runs(&repo, &[], text);
-        assert!(warning(&answer, "kept_aside").contains("data/db"), "{text}: {:#}", answer.json);
+        assert!(warning(&answer, "backed_up").contains("data/db"), "{text}: {:#}", answer.json);
         assert_eq!(std::fs::read(kept(&repo, "data/db")).unwrap().len(), 2_000_000, "{text}");
     }
     // What is not changed is not named.

@@ -339,7 +339,7 @@ fn guards_report_a_programs_changes_and_policy_may_roll_them_back() {
     let refused = sh(&workspace, &[], harm);
     assert_eq!((refused.exit, refused.codes()), (1, vec!["SIZE_REDUCTION"]), "{:#}", refused.json);
     assert_eq!((files(&workspace), workspace.rev("HEAD")), (before, tip), "put back");
-    let kept = refused.errors()[0]["evidence"]["kept"].as_str().unwrap();
+    let kept = refused.errors()[0]["evidence"]["refused_ref"].as_str().unwrap();
     assert_eq!(workspace.blob(&format!("{kept}:src/b.txt")), b"}", "the bytes are kept");
     assert_eq!(workspace.blob(&format!("{kept}:kept.txt")), b"kept\n");
     assert_eq!(workspace.rev(kept), refused.commit());
@@ -463,7 +463,7 @@ fn very_many_files_are_all_recorded_and_not_all_listed() {
         sh(&workspace, &[], "mkdir many; for i in $(seq 1200); do echo $i > many/$i; done");
     let listed = |key: &str| answer.json[key].as_array().unwrap().len();
     assert_eq!((answer.exit, listed("files"), listed("guards") <= 1000), (0, 1000, true));
-    assert_eq!(answer.json["files_in_all"], json!(1200));
+    assert_eq!(answer.json["total_files"], json!(1200));
     let warnings = answer.json["warnings"].as_array().unwrap();
     let said = warnings.iter().find(|one| one["code"] == "not_all_listed").unwrap()["message"]
         .as_str()
@@ -669,7 +669,7 @@ fn the_files_before_a_program_that_was_killed_with_edt_are_kept() {
     let sh = ["-c", command];
     assert!(Command::new("sh").args(sh).current_dir(&workspace.root).status().unwrap().success());
     assert_eq!(workspace.read("a.txt"), b"by hand\n");
-    assert_eq!(workspace.edt(&["status"]).json["warnings"][0]["code"], "kept_copies");
+    assert_eq!(workspace.edt(&["status"]).json["warnings"][0]["code"], "backups_exist");
     std::fs::remove_dir_all(workspace.root.join(".git/edt/main/kept/1")).unwrap();
     assert_eq!(workspace.edt(&["status"]).json["warnings"], json!([]));
 }
@@ -885,7 +885,7 @@ fn files_without_a_copy_are_asked_about_and_reported() {
     let warning = &lost.json["warnings"][0];
     assert_eq!(
         (warning["code"].as_str(), warning["path"].as_str()),
-        (Some("kept_aside"), Some("big.log")),
+        (Some("backed_up"), Some("big.log")),
         "{:#}",
         lost.json
     );
@@ -1090,7 +1090,7 @@ fn files_that_a_session_cannot_record_are_backed_up_before_a_program_runs() {
         .iter()
         .map(|one| one["code"].as_str().unwrap())
         .collect();
-    assert!(codes.contains(&"kept_aside"), "{:#}", gone.json);
+    assert!(codes.contains(&"backed_up"), "{:#}", gone.json);
     let told = gone.json["warnings"].to_string();
     assert!(told.contains("a symbolic link to some/where"), "{told}");
     // A path outside the sparse checkout is in no commit: the warning names the copy.
@@ -1219,7 +1219,7 @@ fn large_files_hide_no_small_one_from_the_guards() {
 }
 
 #[test]
-fn an_ignored_file_that_a_program_moves_onto_another_file_is_put_back() {
+fn an_ignored_file_that_a_program_moves_onto_another_file_is_rolled_back() {
     let workspace = free();
     workspace.write(".gitignore", ".env\n");
     workspace.git(&["add", "."]);

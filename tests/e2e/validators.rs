@@ -371,7 +371,7 @@ fn setup_adds_the_checkers_that_are_here() {
     assert!(answer.json["notes"].to_string().contains("edt trust"), "{:#}", answer.json);
     // A second call changes nothing.
     let again = workspace.edt(&["setup", "validators"]);
-    assert_eq!(again.json["files"][0]["did"], "unchanged", "{:#}", again.json);
+    assert_eq!(again.json["files"][0]["action"], "unchanged", "{:#}", again.json);
     workspace.git(&["add", "edt.toml"]);
     workspace.git(&["commit", "-qm", "validators"]);
     trust(&workspace);

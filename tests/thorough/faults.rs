@@ -84,7 +84,7 @@ fn running(workspace: &LockedWorkspace) -> Result<Session> {
 }
 
 fn codes(warnings: &[edt_types::Warning]) -> Vec<&'static str> {
-    warnings.iter().map(|warning| warning.code).collect()
+    warnings.iter().map(|warning| warning.code.name()).collect()
 }
 
 fn apply(root: &Path, request: &Value) -> Result<Vec<&'static str>> {
@@ -219,7 +219,7 @@ fn checkpoint(root: &Path) -> Result<Vec<&'static str>> {
 }
 
 /// What a program changed, refused: files and index go back, the bytes stay behind a ref.
-fn put_back(root: &Path) -> Result<Vec<&'static str>> {
+fn roll_back(root: &Path) -> Result<Vec<&'static str>> {
     let info = CommitInfo { message: "run: x".to_owned(), agent: None, kind: Kind::Run };
     let mut decide = |_: &ChangesPreview<'_>| Ok(RecordAction::Restore);
     // Every change of the worktree is the program's.
@@ -268,7 +268,7 @@ fn begin_from_a_session(root: &Path) -> Result<Vec<&'static str>> {
     };
     let mut said = codes(&begin::begin(&mut open(root)?, &how)?.warnings);
     // It says which session the worktree was in.
-    said.retain(|code| *code != "began_beside");
+    said.retain(|code| *code != "session_left");
     Ok(said)
 }
 
@@ -644,7 +644,7 @@ fn a_rolled_back_program_change() {
         in_both_modes(
             ["recorded and put back, switched", "recorded and put back, without switching"],
             with_user_changes,
-            put_back,
+            roll_back,
         );
     });
 }

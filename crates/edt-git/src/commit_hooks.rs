@@ -14,7 +14,7 @@ use super::{ObjectWriter, Oid, Repo, TreeChange, objects};
 use edt_io::spawn::{self, Hooks};
 use edt_io::{failed, fs};
 use edt_types::text::Shown as _;
-use edt_types::{Code, Finding, RepoPath, Result, Warning};
+use edt_types::{Code, Finding, RepoPath, Result, Warning, WarningCode};
 
 /// The hooks that `git commit` runs before it creates the commit, in order.
 const HOOKS_BEFORE_COMMIT: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
@@ -167,7 +167,11 @@ pub fn run_post_commit(repo: &Repo, root: &Path) -> Option<Warning> {
     if !repo.trusts_commit_programs(root).unwrap_or(false) {
         let message = "The hook post-commit is an untrusted file of the repository and was not \
                        run (`edt trust` in a terminal shows it and asks).";
-        return Some(Warning { code: "trust_required", path: None, message: message.to_owned() });
+        return Some(Warning {
+            code: WarningCode::HookNotRun,
+            path: None,
+            message: message.to_owned(),
+        });
     }
     let args = ["hook", "run", "--ignore-missing", "post-commit"].map(OsStr::new);
     let not_run = match repo.confinement() {
@@ -180,7 +184,7 @@ pub fn run_post_commit(repo: &Repo, root: &Path) -> Option<Warning> {
     };
     let message = not_run?.into_vec().into_iter().next()?.summary;
     let message = format!("The landing is complete. Its hook post-commit: {message}");
-    Some(Warning { code: "hook_confined", path: None, message })
+    Some(Warning { code: WarningCode::HookNotRun, path: None, message })
 }
 
 /// The commit signed by Git, if the configuration requires it; its objects are then on disk.

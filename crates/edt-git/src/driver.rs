@@ -479,7 +479,7 @@ fn too_slow(
     .nothing_changed()
     .at(path)
     .with("filter", driver.name.clone())
-    .with("seconds", seconds)
+    .with("timeout_s", seconds)
 }
 
 #[cfg(test)]

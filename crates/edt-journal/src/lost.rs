@@ -65,10 +65,10 @@ pub fn release(repo: &Repo) -> Result<Option<Recovered>> {
     }
     detail.push_str(" `git status` shows which files it had changed.");
     Ok(Some(Recovered {
-        action: "left",
+        action: "skipped",
         commit: None,
         files: Vec::new(),
-        left: Vec::new(),
+        skipped: Vec::new(),
         detail,
     }))
 }

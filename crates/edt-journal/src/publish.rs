@@ -25,7 +25,7 @@ use edt_git::{InHead, Oid, RefSwap, Repo, objects};
 use edt_io::clock::seconds;
 use edt_io::process::process_id;
 use edt_io::signals::HeldSignals;
-use edt_types::{Code, Durability, Finding, Refusal, Result, Warning};
+use edt_types::{Code, Durability, Finding, Refusal, Result, Warning, WarningCode};
 
 /// Installs `change`.
 ///
@@ -275,7 +275,7 @@ fn head_record(repo: &Repo, change: &ChangeSet) -> Result<Option<HeadRecord>> {
 
 fn unfinished(error: &Refusal) -> Warning {
     Warning {
-        code: "unfinished",
+        code: WarningCode::Unfinished,
         path: None,
         message: format!(
             "The edit is recorded, but a later step failed: {error}. The next edt call completes it \

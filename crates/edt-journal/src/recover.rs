@@ -71,7 +71,7 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
                 action: "quarantined",
                 commit: None,
                 files: Vec::new(),
-                left: Vec::new(),
+                skipped: Vec::new(),
                 detail,
             })
         }
@@ -178,7 +178,7 @@ fn finish(
     for file in &record.files {
         let path = RepoPath::from_tree(&file.path);
         if trees.as_ref().is_some_and(|trees| trees.are_equal(repo, &path)) {
-            let restored = put_back(repo, stage, file, &mut kept)?;
+            let restored = restore_file(repo, stage, file, &mut kept)?;
             if restored { &mut files } else { &mut left }.push(path);
             continue;
         }
@@ -292,7 +292,7 @@ fn roll_back(
             continue;
         }
         let untouched = matches!(stage.target_state(file), Ok(TargetState::Old(_)));
-        match (untouched, put_back(repo, stage, file, &mut kept)?) {
+        match (untouched, restore_file(repo, stage, file, &mut kept)?) {
             (_, false) => left.push(path),
             (false, true) => files.push(path),
             (true, true) => {}
@@ -318,7 +318,7 @@ fn roll_back(
 /// Restores the old content of a file. Returns whether the file has it: one that cannot be restored
 /// must not block the others, or every later call. A full or failing disk is different: it may be
 /// repaired.
-fn put_back(
+fn restore_file(
     repo: &Repo,
     stage: &StagingArea<'_>,
     file: &FileRecord,
@@ -421,10 +421,10 @@ fn restore_from_blob(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) ->
 /// A record without a commit was not written by this version of edt.
 fn unreadable() -> Recovered {
     Recovered {
-        action: "left",
+        action: "skipped",
         commit: None,
         files: Vec::new(),
-        left: Vec::new(),
+        skipped: Vec::new(),
         detail: "The journal's last record could not be read. No file was changed.".to_owned(),
     }
 }
@@ -460,7 +460,7 @@ fn report(
     }
     let names = |paths: &[RepoPath]| paths.iter().map(RepoPath::text).collect();
     let commit = record.branch.new.oid().map(|oid: Oid| oid.to_string());
-    Recovered { action, commit, files: names(files), left: names(left), detail }
+    Recovered { action, commit, files: names(files), skipped: names(left), detail }
 }
 
 #[cfg(test)]
@@ -495,7 +495,7 @@ mod tests {
             action,
             commit: Some(commit.to_string()),
             files: names(files),
-            left: names(left),
+            skipped: names(left),
             detail: detail.to_owned(),
         })
     }
@@ -684,7 +684,7 @@ mod tests {
                 action: "quarantined",
                 commit: None,
                 files: vec![],
-                left: vec![],
+                skipped: vec![],
                 detail: format!(
                     "The journal could not be read and was renamed to {}. No file was changed.",
                     kept.display()

@@ -9,7 +9,7 @@ use super::record::FileRecord;
 use edt_io::disk::{Parent, RenameMode, Stat};
 use edt_io::failed;
 use edt_types::text::Shown as _;
-use edt_types::{RepoPath, Result, Warning};
+use edt_types::{RepoPath, Result, Warning, WarningCode};
 
 impl StagingArea<'_> {
     /// Undoes [`swap`](StagingArea::swap), which may be complete or not begun. A displaced file
@@ -220,7 +220,7 @@ impl StagingArea<'_> {
              {kept}."
         );
         Some(Warning {
-            code: "written_meanwhile",
+            code: WarningCode::WrittenMeanwhile,
             path: Some(RepoPath::from_tree(&record.path).text()),
             message,
         })
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(
             stage.discard_unless_written(&record),
             Some(Warning {
-                code: "written_meanwhile",
+                code: WarningCode::WrittenMeanwhile,
                 path: Some("a.txt".to_owned()),
                 message: format!(
                     "Another program wrote to the file that this edit replaced. That content is kept as \

@@ -46,7 +46,7 @@ pub struct SessionReview {
     /// The branch and the commit that it landed as, if it has no commit since.
     pub landed: Option<ReviewLanding>,
     /// Whether it is the session of this worktree, so that commands there act on it.
-    pub here: bool,
+    pub checked_out: bool,
     /// The user's prompts, with the steps that were made for them, oldest first.
     pub turns: Vec<ReviewTurn>,
     /// What was undone and is kept, oldest first.
@@ -121,7 +121,7 @@ pub struct ReviewStep {
     /// The first line of its message.
     pub subject: String,
     /// The rest of its message, without the trailers of edt: why.
-    pub why: String,
+    pub reason: String,
     /// The agent that asked for it.
     pub agent: Option<String>,
     /// The model that the agent's program named.
@@ -260,7 +260,7 @@ impl Reader {
                 onto: landing.short_branch().to_owned(),
                 commit: landing.commit.to_string(),
             }),
-            here: is_here,
+            checked_out: is_here,
             turns,
             undone: reading.undone(&session)?,
             files,
@@ -381,7 +381,7 @@ fn step(repo: &Repo, commit: &Commit) -> ReviewStep {
         amended: commit.has_more_than_edits(),
         by_user: commit.is_users(),
         subject: commit.subject().to_owned(),
-        why: why(commit),
+        reason: why(commit),
         agent: trailers.and_then(|trailers| trailers.agent.clone()),
         model: trailers.and_then(|trailers| trailers.model.clone()),
         turn: trailers.and_then(|trailers| trailers.turn),

@@ -21,7 +21,7 @@ pub struct ReviewProposal {
     /// The first line of its message.
     pub subject: String,
     /// The rest of its message.
-    pub why: String,
+    pub reason: String,
     /// The agent that asks.
     pub agent: Option<String>,
     /// When it was proposed, in seconds since 1970.
@@ -67,7 +67,7 @@ fn shown(one: Proposal, files: Vec<ReviewFile>) -> ReviewProposal {
         state: one.state.name(),
         detail: one.state.detail().map(str::to_owned),
         subject: one.subject().to_owned(),
-        why: text.split_once('\n').map_or("", |(_, rest)| rest).trim().to_owned(),
+        reason: text.split_once('\n').map_or("", |(_, rest)| rest).trim().to_owned(),
         agent: trailers.and_then(|trailers| trailers.agent.clone()),
         time: one.commit.committed_at,
         grants: one.grants.iter().map(grant).collect(),

@@ -4,59 +4,31 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::captured::CapturedOutput;
-use edt_types::{
-    FileReport, Finding, GuardReport, Level, OpenComments, Recovered, SessionReport, Status,
-    Warning,
-};
+use edt_types::{Level, Outcome, Status, Warning, WarningCode};
 
 /// The most entries of a list in an answer.
 const MAX_LISTED: usize = 1000;
 
-/// The answer of `edt run`: the keys of every answer, and `run`.
+/// The answer of `edt run`: the keys of every answer, and those of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RunOutcome {
-    /// Always `edt.run/1`.
-    pub schema: &'static str,
     /// `applied` if changes of the program were recorded, `unchanged` if it changed nothing,
     /// `failed` if it ended with a failure (its changes are recorded nevertheless), `refused` if it
-    /// was not run or its changes were rolled back.
-    pub status: Status,
+    /// was not run or its changes were rolled back. At most the first 1,000 files and results of
+    /// guards.
+    #[serde(flatten)]
+    pub outcome: Outcome,
     /// The program that ran; `null` if it was not started.
     pub run: Option<RunReport>,
-    /// The session; `null` if there is none.
-    pub session: Option<SessionReport>,
-    /// The commit with the program's changes, as a hex object id.
-    pub commit: Option<String>,
-    /// The tip of the session branch before that commit.
-    pub parent: Option<String>,
-    /// The number of edits in the session.
-    pub edit: Option<u64>,
-    /// The proposal that was made or is open, if policy requires user approval.
-    pub proposal: Option<u64>,
     /// Ignored or uncommitted paths of which no copy was made before the program started, because
     /// they are too large or too many. `edt undo` cannot restore these. A warning `not_restorable`
     /// names each that the program changed or removed.
-    pub not_kept: Vec<String>,
+    pub not_backed_up: Vec<String>,
     /// New files that are binary or in a directory without tracked files: perhaps build output. At
     /// most the first 1,000.
     pub new_files: Vec<String>,
     /// The number of paths that the program changed.
-    pub files_in_all: u64,
-    /// The changed paths, at most the first 1,000.
-    pub files: Vec<FileReport>,
-    /// The results of the guards, at most the first 1,000.
-    pub guards: Vec<GuardReport>,
-    /// All refusals, the most important first.
-    pub errors: Vec<Finding>,
-    pub warnings: Vec<Warning>,
-    /// Remembered fixes of similar failures; empty for a run.
-    pub lessons: Vec<String>,
-    /// An interrupted transaction that this call completed or rolled back first.
-    pub recovered: Option<Recovered>,
-    /// The user's comments that wait for the agent. It is there only if the session has an open one,
-    /// and not in answers to the user.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub comments: Option<OpenComments>,
+    pub total_files: u64,
 }
 
 /// A program that ran.
@@ -105,27 +77,21 @@ impl RunOutcome {
     /// The name and version of this shape.
     pub const SCHEMA: &'static str = "edt.run/1";
 
+    /// An answer without changes and without a program.
     #[must_use]
     pub fn new() -> RunOutcome {
+        RunOutcome::of(Outcome::new(Status::Unchanged))
+    }
+
+    /// An answer with the keys of `outcome`, without a program.
+    #[must_use]
+    pub fn of(outcome: Outcome) -> RunOutcome {
         RunOutcome {
-            schema: RunOutcome::SCHEMA,
-            status: Status::Unchanged,
+            outcome: Outcome { schema: RunOutcome::SCHEMA, ..outcome },
             run: None,
-            session: None,
-            commit: None,
-            parent: None,
-            edit: None,
-            proposal: None,
-            not_kept: Vec::new(),
+            not_backed_up: Vec::new(),
             new_files: Vec::new(),
-            files_in_all: 0,
-            files: Vec::new(),
-            guards: Vec::new(),
-            errors: Vec::new(),
-            warnings: Vec::new(),
-            lessons: Vec::new(),
-            recovered: None,
-            comments: None,
+            total_files: 0,
         }
     }
 }
@@ -133,26 +99,30 @@ impl RunOutcome {
 impl RunOutcome {
     /// Truncates long lists and adds a warning. The commit still records everything.
     pub fn bound(&mut self) {
-        let (files, guards) = (self.files.len(), self.guards.len());
-        self.files_in_all = files as u64;
+        let (files, guards) = (self.outcome.files.len(), self.outcome.guards.len());
+        self.total_files = files as u64;
         self.new_files.truncate(MAX_LISTED);
         if files.max(guards) <= MAX_LISTED {
             return;
         }
-        self.files.truncate(MAX_LISTED);
-        self.guards.truncate(MAX_LISTED);
+        self.outcome.files.truncate(MAX_LISTED);
+        self.outcome.guards.truncate(MAX_LISTED);
         let lists = [("files", files), ("guards", guards)];
         let long: Vec<String> = lists
             .iter()
             .filter(|(_, count)| *count > MAX_LISTED)
             .map(|(name, count)| format!("the first {MAX_LISTED} of {count} {name}"))
             .collect();
-        let commit = self.commit.as_deref().unwrap_or("HEAD");
+        let commit = self.outcome.commit.as_deref().unwrap_or("HEAD");
         let message = format!(
             "This answer lists {}; `git show --name-status {commit}` names every file.",
             long.join(" and ")
         );
-        self.warnings.push(Warning { code: "not_all_listed", path: None, message });
+        self.outcome.warnings.push(Warning {
+            code: WarningCode::NotAllListed,
+            path: None,
+            message,
+        });
     }
 }
 
@@ -165,7 +135,7 @@ impl Default for RunOutcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use edt_types::{FileChangeKind, Verdict};
+    use edt_types::{FileChangeKind, FileReport, GuardReport, Verdict};
 
     fn outcome(files: usize, guards: usize) -> RunOutcome {
         let file = FileReport {
@@ -186,7 +156,11 @@ mod tests {
         };
         let guard =
             GuardReport { guard: "syntax", verdict: Verdict::Pass, path: "a".into(), detail: None };
-        RunOutcome { files: vec![file; files], guards: vec![guard; guards], ..RunOutcome::new() }
+        RunOutcome::of(Outcome {
+            files: vec![file; files],
+            guards: vec![guard; guards],
+            ..Outcome::new(Status::Applied)
+        })
     }
 
     #[test]
@@ -194,27 +168,28 @@ mod tests {
         let mut answer = outcome(1000, 1000);
         answer.bound();
         assert_eq!(
-            (answer.files.len(), answer.guards.len(), answer.files_in_all),
+            (answer.outcome.files.len(), answer.outcome.guards.len(), answer.total_files),
             (1000, 1000, 1000)
         );
-        assert_eq!(answer.warnings, []);
+        assert_eq!(answer.outcome.warnings, []);
     }
 
     #[test]
     fn longer_lists_are_cut_with_a_warning() {
-        let mut answer = RunOutcome { commit: Some("abc".into()), ..outcome(1001, 1002) };
+        let mut answer = outcome(1001, 1002);
+        answer.outcome.commit = Some("abc".into());
         answer.bound();
         assert_eq!(
-            (answer.files.len(), answer.guards.len(), answer.files_in_all),
+            (answer.outcome.files.len(), answer.outcome.guards.len(), answer.total_files),
             (1000, 1000, 1001)
         );
         let warning = Warning {
-            code: "not_all_listed",
+            code: WarningCode::NotAllListed,
             path: None,
             message: "This answer lists the first 1000 of 1001 files and the first 1000 of 1002 \
                       guards; `git show --name-status abc` names every file."
                 .into(),
         };
-        assert_eq!(answer.warnings, [warning]);
+        assert_eq!(answer.outcome.warnings, [warning]);
     }
 }

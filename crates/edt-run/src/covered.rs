@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use edt_git::sha256;
 use edt_io::fs;
 use edt_types::text::Shown as _;
-use edt_types::{Code, Effect, Finding, RepoPath, Warning};
+use edt_types::{Code, Effect, Finding, RepoPath, Warning, WarningCode};
 
 /// The largest file whose content is part of an approval.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -72,7 +72,11 @@ impl CoveredFiles {
              have executed what the user did not see.",
             changed.join(", ")
         );
-        (!changed.is_empty()).then_some(Warning { code: "approved_changed", path: None, message })
+        (!changed.is_empty()).then_some(Warning {
+            code: WarningCode::ApprovedChanged,
+            path: None,
+            message,
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use edt_recorder::event::{Denied, Place};
 use edt_types::text::escape_controls;
-use edt_types::{Level, RepoPath, Warning};
+use edt_types::{Level, RepoPath, Warning, WarningCode};
 
 /// The most paths that a warning names.
 const MAX_NAMED: usize = 5;
@@ -20,7 +20,7 @@ pub(super) fn warnings(denied: &[Denied], level: Level, failed: bool) -> Vec<War
              as a command of `edt run`. A file is written with `edt apply`, which asks the user.",
             listed(&names)
         );
-        all.push(Warning { code: "name_refused", path: Some(first.text()), message });
+        all.push(Warning { code: WarningCode::NameRefused, path: Some(first.text()), message });
     }
     let in_tree: Vec<RepoPath> = denied.iter().filter_map(read_only_in_tree).collect();
     if let Some(first) = in_tree.first() {
@@ -31,7 +31,7 @@ pub(super) fn warnings(denied: &[Denied], level: Level, failed: bool) -> Vec<War
              own edt.toml: writable = [\"DIR\"]",
             listed(&in_tree)
         );
-        all.push(Warning { code: "sandbox_denied", path: Some(first.text()), message });
+        all.push(Warning { code: WarningCode::SandboxDenied, path: Some(first.text()), message });
     }
     let outside: Vec<String> = denied.iter().filter_map(read_only_outside).collect();
     if let Some(first) = outside.first().filter(|_| failed) {
@@ -41,7 +41,7 @@ pub(super) fn warnings(denied: &[Denied], level: Level, failed: bool) -> Vec<War
              their own edt.toml: writable = [\"DIR\"]",
             listed(&outside)
         );
-        all.push(Warning { code: "sandbox_denied", path: Some(first.clone()), message });
+        all.push(Warning { code: WarningCode::SandboxDenied, path: Some(first.clone()), message });
     }
     if failed {
         all.extend(sockets(denied, level));
@@ -77,7 +77,7 @@ fn sockets(denied: &[Denied], level: Level) -> Option<Warning> {
         (format!("make a socket of the family {family}"), way)
     };
     let message = format!("The program failed, and the sandbox had not let it {what}. {way}");
-    Some(Warning { code: "sandbox_denied", path: None, message })
+    Some(Warning { code: WarningCode::SandboxDenied, path: None, message })
 }
 
 /// `AF_INET` and `AF_INET6`.

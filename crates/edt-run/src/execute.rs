@@ -19,7 +19,7 @@ use edt_git::Repo;
 use edt_io::streams::{self, Follow as _, FollowEnd, PipeReader};
 use edt_io::{clock, failed};
 use edt_types::text::Shown as _;
-use edt_types::{Code, Effect, Finding, Level, Refusal, Result, Warning};
+use edt_types::{Code, Effect, Finding, Level, Refusal, Result, Warning, WarningCode};
 
 /// How long a program may go on after a signal that asks it to end.
 pub(super) const GRACE_PERIOD: Duration = Duration::from_secs(3);
@@ -134,7 +134,7 @@ fn processes_left(count: u32) -> Option<Warning> {
         "{count} processes that the program started could not be killed: they belong to another \
          user, or are blocked in the kernel."
     );
-    (count > 0).then_some(Warning { code: "processes_left", path: None, message })
+    (count > 0).then_some(Warning { code: WarningCode::ProcessesLeft, path: None, message })
 }
 
 /// The plan for the sandbox, and the names of the variables that are withheld.

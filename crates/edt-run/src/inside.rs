@@ -41,12 +41,12 @@ pub(super) fn run(
         done.map(|done| executed = Some(done))
     })?;
     let Some(executed) = executed else { return Ok(answer) };
-    answer.warnings.extend(executed.warnings.iter().cloned());
+    answer.outcome.warnings.extend(executed.warnings.iter().cloned());
     let mut report = executed.report.clone();
     (report.capture, report.sandbox.level) = ("outer", outer);
     report.sandbox.by = "the `edt run` above";
     let failed = executed.stopped || report.exit_code != Some(0);
-    answer.warnings.extend(withheld::warning(&report).filter(|_| failed));
+    answer.outcome.warnings.extend(withheld::warning(&report).filter(|_| failed));
     answer.run = Some(report);
     let found: Vec<Finding> =
         time_limit::finding(&executed).into_iter().chain(executed.watch_error).collect();

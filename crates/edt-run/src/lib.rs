@@ -47,7 +47,7 @@ use edt_recorder::event::Denied;
 use edt_types::stage;
 use edt_types::text::Shown as _;
 use edt_types::trace::names::{PROGRAM, RECORD, SNAPSHOT};
-use edt_types::{Effect, Finding, Refusal, RepoPath, Result, Status, Warning};
+use edt_types::{Effect, Finding, Refusal, RepoPath, Result, Status, Warning, WarningCode};
 pub use rustix::process::Signal;
 
 pub use answer::RunOutcome;
@@ -101,11 +101,13 @@ fn recorded(
         Err(found) => found.clone(),
         Ok(answer) => {
             let is_refused = |finding: &&Finding| finding.code.status() == Status::Refused;
-            let found = answer.errors.iter().filter(is_refused).cloned().collect();
+            let found = answer.outcome.errors.iter().filter(is_refused).cloned().collect();
             let Err(found) = Refusal::check(found) else {
-                if let (Some(session), Some(commit)) = (&answer.session, &answer.commit) {
+                if let (Some(session), Some(commit)) =
+                    (&answer.outcome.session, &answer.outcome.commit)
+                {
                     let commit = Some(commit.as_str());
-                    refusals::changed(workspace, &session.name, commit, &answer.files);
+                    refusals::changed(workspace, &session.name, commit, &answer.outcome.files);
                 }
                 return done;
             };
@@ -169,7 +171,7 @@ fn run_permitted(
     observer: &mut dyn RunObserver,
 ) -> Result<RunOutcome> {
     let mut answer = RunOutcome::new();
-    answer.warnings.extend(kept::interrupted(&workspace.repo));
+    answer.outcome.warnings.extend(kept::interrupted(&workspace.repo));
     let before = stage!(SNAPSHOT, StateBefore::of(workspace, &permitted.named))?;
     kept::update_hint(workspace);
     // An agent's own shell is not confined, so that nothing is taken away from what it made.
@@ -181,7 +183,7 @@ fn run_permitted(
         })
         .transpose()
         .inspect_err(|_| before.finish())?;
-    answer.not_kept = before.not_kept();
+    answer.not_backed_up = before.not_kept();
     let (mut bare, mut read_only) = Default::default();
     if let Some(files) = &executed_files {
         (bare, read_only) = (files.bare(), files.read_only());
@@ -209,7 +211,7 @@ fn run_permitted(
         });
         program.map(|done| executed = Some(done))
     });
-    answer.recovered.clone_from(&workspace.recovered);
+    answer.outcome.recovered.clone_from(&workspace.recovered);
     let Some(executed) = executed else {
         before.finish();
         kept::update_hint(workspace);
@@ -222,8 +224,8 @@ fn run_permitted(
         return Ok(with_status(answer, false, found.collect()));
     };
     permitted.turn.release();
-    answer.warnings.extend(executed.warnings.iter().cloned());
-    answer.warnings.extend(permitted.covered.warning());
+    answer.outcome.warnings.extend(executed.warnings.iter().cloned());
+    answer.outcome.warnings.extend(permitted.covered.warning());
     answer.run = Some(executed.report.clone());
     let mut planted = executed_files.map(|files| files.after(&workspace.repo, policy));
     planted.iter_mut().for_each(|planted| planted.move_git(&workspace.repo));
@@ -233,35 +235,38 @@ fn run_permitted(
         record_program(workspace, &permitted, &before, &executed, found)
     });
     let left = planted.map(|planted| planted.finish(&workspace.repo));
-    answer.errors.extend(left.unwrap_or_default());
+    answer.outcome.errors.extend(left.unwrap_or_default());
     kept::update_hint(workspace);
     let timeout = time_limit::finding(&executed).map(|one| time_limit::with_recorded(one, &answer));
     let mut errors: Vec<Finding> =
         timeout.into_iter().chain(executed.watch_error.clone()).collect();
     let found = done.err().map(Refusal::into_vec).unwrap_or_default();
     errors.extend(found.into_iter().map(not_recorded));
-    errors.append(&mut answer.errors);
+    errors.append(&mut answer.outcome.errors);
     let failed = executed.stopped || executed.report.exit_code != Some(0);
     if failed {
         let place = permitted.home().and_then(|home| withheld::place(&executed.report, &home));
         let place = place.filter(|_| denials.is_empty());
-        answer.warnings.extend(withheld::warning(&executed.report).into_iter().chain(place));
+        answer
+            .outcome
+            .warnings
+            .extend(withheld::warning(&executed.report).into_iter().chain(place));
     }
-    answer.warnings.extend(denied::warnings(&denials, permitted.level, failed));
+    answer.outcome.warnings.extend(denied::warnings(&denials, permitted.level, failed));
     Ok(with_status(answer, failed, errors))
 }
 
 /// The answer with all findings and the resulting status. `failed`: the program did not end by
 /// itself with the exit status 0.
 fn with_status(mut answer: RunOutcome, failed: bool, found: Vec<Finding>) -> RunOutcome {
-    answer.status = match Refusal::check(found) {
+    answer.outcome.status = match Refusal::check(found) {
         Err(found) => {
             let status = found.status();
-            answer.errors = found.into_vec();
+            answer.outcome.errors = found.into_vec();
             status
         }
         Ok(()) if failed => Status::Failed,
-        Ok(()) if answer.commit.is_some() => Status::Applied,
+        Ok(()) if answer.outcome.commit.is_some() => Status::Applied,
         Ok(()) => Status::Unchanged,
     };
     answer
@@ -282,11 +287,11 @@ fn record_program(
             let repo = &workspace.repo;
             let found = store.snapshot(repo, ignored)?;
             *denials = found.denied;
-            answer.warnings.extend(found.warnings);
+            answer.outcome.warnings.extend(found.warnings);
             if let Some(path) = &found.displaced {
-                let (finding, warnings) = store.put_back(repo, path, &found.snapshot)?;
-                answer.errors.push(finding);
-                answer.warnings.extend(warnings);
+                let (finding, warnings) = store.roll_back(repo, path, &found.snapshot)?;
+                answer.outcome.errors.push(finding);
+                answer.outcome.warnings.extend(warnings);
                 store.remove();
                 return Ok(());
             }
@@ -295,7 +300,7 @@ fn record_program(
         }
         Capture::Compared(snapshot) => snapshot,
     };
-    answer.warnings.extend(snapshot.lost(&workspace.repo));
+    answer.outcome.warnings.extend(snapshot.lost(&workspace.repo));
     let verb = if permitted.script.is_some() { "shell" } else { "run" };
     let message = message(verb, &permitted.dir, executed);
     let agent = permitted.request.agent.clone();
@@ -309,7 +314,7 @@ fn record_program(
     let recorded = stage!(RECORD, record_changes(workspace, snapshot, &info, None, &mut check));
     // The findings are reported even if recording fails.
     let kept = recorded.as_ref().ok().and_then(|recorded| recorded.refused.clone());
-    answer.guards = review.reports;
+    answer.outcome.guards = review.reports;
     let range = recorded
         .as_ref()
         .ok()
@@ -321,42 +326,45 @@ fn record_program(
     {
         let refused = std::mem::take(&mut review.refused);
         let (errors, warnings) = held::propose(workspace, recorded, taken, (&info, refused));
-        answer.errors.extend(errors);
-        answer.warnings.extend(warnings);
+        answer.outcome.errors.extend(errors);
+        answer.outcome.warnings.extend(warnings);
     }
-    answer.errors.extend(
+    answer.outcome.errors.extend(
         review.refused.into_iter().map(|one| refused_after_run(one, range.as_ref(), &moved)),
     );
-    answer.errors.extend(review.not_restorable);
+    answer.outcome.errors.extend(review.not_restorable);
     let mut recorded = recorded?;
     before.finish();
     // The bytes of a file that was moved are those at its new path.
     let has_bytes = |path: &str| recorded.files.iter().any(|file| file.path == path);
     let is_lost = |one: &Warning| !one.path.as_deref().is_some_and(has_bytes);
-    answer.warnings.retain(|one| one.code != "not_restorable" || is_lost(one));
-    answer.warnings.append(&mut recorded.warnings);
-    answer.errors.extend(recorded.displaced.drain(..).map(|one| with_rest(one, kept.as_deref())));
-    answer.warnings.extend(review.warnings);
+    answer.outcome.warnings.retain(|one| one.code != WarningCode::NotRestorable || is_lost(one));
+    answer.outcome.warnings.append(&mut recorded.warnings);
+    answer
+        .outcome
+        .errors
+        .extend(recorded.displaced.drain(..).map(|one| with_rest(one, kept.as_deref())));
+    answer.outcome.warnings.extend(review.warnings);
     let session = &recorded.session;
     if let Some(earlier) = &before.session {
         if recorded.parent != earlier.tip && earlier.name == session.name {
             let (from, to) = (earlier.tip, recorded.parent);
             let found = changes::foreign_protected_changes(workspace, &policy, session, from, to)?;
-            answer.errors.extend(found);
+            answer.outcome.errors.extend(found);
         }
         if earlier.name != session.name && recorded.commit.is_some() {
-            answer.warnings.push(session_left(earlier, session));
+            answer.outcome.warnings.push(session_left(earlier, session));
         }
     }
     let Some(commit) = recorded.commit else { return Ok(()) };
     if kept.is_none() {
-        answer.session = Some(session.report(recorded.began));
-        answer.edit = Some(session.last_number(&workspace.repo)?);
+        answer.outcome.session = Some(session.report(recorded.began));
+        answer.outcome.edit = Some(session.last_number(&workspace.repo)?);
     }
-    answer.commit = Some(commit.to_string());
-    answer.parent = Some(recorded.parent.to_string());
+    answer.outcome.commit = Some(commit.to_string());
+    answer.outcome.parent = Some(recorded.parent.to_string());
     answer.new_files = recorded.new_files.iter().map(RepoPath::text).collect();
-    answer.files = recorded.files;
+    answer.outcome.files = recorded.files;
     Ok(())
 }
 
@@ -414,7 +422,7 @@ fn refused_after_run(
         Finding { summary, effect, remedy, override_remedy: None, allow: None, ..finding };
     match range {
         None => changed,
-        Some((_, kept)) => changed.with("kept", kept.as_str()),
+        Some((_, kept)) => changed.with("refused_ref", kept.as_str()),
     }
 }
 
@@ -425,7 +433,7 @@ fn with_rest(finding: Finding, kept: Option<&str>) -> Finding {
         "{} All other changes of the program were rolled back and are kept at {kept}.",
         finding.summary
     );
-    Finding { summary, ..finding }.with("kept", kept)
+    Finding { summary, ..finding }.with("refused_ref", kept)
 }
 
 /// A finding of a step after the program, which had changed files when the step began.
@@ -458,7 +466,7 @@ fn session_left(from: &Session, to: &Session) -> Warning {
         "HEAD left the session {} while the program ran. Its changes are recorded in {}.",
         from.name, to.name
     );
-    Warning { code: "session_left", path: None, message }
+    Warning { code: WarningCode::SessionLeft, path: None, message }
 }
 
 fn stopped() -> Warning {
@@ -468,14 +476,14 @@ fn stopped() -> Warning {
          handled as after any run.",
         GRACE_PERIOD.as_secs()
     );
-    Warning { code: "run_stopped", path: None, message }
+    Warning { code: WarningCode::RunStopped, path: None, message }
 }
 
 fn not_stored(why: &str) -> Warning {
     let message = format!(
         "Not all of the program's output was stored: {why}. The part in this answer is correct."
     );
-    Warning { code: "output_not_stored", path: None, message }
+    Warning { code: WarningCode::OutputNotStored, path: None, message }
 }
 
 #[cfg(test)]
@@ -543,8 +551,9 @@ pub(crate) mod tests {
     }
 
     fn status(exit_code: i32, commit: Option<&str>, found: Vec<Finding>) -> Status {
-        let answer = RunOutcome { commit: commit.map(str::to_owned), ..RunOutcome::new() };
-        with_status(answer, exit_code != 0, found).status
+        let mut answer = RunOutcome::new();
+        answer.outcome.commit = commit.map(str::to_owned);
+        with_status(answer, exit_code != 0, found).outcome.status
     }
 
     #[test]
@@ -570,7 +579,7 @@ pub(crate) mod tests {
              refs/edt/s/refused/1` shows its changes. The user may apply them with `git \
              cherry-pick aaa..refs/edt/s/refused/1`.",
         );
-        let expected = expected.with("kept", "refs/edt/s/refused/1");
+        let expected = expected.with("refused_ref", "refs/edt/s/refused/1");
         assert_eq!(refused_after_run(finding, Some(&range), &[]), expected);
     }
 

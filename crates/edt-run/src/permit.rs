@@ -214,7 +214,7 @@ fn limit(request: &ProgramRequest, rules: &RunRules) -> Result<Duration> {
             );
             Err(Finding::new(Code::BadRequest, message, remedy)
                 .with_effect(Effect::NothingRun)
-                .with("most_s", most)
+                .with("max_s", most)
                 .into())
         }
     }
@@ -507,7 +507,7 @@ mod tests {
                 most + 1
             )
         );
-        assert_eq!(finding.evidence["most_s"], most);
+        assert_eq!(finding.evidence["max_s"], most);
     }
 
     #[test]

@@ -43,7 +43,10 @@ pub enum ProgramInput {
 /// The JSON form of a request.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "edt.run-request/1")]
 pub struct RunRequestJson {
+    /// The name and version of this shape: `edt.run-request/1`. It may be left out.
+    schema: Option<String>,
     /// The program: a name to look up on PATH, or a path.
     program: String,
     /// Its arguments, each passed unchanged.
@@ -64,18 +67,21 @@ pub struct RunRequestJson {
     agent: Option<String>,
 }
 
-/// The keys of [`RunRequestJson`].
-const KEYS: [&str; 8] = ["program", "args", "cwd", "timeout", "env", "sandbox", "stdin", "agent"];
-
 impl RunRequestJson {
+    /// The name and version of this shape.
+    pub const SCHEMA: &'static str = "edt.run-request/1";
+
     /// # Errors
     /// `BAD_REQUEST` naming the unknown key and the nearest known one.
     pub fn parse(json: &str) -> Result<RunRequestJson> {
         serde_json::from_str(json).map_err(|error| {
             let error = error.to_string();
-            let key = error.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
-            let near =
-                key.and_then(|key| similar::get_close_matches(key, &KEYS, 1, 0.5).first().copied());
+            // serde's message names the key, then every known one.
+            let mut words = error.split('`').skip(1).step_by(2);
+            let key = words.next().filter(|_| error.starts_with("unknown field `"));
+            let known: Vec<&str> = words.collect();
+            let near = key
+                .and_then(|key| similar::get_close_matches(key, &known, 1, 0.5).first().copied());
             let nearest = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
             bad(format!("The request cannot be parsed: {error}.{nearest}")).into()
         })
@@ -84,8 +90,16 @@ impl RunRequestJson {
     /// The request; `start` is the absolute directory that `cwd` is relative to.
     ///
     /// # Errors
-    /// `BAD_REQUEST` for an invalid time limit.
+    /// `BAD_REQUEST` for an invalid time limit, or if the request names another schema.
     pub fn request(self, start: &std::path::Path) -> Result<ProgramRequest> {
+        if let Some(other) = self.schema.filter(|schema| schema != RunRequestJson::SCHEMA) {
+            let message = format!(
+                "The request names the schema {}, and not {}.",
+                other.shown(),
+                RunRequestJson::SCHEMA
+            );
+            return Err(bad(message).with("key", "schema").into());
+        }
         Ok(ProgramRequest {
             program: self.program.into(),
             args: self.args.into_iter().map(OsString::from).collect(),
@@ -220,6 +234,14 @@ mod tests {
             agent: Some("robot".into()),
         };
         assert_eq!(parsed(json), expected);
+    }
+
+    #[test]
+    fn a_request_may_name_its_schema_and_no_other() {
+        parsed(r#"{"schema": "edt.run-request/1", "program": "make"}"#);
+        let other = r#"{"schema": "edt.request/1", "program": "make"}"#;
+        let found = RunRequestJson::parse(other).unwrap().request(Path::new("/")).unwrap_err();
+        assert_eq!(found.as_slice()[0].evidence["key"], "schema");
     }
 
     #[test]

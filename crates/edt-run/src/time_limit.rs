@@ -28,13 +28,13 @@ pub(super) fn finding(executed: &Executed) -> Option<Finding> {
 /// The finding about a time limit, with what became of the program's changes. If they were rolled
 /// back, another finding says so.
 pub(super) fn with_recorded(finding: Finding, answer: &RunOutcome) -> Finding {
-    let recorded = match (&answer.commit, &answer.session) {
+    let recorded = match (&answer.outcome.commit, &answer.outcome.session) {
         (None, _) => "It had changed nothing that is recorded.".to_owned(),
         (Some(_), None) => return finding,
         (Some(commit), Some(_)) => format!(
             "What it had changed until then is recorded as {}: {}.",
             commit.get(..12).unwrap_or(commit),
-            counted(answer.files.len(), "file")
+            counted(answer.outcome.files.len(), "file")
         ),
     };
     Finding { summary: format!("{} {recorded}", finding.summary), ..finding }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::answer::RunReport;
-use edt_types::Warning;
+use edt_types::{Warning, WarningCode};
 
 /// The most variables that the warning names.
 const MAX_NAMED: usize = 5;
@@ -26,7 +26,7 @@ pub(super) fn warning(report: &RunReport) -> Option<Warning> {
          {listed}{more}. If it needs one, the user adds it below [run] in their own edt.toml: \
          environment = [\"{first}\"]"
     );
-    Some(Warning { code: "variables_withheld", path: None, message })
+    Some(Warning { code: WarningCode::VariablesWithheld, path: None, message })
 }
 
 /// How programs call what they may not write. What is hidden from them is missing (`ENOENT`), as a
@@ -53,7 +53,7 @@ pub(super) fn place(report: &RunReport, home: &Path) -> Option<Warning> {
          example. Else the user adds it below [run] in their own edt.toml: writable = [\"~/{name}\"]",
         report.sandbox.level
     );
-    Some(Warning { code: "directory_withheld", path: None, message })
+    Some(Warning { code: WarningCode::DirectoryWithheld, path: None, message })
 }
 
 /// Whether `word` is in `text` and not a part of a longer name.

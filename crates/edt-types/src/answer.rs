@@ -12,7 +12,7 @@ use super::{Finding, OpenComments, Warning};
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Outcome {
-    /// The name and version of this shape: always `edt.outcome/1`.
+    /// The name and version of this shape: `edt.outcome/1`, of `edt run` `edt.run/1`.
     pub schema: &'static str,
     /// The result of the request; decides the exit status.
     pub status: Status,
@@ -265,7 +265,7 @@ pub struct GuardReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Recovered {
     /// What the recovery did: `finished` if the branch had moved already, `rolled_back` if it had
-    /// not, `recovered` after a restart of the machine, `quarantined` or `left` if the journal
+    /// not, `recovered` after a restart of the machine, `quarantined` or `skipped` if the journal
     /// could not be read.
     pub action: &'static str,
     /// The commit that the transaction recorded or would have recorded, as a hex object id.
@@ -274,7 +274,7 @@ pub struct Recovered {
     pub files: Vec<String>,
     /// Paths whose content is neither the old nor the new one. Someone else wrote them, and they
     /// were not changed.
-    pub left: Vec<String>,
+    pub skipped: Vec<String>,
     /// What happened, in one or two sentences for each worktree.
     pub detail: String,
 }
@@ -284,7 +284,7 @@ impl Recovered {
     #[must_use]
     pub fn and(mut self, other: Recovered) -> Recovered {
         self.files.extend(other.files);
-        self.left.extend(other.left);
+        self.skipped.extend(other.skipped);
         self.detail = format!("{} {}", self.detail, other.detail);
         self
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Code, RepoPath, Status};
-use crate::text::{escape_lines, for_users};
+use crate::text::escape_lines;
 
 /// The result of an operation that edt can refuse.
 pub type Result<T> = std::result::Result<T, Refusal>;
@@ -303,15 +303,3 @@ impl std::fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
-
-/// Something that the caller should know although the call succeeded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Warning {
-    /// A stable word to match on.
-    pub code: &'static str,
-    /// The path that the warning is about.
-    pub path: Option<String>,
-    /// What was seen and what it means.
-    #[serde(serialize_with = "for_users")]
-    pub message: String,
-}

@@ -18,6 +18,7 @@ mod status;
 pub mod text;
 pub mod trace;
 pub mod unseen;
+mod warning;
 
 #[doc(hidden)]
 pub use tracing;
@@ -30,7 +31,8 @@ pub use code::Code;
 pub use comment::{Comment, CommentAnswer, CommentState, OpenComments, Reading, ReviewSummary};
 pub use dry_run::DryRun;
 pub use durability::Durability;
-pub use finding::{Effect, Finding, Refusal, Result, Warning};
+pub use finding::{Effect, Finding, Refusal, Result};
 pub use level::Level;
 pub use path::RepoPath;
 pub use status::Status;
+pub use warning::{Warning, WarningCode};

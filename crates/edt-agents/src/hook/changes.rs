@@ -10,7 +10,7 @@ use edt_guard::guard::{
 };
 use edt_guard::policy::Policy;
 use edt_io::disk::MAX_FILE;
-use edt_types::{Code, Finding, RepoPath, Result, Warning};
+use edt_types::{Code, Finding, RepoPath, Result, Warning, WarningCode};
 
 /// How many bytes of texts are judged together.
 const PART: u64 = 64 << 20;
@@ -279,7 +279,7 @@ fn judge_part(
     warnings.extend(
         run.warnings
             .into_iter()
-            .filter(|one| !(words.contains(&Some(one.code)) && may_be_binary(&one.path))),
+            .filter(|one| !(words.contains(&Some(one.code.name())) && may_be_binary(&one.path))),
     );
     Ok(GuardFindings { refused, held: run.held, warnings })
 }
@@ -310,7 +310,11 @@ fn parts<'c>(
             "{} has {large} bytes, more than the guards read ({MAX_FILE}); it was not judged.",
             one.path
         );
-        warnings.push(Warning { code: "too_large", path: Some(one.path.text()), message });
+        warnings.push(Warning {
+            code: WarningCode::NotExamined,
+            path: Some(one.path.text()),
+            message,
+        });
     }
     if sized.iter().map(|(_, old, new)| old + new).sum::<u64>() > PART {
         sized.sort_by_key(|(_, old, new)| i128::from(*new) - i128::from(*old));

@@ -8,7 +8,7 @@ use super::who::Who;
 use super::{granted, policies, renames};
 use edt_core::session::refs::names::{BRANCHES, base_ref};
 use edt_types::text::Shown as _;
-use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
+use edt_types::{Code, Effect, Finding, Refusal, Result, Warning, WarningCode};
 
 const EFFECT: Effect = Effect::NothingCommitted;
 
@@ -110,7 +110,7 @@ impl Hook for PreCommit {
 fn on_session_branch(branch: &str) -> Warning {
     let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch).shown();
     Warning {
-        code: "session_branch",
+        code: WarningCode::SessionBranch,
         message: format!(
             "HEAD is at {branch}, the branch of a session: this commit is yours, and lands with the \
              session. To move it to another branch, switch there and `git cherry-pick` it."
@@ -138,7 +138,11 @@ fn outcome(findings: GuardFindings, who: &Who) -> Result<Vec<Warning>> {
     let (overridden, refused): (Vec<Finding>, Vec<Finding>) =
         refused.into_iter().chain(held).partition(user_may_override);
     warnings.extend(overridden.into_iter().map(|one| Warning {
-        code: if one.code == Code::ProtectedPath { "protected_path" } else { "needs_a_person" },
+        code: if one.code == Code::ProtectedPath {
+            WarningCode::Guard("protected_path")
+        } else {
+            WarningCode::NeedsUser
+        },
         message: match one.code {
             Code::ProtectedPath => format!(
                 "{} is protected by edt.toml; you may change it, as the user.",

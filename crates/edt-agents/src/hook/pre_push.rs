@@ -113,7 +113,7 @@ fn destruction(push: &PushedRef, remote: &str, verb: &str) -> Finding {
     )
     .with_effect(Effect::NothingPushed)
     .with("ref", push.name.as_str())
-    .with("stands", push.current.as_str())
+    .with("current", push.current.as_str())
     .with("rule", verb)
 }
 

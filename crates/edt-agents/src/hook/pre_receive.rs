@@ -322,6 +322,6 @@ fn destruction(update: &RefUpdate, verb: &str) -> Finding {
     )
     .with_effect(EFFECT)
     .with("ref", update.name.as_str())
-    .with("stands", update.old.as_str())
+    .with("current", update.old.as_str())
     .with("rule", verb)
 }

@@ -245,7 +245,7 @@ fn refusal(
     let finding =
         Finding::new(Code::GitOperationBlocked, message, hint).with_effect(Effect::RefUnchanged);
     let finding = finding.with("ref", update.name.as_str());
-    Ok(finding.with("stands", current).with("new", update.new.as_str()))
+    Ok(finding.with("current", current).with("new", update.new.as_str()))
 }
 
 fn is_rebasing(git: &Git) -> Result<bool> {

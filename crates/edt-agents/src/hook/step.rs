@@ -9,10 +9,8 @@ pub struct HookStep {
     /// Git's name for it.
     pub hook: String,
     /// The file, or the section of the configuration.
-    #[serde(rename = "place")]
     pub location: String,
     /// What was done.
-    #[serde(rename = "did")]
     pub action: HookAction,
     /// A further explanation.
     pub detail: Option<String>,

@@ -19,10 +19,8 @@ pub struct SetupStep {
     /// The file.
     pub file: String,
     /// What edt's part of it is for.
-    #[serde(rename = "what")]
     pub purpose: Purpose,
     /// What was done.
-    #[serde(rename = "did")]
     pub action: SetupAction,
     /// A further explanation.
     pub detail: Option<String>,

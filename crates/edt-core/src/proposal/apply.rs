@@ -17,7 +17,7 @@ use edt_git::file_id::TreeItem;
 use edt_git::{Attributes, FileId, FileMode, Merged, ObjectWriter, Oid, TreeChange};
 use edt_journal::IndexView;
 use edt_types::text::Shown as _;
-use edt_types::{Code, DryRun, Finding, Outcome, RepoPath, Result, Warning};
+use edt_types::{Code, DryRun, Finding, Outcome, RepoPath, Result, Warning, WarningCode};
 
 /// Applies proposal `id`.
 ///
@@ -230,7 +230,7 @@ fn edits_of(
 fn still_approved(id: u64, found: &edt_types::Refusal) -> Warning {
     let message =
         format!("The change was made, but proposal p{id} still counts as approved: {found}.");
-    Warning { code: "proposal_not_closed", path: None, message }
+    Warning { code: WarningCode::ProposalNotClosed, path: None, message }
 }
 
 fn stale(proposal: &Proposal, paths: &[RepoPath]) -> Finding {

@@ -13,7 +13,7 @@ use crate::session::refs::commit::Commit;
 use edt_git::{Oid, Repo};
 use edt_io::fs;
 use edt_io::lock::{self, LockGuard};
-use edt_types::{Code, Warning};
+use edt_types::{Code, Warning, WarningCode};
 
 /// The file below the worktree's state directory: for each watched proposal its number and the
 /// newest decision that was reported.
@@ -95,23 +95,24 @@ fn decision_warning(proposal: &Proposal) -> Option<Warning> {
     let (id, subject) = (proposal.id, proposal.subject());
     let (code, message) = match (&proposal.state, &proposal.command) {
         (ProposalState::Approved(by), Some(command)) => (
-            "proposal_approved",
+            WarningCode::ProposalApproved,
             format!("Proposal p{id} was approved by {by}. Call the command again: {command}"),
         ),
         (ProposalState::Approved(by), None) => (
-            "proposal_approved",
+            WarningCode::ProposalApproved,
             format!(
                 "Proposal p{id} ({subject}) was approved by {by}: `edt apply --proposal p{id}` \
                  applies it."
             ),
         ),
         (ProposalState::Done(commit), None) => (
-            "proposal_approved",
+            WarningCode::ProposalApproved,
             format!("Proposal p{id} ({subject}) was approved, and applied as {commit}."),
         ),
-        (ProposalState::Rejected(why), _) => {
-            ("proposal_rejected", format!("Proposal p{id} ({subject}) was rejected: {why}"))
-        }
+        (ProposalState::Rejected(why), _) => (
+            WarningCode::ProposalRejected,
+            format!("Proposal p{id} ({subject}) was rejected: {why}"),
+        ),
         _ => return None,
     };
     Some(Warning { code, path: None, message })

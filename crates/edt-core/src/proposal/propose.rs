@@ -9,10 +9,7 @@ use crate::session::refs::commit::Commit;
 use crate::session::{LockedWorkspace, Session};
 use crate::txn::{self, PendingChange, Request, digest};
 use edt_git::ObjectWriter;
-use edt_types::{Code, DryRun, Finding, Outcome, Result, Status, Warning};
-
-/// The code of the warning that the same change was approved already.
-pub const APPROVED_ALREADY: &str = "approved_already";
+use edt_types::{Code, DryRun, Finding, Outcome, Result, Status, Warning, WarningCode};
 
 /// Proposes what `request` would change.
 ///
@@ -30,7 +27,7 @@ pub fn propose(workspace: &mut LockedWorkspace, request: &Request) -> Result<Out
     outcome.warnings.extend(warnings);
     if next == NextStep::Apply {
         outcome.warnings.push(Warning {
-            code: APPROVED_ALREADY,
+            code: WarningCode::ApprovedAlready,
             path: None,
             message: approved_message(id),
         });
@@ -205,7 +202,7 @@ fn submit(
                 old.id
             ),
         };
-        warnings.push(Warning { code: "superseded", path: None, message });
+        warnings.push(Warning { code: WarningCode::Superseded, path: None, message });
     }
     Ok((id, NextStep::Approval, warnings))
 }
@@ -309,7 +306,7 @@ mod tests {
         let proposal = store::read(&scratch.repo(), 1).unwrap();
         approve(&mut scratch.open(), &proposal).unwrap();
         let warning = Warning {
-            code: APPROVED_ALREADY,
+            code: WarningCode::ApprovedAlready,
             path: None,
             message: "Proposal p1 was approved: `edt apply --proposal p1` applies it.".into(),
         };
@@ -323,7 +320,7 @@ mod tests {
         let outcome = proposed(&scratch, &Request::new("ci").edit("ci/a.yml", "one", "three"));
         assert_eq!(state(&scratch, 1), ProposalState::Superseded("2".into()));
         let warning = Warning {
-            code: "superseded",
+            code: WarningCode::Superseded,
             path: None,
             message: "Proposal p1 was closed: this one changes all of its paths.".into(),
         };

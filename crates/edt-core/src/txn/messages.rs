@@ -336,7 +336,7 @@ mod tests {
             finding.evidence["nearest"],
             json!({
                 "line": 1, "equal_lines": 1, "lines": 2, "differs_at": 2, "sent": "beta·too",
-                "stands": "beta·two", "white_space_only": false,
+                "found": "beta·two", "white_space_only": false,
                 "context": "1 | alpha one\n2 | beta two\n",
             })
         );

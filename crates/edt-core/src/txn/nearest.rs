@@ -15,7 +15,7 @@ pub(super) fn nearest(text: &[u8], near: &NearMiss) -> Value {
         "lines": near.lines,
         "differs_at": near.differs_at,
         "sent": visible(&near.sent),
-        "stands": near.found.as_deref().map(visible),
+        "found": near.found.as_deref().map(visible),
         "white_space_only": near.white_space_only,
         "context": context,
     })

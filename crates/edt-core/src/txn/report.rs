@@ -9,7 +9,7 @@ use edt_edit::context::ContextDifference;
 use edt_edit::diff::DiffSummary;
 use edt_git::Oid;
 use edt_types::text::{Endings, numbered};
-use edt_types::{FileReport, Outcome, RepoPath, Status, UserChanges, Warning};
+use edt_types::{FileReport, Outcome, RepoPath, Status, UserChanges, Warning, WarningCode};
 
 /// How a file was recorded.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ fn warnings(cleared: &Cleared<'_>) -> Vec<Warning> {
     if !cleared.request.left_out.is_empty() {
         let keys = cleared.request.left_out.join("`, `");
         let message = format!("The request has keys that edt does not use: `{keys}`.");
-        warnings.push(Warning { code: "keys_left_out", path: None, message });
+        warnings.push(Warning { code: WarningCode::KeysLeftOut, path: None, message });
     }
     for file in &cleared.files {
         for line in &file.step.unchecked {
@@ -106,13 +106,13 @@ fn warnings(cleared: &Cleared<'_>) -> Vec<Warning> {
                  `context`, or send expected_text next time."
             );
             warnings.push(Warning {
-                code: "line_not_checked",
+                code: WarningCode::LineNotChecked,
                 path: Some(file.path.text()),
                 message,
             });
         }
         warnings.extend(file.step.differences.iter().map(|difference| Warning {
-            code: "context_differs",
+            code: WarningCode::ContextDiffers,
             path: Some(file.path.text()),
             message: context_differs(difference),
         }));
@@ -123,10 +123,14 @@ fn warnings(cleared: &Cleared<'_>) -> Vec<Warning> {
             message: message.to_owned(),
         };
         if old.bytes.ends_with(b"\n") && !new.bytes.ends_with(b"\n") && !new.bytes.is_empty() {
-            warnings.push(warn("final_newline", "The file ended with a newline; now it does not."));
+            warnings.push(warn(
+                WarningCode::FinalNewline,
+                "The file ended with a newline; now it does not.",
+            ));
         }
         if Endings::of(&old.bytes) != Endings::Mixed && Endings::of(&new.bytes) == Endings::Mixed {
-            warnings.push(warn("line_endings", "The file now mixes LF and CR LF line ends."));
+            warnings
+                .push(warn(WarningCode::LineEndings, "The file now mixes LF and CR LF line ends."));
         }
     }
     warnings
@@ -164,7 +168,7 @@ mod tests {
     use crate::tests::Scratch;
     use crate::txn::Request;
     use edt_edit::{Edit, Expect, LineRange, Op};
-    use edt_types::{FileChangeKind, FileReport, Warning};
+    use edt_types::{FileChangeKind, FileReport, Warning, WarningCode};
 
     fn scratch() -> Scratch {
         Scratch::with(&[("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"), ("b.txt", "b\n")])
@@ -232,19 +236,21 @@ mod tests {
         scratch().apply(request).unwrap().warnings
     }
 
-    fn warning(code: &'static str, message: &str) -> Warning {
+    fn warning(code: WarningCode, message: &str) -> Warning {
         Warning { code, path: Some("b.txt".into()), message: message.into() }
     }
 
     #[test]
     fn a_lost_final_newline_is_reported() {
-        let expected = warning("final_newline", "The file ended with a newline; now it does not.");
+        let expected =
+            warning(WarningCode::FinalNewline, "The file ended with a newline; now it does not.");
         assert_eq!(warnings(&Request::new("x").overwrite("b.txt", "b\nc")), [expected]);
     }
 
     #[test]
     fn mixed_line_ends_are_reported() {
-        let expected = warning("line_endings", "The file now mixes LF and CR LF line ends.");
+        let expected =
+            warning(WarningCode::LineEndings, "The file now mixes LF and CR LF line ends.");
         let scratch = Scratch::with(&[("b.txt", "b")]);
         let request = Request::new("x").overwrite("b.txt", "b\nc\r\n");
         assert_eq!(scratch.apply(&request).unwrap().warnings, [expected]);
@@ -259,7 +265,7 @@ mod tests {
         let outcome = scratch.apply(&Request::from_json(request.as_bytes()).unwrap()).unwrap();
         assert_eq!(outcome.files[0].matched_by, Some(edt_types::MatchedBy::Context));
         let expected = warning(
-            "context_differs",
+            WarningCode::ContextDiffers,
             "The context differs at line 2: `two(1);` in the file, `two(2);` in the patch. The \
              file's lines stay. The other lines of the hunk prove its place; copy context from \
              `edt read` next time.",
@@ -275,7 +281,7 @@ mod tests {
         let edit = Edit { path: crate::tests::path("b.txt"), expect: Expect::Anything, op };
         let request = Request { edits: vec![edit], ..Request::default() };
         let expected = warning(
-            "line_not_checked",
+            WarningCode::LineNotChecked,
             "Text was inserted before line 1; nothing confirmed that number. See `context`, or \
              send expected_text next time.",
         );

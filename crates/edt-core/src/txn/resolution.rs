@@ -10,7 +10,7 @@ use crate::session::user::ownership::{self, LeftOver, Version};
 use crate::session::{LockedWorkspace, OnDisk};
 use edt_git::{FileId, NewCommit, ObjectWriter, Repo, TreeChange};
 use edt_journal::{BranchOrigin, FileChange, NewFile};
-use edt_types::{Durability, Outcome, RecordedIn, Result, Status, Warning};
+use edt_types::{Durability, Outcome, RecordedIn, Result, Status, Warning, WarningCode};
 
 /// Writes the files, and keeps the result as a commit at `refs/edt/resolution/<n>`. Its parent has
 /// the files as they were before: the user may have resolved a part of them.
@@ -88,7 +88,7 @@ pub(super) fn publish(workspace: &mut LockedWorkspace, cleared: &Cleared<'_>) ->
     }
     outcome.warnings.extend(warnings);
     outcome.warnings.push(Warning {
-        code: "resolution_uncommitted",
+        code: WarningCode::ResolutionUncommitted,
         path: None,
         message: format!(
             "The files are written and not committed. The user finishes the merge: `git add` for \

@@ -12,58 +12,99 @@ use super::request_limits;
 use super::words_table;
 use edt_edit::Mode;
 use edt_edit::place::Matching;
+use edt_types::text::Shown as _;
 use edt_types::{Code, Finding, Refusal, Result};
 
-/// The request of `edt apply`: `edits`, or `patch`, or the keys of a single edit at the top level.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(title = "edt.request/1")]
-pub struct RequestWire {
-    /// The reason for the edit; the first line is the commit's subject.
-    pub message: Option<String>,
-    /// The agent; recorded in a trailer.
-    pub agent: Option<String>,
-    /// Overrides, such as `size_reduction`.
-    #[serde(deserialize_with = "request_limits::list")]
-    pub allow: Vec<String>,
-    /// The edits, applied in order, each to the result of the one before; all or none.
-    #[serde(deserialize_with = "request_limits::optional_list")]
-    pub edits: Option<Vec<WireEdit>>,
-    /// Of a single edit: see `edits`.
-    pub path: Option<String>,
-    /// Of a single edit: see `edits`.
-    pub mode: Option<Mode>,
-    /// Of a single edit: see `edits`.
-    pub old_text: Option<String>,
-    /// Of a single edit: see `edits`.
-    pub content: Option<String>,
-    /// Of a single edit: see `edits`.
-    pub replace_all: Option<bool>,
-    /// Of a single edit: see `edits`.
-    pub executable: Option<bool>,
-    /// Of a single edit: see `edits`.
-    pub to: Option<String>,
-    /// Of a single edit: see `edits`.
-    pub symbol: Option<String>,
-    /// Of a single edit: see `edits`.
-    pub start_line: Option<u64>,
-    /// Of a single edit: see `edits`.
-    pub end_line: Option<u64>,
-    /// Of a single edit: see `edits`.
-    pub start_anchor: Option<String>,
-    /// Of a single edit: see `edits`.
-    pub end_anchor: Option<String>,
-    /// Of a single edit: see `edits`.
-    pub expected_text: Option<String>,
-    /// Of a single edit: see `edits`. With `patch`: the blob id of the only file that it changes.
-    pub expected_hash: Option<String>,
-    /// Instead of edits: a unified diff, `*** Begin Patch` … `*** End Patch`, SEARCH/REPLACE
-    /// blocks, or complete files in fences below their paths. `path` names the file of a patch that
-    /// names none.
-    pub patch: Option<String>,
-    /// How far the hunks of a patch, or the texts of mode `edit`, may differ from the file.
-    #[serde(rename = "match")]
-    pub matching: Option<Match>,
+/// Defines [`RequestWire`] and [`WireEdit`]: a request has the keys of one edit, too.
+macro_rules! wire {
+    ($($(#[doc = $doc:literal])+ $key:ident: $type:ty,)+) => {
+        /// The request of `edt apply`: `edits`, or `patch`, or the keys of a single edit at the top
+        /// level.
+        #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        #[schemars(title = "edt.request/1")]
+        pub struct RequestWire {
+            /// The name and version of this shape: `edt.request/1`. It may be left out.
+            pub schema: Option<String>,
+            /// The reason for the edit; the first line is the commit's subject.
+            pub message: Option<String>,
+            /// The agent; recorded in a trailer.
+            pub agent: Option<String>,
+            /// Overrides, such as `size_reduction`.
+            #[serde(deserialize_with = "request_limits::list")]
+            pub allow: Vec<String>,
+            /// The edits, applied in order, each to the result of the one before; all or none.
+            #[serde(deserialize_with = "request_limits::optional_list")]
+            pub edits: Option<Vec<WireEdit>>,
+            $(
+                /// Of a single edit: see `edits`.
+                pub $key: Option<$type>,
+            )+
+            /// Instead of edits: a unified diff, `*** Begin Patch` … `*** End Patch`, SEARCH/REPLACE
+            /// blocks, or complete files in fences below their paths. `path` names the file of a
+            /// patch that names none, `expected_hash` is the blob id of the only file that it
+            /// changes.
+            pub patch: Option<String>,
+            /// How far the hunks of a patch, or the texts of mode `edit`, may differ from the file.
+            #[serde(rename = "match")]
+            pub matching: Option<Match>,
+        }
+
+        /// One edit of one file.
+        #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct WireEdit {
+            $($(#[doc = $doc])+ pub $key: Option<$type>,)+
+        }
+
+        impl RequestWire {
+            /// The keys of a single edit.
+            fn single(&mut self) -> WireEdit {
+                WireEdit { $($key: self.$key.take(),)+ }
+            }
+        }
+
+        impl WireEdit {
+            fn is_empty(&self) -> bool {
+                true $(&& self.$key.is_none())+
+            }
+        }
+    };
+}
+
+wire! {
+    /// The file, relative to the worktree's root, with `/`.
+    path: String,
+    /// What to do.
+    mode: Mode,
+    /// Mode edit: the present text, which must occur exactly once (or more often with
+    /// `replace_all`).
+    old_text: String,
+    /// The new text; of the whole file for create and overwrite.
+    content: String,
+    /// Mode edit: replace every place instead of the only one.
+    replace_all: bool,
+    /// Mode create: set the mode bit.
+    executable: bool,
+    /// Mode rename: the new path. Mode `rename_symbol`: the new name.
+    to: String,
+    /// Modes with `symbol`: the name of the definition, such as `Parser.parse`, as `edt outline`
+    /// prints it.
+    symbol: String,
+    /// Modes insert, `replace_lines`, `delete_lines`: the first line, 1-based. Modes with `symbol`:
+    /// a line of the definition, if several have the name.
+    start_line: u64,
+    /// Modes `replace_lines`, `delete_lines`: the last line, included.
+    end_line: u64,
+    /// Instead of `start_line`: the anchor of the first line, as `edt read --anchors` prints it.
+    start_anchor: String,
+    /// Instead of `end_line`: the anchor of the last line; `start_anchor` if omitted.
+    end_anchor: String,
+    /// The present lines: those of the range, or, for insert, those that follow (empty at the end
+    /// of the file).
+    expected_text: String,
+    /// The blob id that the file must have, as `edt read` prints it.
+    expected_hash: String,
 }
 
 /// How far a hunk or a text may differ from the file; `matched_by` in the answer says how it did.
@@ -81,44 +122,6 @@ impl Match {
     /// Both, with their names.
     pub const ALL: [(&'static str, Match); 2] =
         [("strict", Match::Strict), ("lenient", Match::Lenient)];
-}
-
-/// One edit of one file.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct WireEdit {
-    /// The file, relative to the worktree's root, with `/`.
-    pub path: Option<String>,
-    /// What to do.
-    pub mode: Option<Mode>,
-    /// Mode edit: the present text, which must occur exactly once (or more often with
-    /// `replace_all`).
-    pub old_text: Option<String>,
-    /// The new text; of the whole file for create and overwrite.
-    pub content: Option<String>,
-    /// Mode edit: replace every place instead of the only one.
-    pub replace_all: Option<bool>,
-    /// Mode create: set the mode bit.
-    pub executable: Option<bool>,
-    /// Mode rename: the new path. Mode `rename_symbol`: the new name.
-    pub to: Option<String>,
-    /// Modes with `symbol`: the name of the definition, such as `Parser.parse`, as `edt outline`
-    /// prints it.
-    pub symbol: Option<String>,
-    /// Modes insert, `replace_lines`, `delete_lines`: the first line, 1-based. Modes with `symbol`:
-    /// a line of the definition, if several have the name.
-    pub start_line: Option<u64>,
-    /// Modes `replace_lines`, `delete_lines`: the last line, included.
-    pub end_line: Option<u64>,
-    /// Instead of `start_line`: the anchor of the first line, as `edt read --anchors` prints it.
-    pub start_anchor: Option<String>,
-    /// Instead of `end_line`: the anchor of the last line; `start_anchor` if omitted.
-    pub end_anchor: Option<String>,
-    /// The present lines: those of the range, or, for insert, those that follow (empty at the end
-    /// of the file).
-    pub expected_text: Option<String>,
-    /// The blob id that the file must have, as `edt read` prints it.
-    pub expected_hash: Option<String>,
 }
 
 /// The largest request that is tried in other words, in bytes: all of it is in memory several times.
@@ -160,24 +163,16 @@ impl Request {
     }
 
     fn in_own_words(bytes: &[u8]) -> Result<Request> {
-        let wire: RequestWire =
+        let mut wire: RequestWire =
             serde_json::from_slice(bytes).map_err(|error| not_json(&error.to_string()))?;
-        let single = WireEdit {
-            path: wire.path,
-            mode: wire.mode,
-            old_text: wire.old_text,
-            content: wire.content,
-            replace_all: wire.replace_all,
-            executable: wire.executable,
-            to: wire.to,
-            symbol: wire.symbol,
-            start_line: wire.start_line,
-            end_line: wire.end_line,
-            start_anchor: wire.start_anchor,
-            end_anchor: wire.end_anchor,
-            expected_text: wire.expected_text,
-            expected_hash: wire.expected_hash,
-        };
+        if let Some(other) = wire.schema.as_ref().filter(|schema| *schema != RequestWire::SCHEMA) {
+            let finding = bad(
+                &format!("The request names the schema {}.", other.shown()),
+                "Send `\"schema\": \"edt.request/1\"`, or leave the key out.",
+            );
+            return Err(finding.with("key", "schema").into());
+        }
+        let single = wire.single();
         if let Some(text) = wire.patch {
             let alone = WireEdit { path: None, expected_hash: None, ..single.clone() }.is_empty()
                 && wire.edits.is_none();
@@ -226,26 +221,9 @@ impl Match {
     }
 }
 
-impl WireEdit {
-    fn is_empty(&self) -> bool {
-        let texts = [
-            &self.path,
-            &self.old_text,
-            &self.content,
-            &self.to,
-            &self.symbol,
-            &self.start_anchor,
-            &self.end_anchor,
-            &self.expected_text,
-            &self.expected_hash,
-        ];
-        texts.iter().all(|text| text.is_none())
-            && self.mode.is_none()
-            && self.replace_all.is_none()
-            && self.executable.is_none()
-            && self.start_line.is_none()
-            && self.end_line.is_none()
-    }
+impl RequestWire {
+    /// The name and version of this shape.
+    pub const SCHEMA: &'static str = "edt.request/1";
 }
 
 impl From<WireEdit> for EditFields {
@@ -320,6 +298,20 @@ mod tests {
             request.edits,
             [Edit { path: RepoPath::parse(b"a").unwrap(), expect: Expect::Anything, op }]
         );
+    }
+
+    #[test]
+    fn a_request_may_name_its_schema_and_no_other() {
+        let named = |schema: &str| {
+            let json = format!(
+                r#"{{"schema": "{schema}", "path": "a", "mode": "append", "content": "x"}}"#
+            );
+            Request::from_json(json.as_bytes())
+        };
+        assert_eq!(named(RequestWire::SCHEMA).unwrap().edits.len(), 1);
+        let found = named("edt.request/2").unwrap_err();
+        assert_eq!(found.as_slice()[0].evidence["key"], "schema");
+        assert!(found.to_string().contains("edt.request/2"), "{found}");
     }
 
     #[test]

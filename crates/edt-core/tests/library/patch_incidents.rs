@@ -137,7 +137,7 @@ fn gemini_negation_match_in_a_diff() {
         refused(&workspace, &["INVALID_PATCH"], &json!({"patch": diff, "match": "lenient"}));
     let evidence = &answer.errors()[0]["evidence"];
     assert_eq!((&evidence["nearest"]["differs_at"], evidence.get("correction")), (&json!(3), None));
-    assert_eq!(evidence["nearest"]["stands"], json!("→if·(!is_admin(u))"));
+    assert_eq!(evidence["nearest"]["found"], json!("→if·(!is_admin(u))"));
 }
 
 #[test]

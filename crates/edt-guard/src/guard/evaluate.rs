@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use edt_types::trace::names;
-use edt_types::{Code, Finding, GuardReport, RepoPath, Verdict, Warning};
+use edt_types::{Code, Finding, GuardReport, RepoPath, Verdict, Warning, WarningCode};
 use tracing::Span;
 
 use super::check::{Guard, GuardContext, GuardOutput};
@@ -253,7 +253,8 @@ impl Evaluation<'_> {
         self.run.allowed.push(word.to_owned());
     }
 
-    fn warn(&mut self, origin: Origin<'_>, code: &'static str, message: String) {
+    fn warn(&mut self, origin: Origin<'_>, word: &'static str, message: String) {
+        let code = WarningCode::of_guard(word);
         let path = origin.path.map(RepoPath::text);
         self.run.warnings.push(Warning { code, path, message: message.clone() });
         self.report(origin, Verdict::Warn, Some(message));
@@ -404,8 +405,11 @@ mod tests {
     #[test]
     fn a_guard_that_only_warns_refuses_nothing() {
         let run = encoding(WARN, &[], &[]);
-        let warning =
-            Warning { code: "encoding", path: Some("a.txt".into()), message: "Found.".into() };
+        let warning = Warning {
+            code: WarningCode::Guard("encoding"),
+            path: Some("a.txt".into()),
+            message: "Found.".into(),
+        };
         assert_eq!(
             (verdicts(&run), run.warnings),
             (vec![("encoding", Verdict::Warn)], vec![warning])

@@ -31,7 +31,7 @@ impl Form<'_> {
     /// What can be done about a step. Nothing, if the session is not that of this worktree.
     pub(super) fn of_step(&self, step: &ReviewStep) -> Markup {
         let [edit] = step.edits[..] else { return html! {} };
-        if !self.review.here {
+        if !self.review.checked_out {
             return html! {};
         }
         let number = html! { input type="hidden" name="edit" value=(edit); };
@@ -58,7 +58,7 @@ impl Form<'_> {
 
     /// What can be done about an undone step.
     pub(super) fn redo(&self) -> Markup {
-        if !self.review.here {
+        if !self.review.checked_out {
             return html! {};
         }
         html! {
@@ -70,7 +70,7 @@ impl Form<'_> {
 
     /// How a proposal that waits is decided. Nothing, if it was decided, or without its worktree.
     pub(super) fn of_proposal(&self, one: &ReviewProposal) -> Markup {
-        if !self.review.here || one.state != "open" {
+        if !self.review.checked_out || one.state != "open" {
             return html! {};
         }
         let number = html! { input type="hidden" name="proposal" value=(one.proposal); };
@@ -89,7 +89,7 @@ impl Form<'_> {
 
     /// What can be done about the session.
     pub(super) fn of_session(&self) -> Markup {
-        if !self.review.here || self.review.steps().next().is_none() {
+        if !self.review.checked_out || self.review.steps().next().is_none() {
             return html! {};
         }
         let message = html! {

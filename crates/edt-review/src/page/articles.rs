@@ -59,7 +59,7 @@ impl<'r> Article<'r> {
     /// Whose parts can be reverted and commented on: those of an edit, or of the session as a whole.
     pub(super) fn part(self, review: &SessionReview) -> Option<Option<u64>> {
         match self {
-            _ if !review.here => None,
+            _ if !review.checked_out => None,
             Article::All => review.steps().next().map(|_| None),
             Article::Step(step) => match step.edits.as_slice() {
                 [edit] => Some(Some(*edit)),

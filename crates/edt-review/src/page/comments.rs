@@ -38,7 +38,7 @@ impl<'a> Threads<'a> {
             Article::Step(step) => Some(*step.edits.first()?),
             _ => return None,
         };
-        Some(Threads { review, edit, form: form.filter(|_| review.here) })
+        Some(Threads { review, edit, form: form.filter(|_| review.checked_out) })
     }
 
     /// Where a comment about lines is, if it is about `file` and its lines are there.
@@ -168,7 +168,7 @@ fn quoted(lines: &[String]) -> Markup {
 pub(super) fn drafts(review: &SessionReview, form: &Form<'_>) -> Markup {
     let drafts = || review.comments.iter().filter(|one| one.state == CommentState::Draft);
     let count = drafts().count() as u64;
-    if count == 0 || !review.here {
+    if count == 0 || !review.checked_out {
         return html! {};
     }
     let summary = html! { label { "Summary of the review, if you like"
@@ -189,7 +189,7 @@ pub(super) fn drafts(review: &SessionReview, form: &Form<'_>) -> Markup {
 
 /// The article of all comments.
 pub(super) fn article(review: &SessionReview, form: Option<&Form<'_>>) -> Markup {
-    let form = form.filter(|_| review.here);
+    let form = form.filter(|_| review.checked_out);
     let of = |number: Option<u64>| review.comments.iter().filter(move |one| one.review == number);
     html! {
         article #comments {

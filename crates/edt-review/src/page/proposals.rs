@@ -20,7 +20,7 @@ pub(super) fn article(one: &ReviewProposal, actions: &Markup, sheet: &mut Sheet<
                 @if let Some(agent) = &one.agent { " · " (shown(agent)) }
                 " · " (state(one))
             }
-            @if !one.why.is_empty() { pre.why { (escape_lines(&one.why)) } }
+            @if !one.reason.is_empty() { pre.why { (escape_lines(&one.reason)) } }
             @if let Some(command) = &one.command {
                 h3 { "The command" }
                 pre.why { (escape_lines(command)) }

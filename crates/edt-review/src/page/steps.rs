@@ -61,7 +61,7 @@ pub(super) fn step(step: &ReviewStep, kind: &str, sheet: &mut Sheet<'_>) -> Mark
                 " · " (diff::counts(step.lines_added, step.lines_removed))
             }
             @if kind == "undone" { p.note { "Undone: it is not on the branch." } }
-            @if !step.why.is_empty() { pre.why { (escape_lines(&step.why)) } }
+            @if !step.reason.is_empty() { pre.why { (escape_lines(&step.reason)) } }
             @for allowed in &step.allowed {
                 p.warn { "It overrode the refusal " code { (shown(allowed)) } "." }
             }

@@ -220,7 +220,7 @@ impl App {
     }
 
     fn is_here(&self) -> bool {
-        self.review.as_ref().is_some_and(|review| review.here)
+        self.review.as_ref().is_some_and(|review| review.checked_out)
     }
 
     /// The edit that the chosen entry is.

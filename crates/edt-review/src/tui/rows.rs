@@ -55,7 +55,7 @@ fn session(review: &SessionReview, shape: Shape, all: &mut Vec<Row>) {
         let text = format!("Landed on {} as {}.", landed.onto, short(&landed.commit));
         say(all, shape, Tone::Plain, &text);
     }
-    if !review.here {
+    if !review.checked_out {
         let text = "It is not the session of this worktree: nothing can be done about it here.";
         say(all, shape, Tone::Warning, text);
     }
@@ -99,9 +99,9 @@ fn step(step: &ReviewStep, is_undone: bool, shape: Shape, all: &mut Vec<Row>) {
     if is_undone {
         say(all, shape, Tone::Warning, "Undone: it is not on the branch.");
     }
-    if !step.why.is_empty() {
+    if !step.reason.is_empty() {
         say(all, shape, Tone::Plain, "");
-        paragraphs(all, shape, Tone::Plain, &step.why);
+        paragraphs(all, shape, Tone::Plain, &step.reason);
     }
     for allowed in &step.allowed {
         say(all, shape, Tone::Warning, &format!("It overrode the refusal {allowed}."));

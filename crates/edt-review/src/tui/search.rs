@@ -78,7 +78,7 @@ fn has(review: &SessionReview, place: Place, text: &str) -> bool {
     let label = place.label(review);
     let step = place.step(review);
     has(&label.text)
-        || step.is_some_and(|step| has(&step.why))
+        || step.is_some_and(|step| has(&step.reason))
         || place.files(review).iter().any(|file| {
             let mut lines = file.hunks.iter().flat_map(|hunk| &hunk.lines);
             has(&shown(&file.path)) || lines.any(|line| has(&line.text))

@@ -41,7 +41,7 @@ fn step(edit: u64, files: Vec<ReviewFile>) -> ReviewStep {
         amended: false,
         by_user: false,
         subject: format!("subject {edit}"),
-        why: String::new(),
+        reason: String::new(),
         agent: None,
         model: None,
         turn: None,
@@ -69,7 +69,7 @@ fn review() -> SessionReview {
         },
         tip: "t".to_owned(),
         landed: None,
-        here: true,
+        checked_out: true,
         turns: vec![ReviewTurn {
             turn: None,
             title: None,

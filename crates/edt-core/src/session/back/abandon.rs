@@ -391,7 +391,7 @@ mod tests {
         let base = scratch.session().base;
         let done = abandoned(&scratch).unwrap();
         let warning = Warning {
-            code: "head_detached",
+            code: WarningCode::HeadDetached,
             path: None,
             message: format!(
                 "HEAD is detached at {}: main is checked out, rebased or bisected in \

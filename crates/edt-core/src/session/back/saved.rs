@@ -15,7 +15,7 @@ use crate::session::user::unwind::{self, FileSteps};
 use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;
 use edt_git::{FileId, InHead, ObjectWriter, Oid};
-use edt_types::{Finding, Refusal, RepoPath, Result, Warning};
+use edt_types::{Finding, Refusal, RepoPath, Result, Warning, WarningCode};
 
 /// What to do if the user changed the same lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -187,5 +187,5 @@ fn kept(state: &PathState, name: &str) -> Warning {
     if state.has_unique_staged() {
         let _ = write!(message, " `git show {name}~1:{path}` prints what was staged.");
     }
-    Warning { code: "user_version_saved", path: Some(state.path.text()), message }
+    Warning { code: WarningCode::UserVersionSaved, path: Some(state.path.text()), message }
 }

@@ -540,7 +540,7 @@ mod tests {
         let saved = scratch.ref_value("refs/edt/fix/saved/1").unwrap();
         assert_eq!(scratch.committed(saved, "a.txt").as_deref(), Some("by hand\n"));
         assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
-        assert_eq!(moved.warnings[0].code, "user_version_saved");
+        assert_eq!(moved.warnings[0].code.name(), "user_version_saved");
     }
 
     #[test]

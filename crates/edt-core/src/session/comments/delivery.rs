@@ -13,7 +13,7 @@ use crate::session::refs::ended::ShownSession;
 use crate::session::refs::names::{BRANCHES, POINTER, base_ref};
 use edt_git::Repo;
 use edt_types::comment::{Comment, CommentState, HINT, OpenComments, Reading};
-use edt_types::{Finding, Result, Warning};
+use edt_types::{Finding, Result, Warning, WarningCode};
 
 /// How long the comments of an answer are, in bytes of JSON. One comment may be longer.
 const MAX_BYTES: usize = 4 * 1024;
@@ -55,7 +55,7 @@ impl CommentedSession {
             let why = |one: &Finding| format!("{} {}", one.summary, one.remedy);
             let why = found.as_slice().first().map(why).unwrap_or_default();
             let message = format!("The user's comments could not be read: {why}");
-            let warning = Warning { code: "comments_not_read", path: None, message };
+            let warning = Warning { code: WarningCode::CommentsNotRead, path: None, message };
             Delivery { warning: Some(warning), ..Delivery::default() }
         })
     }

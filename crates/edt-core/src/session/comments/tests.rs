@@ -341,7 +341,7 @@ fn comments_that_cannot_be_read_are_a_warning() {
     let scratch = edited();
     scratch.set_ref("refs/edt/fix/comments", scratch.head());
     let warning = here(&scratch).warning.unwrap();
-    assert_eq!(warning.code, "comments_not_read");
+    assert_eq!(warning.code.name(), "comments_not_read");
 }
 
 #[test]

@@ -30,7 +30,9 @@ use edt_guard::policy::Policy;
 use edt_io::lock;
 use edt_journal::BranchOrigin;
 use edt_types::text::{Shown as _, counted};
-use edt_types::{Code, Effect, Finding, Outcome, Recovered, Refusal, Result, Status, Warning};
+use edt_types::{
+    Code, Effect, Finding, Outcome, Recovered, Refusal, Result, Status, Warning, WarningCode,
+};
 
 /// A landed session.
 #[derive(Debug)]
@@ -341,7 +343,7 @@ impl Following {
         let worktree = match follow::plan(place, disk, Some(index), &operation) {
             Ok(worktree) => worktree,
             Err(found) if switch && only_unsupported_kinds(&found) => {
-                return Ok(no_update(Some(head_stays(target))));
+                return Ok(no_update(Some(head_not_switched(target))));
             }
             Err(found) => return Err(with_git_remedy(found, session, elsewhere)),
         };
@@ -383,7 +385,7 @@ fn unused_message(plan: &LandPlan, options: &LandOptions) -> Option<Warning> {
     let all_user_commits =
         plan.planned.iter().all(|commit| matches!(commit, PlannedCommit::UserCommit { .. }));
     (all_user_commits && options.message.is_some()).then(|| Warning {
-        code: "message_unused",
+        code: WarningCode::MessageUnused,
         path: None,
         message: "Every landed commit is a user's commit and kept its own message. The given \
             message was not used."
@@ -400,7 +402,7 @@ fn folded(commits: &[Commit], target: &LandTarget) -> Option<Warning> {
         .map(|commit| format!("{} ({})", commit.oid.to_hex_with_len(12), commit.subject()))
         .collect();
     Some(Warning {
-        code: "folded_commits",
+        code: WarningCode::FoldedCommits,
         path: None,
         message: format!(
             "{} could not stay separate on {}. The landed commit includes and names each: {}.",
@@ -411,9 +413,9 @@ fn folded(commits: &[Commit], target: &LandTarget) -> Option<Warning> {
     })
 }
 
-fn head_stays(target: &LandTarget) -> Warning {
+fn head_not_switched(target: &LandTarget) -> Warning {
     Warning {
-        code: "head_stays",
+        code: WarningCode::HeadNotSwitched,
         path: None,
         message: format!(
             "HEAD stays on the session's branch: symbolic links or submodules differ on {0}, and \
@@ -1020,7 +1022,7 @@ mod tests {
         let done =
             landed(&scratch, &LandOptions { by_user: true, ..LandOptions::default() }).unwrap();
         let warning = Warning {
-            code: "folded_commits",
+            code: WarningCode::FoldedCommits,
             path: None,
             message: format!(
                 "1 user commit could not stay separate on main. The landed commit includes and \

@@ -15,7 +15,7 @@ use edt_git::index::IndexState;
 use edt_git::{ObjectWriter, Oid, Repo, Tracked};
 use edt_journal::IndexView;
 use edt_types::text::counted;
-use edt_types::{RepoPath, Result, Warning};
+use edt_types::{RepoPath, Result, Warning, WarningCode};
 
 /// The most private files that a warning names.
 const MAX_NAMED: usize = 20;
@@ -159,7 +159,7 @@ pub fn not_landed(repo: &Repo, session: &Session) -> Result<Option<Warning>> {
         counted(all.len(), "private file"),
         named(all.iter(), MAX_NAMED)
     );
-    Ok(Some(Warning { code: "stays_private", path: None, message }))
+    Ok(Some(Warning { code: WarningCode::StaysPrivate, path: None, message }))
 }
 
 /// At most `most` of the `paths`, for a warning.
@@ -257,7 +257,7 @@ mod tests {
         });
         let file = outcome.files.iter().find(|file| file.path == ".env").unwrap();
         assert_eq!(file.recorded, RecordedIn::Private);
-        assert_eq!(outcome.warnings[0].code, "stays_private");
+        assert_eq!(outcome.warnings[0].code.name(), "stays_private");
         assert!(!is_committed(&scratch, ".env"));
         scratch.undo(1).unwrap();
         assert_eq!(scratch.text(".env").as_deref(), Some("KEY=1\n"));
@@ -369,7 +369,7 @@ mod tests {
         let outcome = scratch.edit("key", "env.txt", "1", "2");
         assert_eq!(outcome.files[0].recorded, RecordedIn::Private);
         let outcome = checkpoint(&mut scratch.open(), None, &[]).unwrap();
-        assert_eq!(outcome.warnings[0].code, "left_out");
+        assert_eq!(outcome.warnings[0].code.name(), "left_out");
         assert!(!is_committed(&scratch, "env.txt"));
         assert_eq!(private(&scratch), ["env.txt"]);
         scratch.undo(3).unwrap();
@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_file_that_a_program_moves_onto_another_file_is_put_back() {
+    fn a_private_file_that_a_program_moves_onto_another_file_is_rolled_back() {
         for (onto, earlier) in [("a.txt", "one\n"), ("notes.txt", "by the user\n")] {
             let scratch = scratch();
             scratch.write("notes.txt", "by the user\n");
@@ -599,7 +599,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_file_of_which_there_is_no_copy_is_put_back() {
+    fn a_moved_file_of_which_there_is_no_copy_is_rolled_back() {
         let scratch = scratch();
         let large = "x".repeat(1024 * 1024 + 1);
         scratch.write("x.log", &large);

@@ -7,7 +7,7 @@ use edt_command::Restorable;
 use edt_git::Repo;
 use edt_io::disk::Parent;
 use edt_io::fs;
-use edt_types::{RepoPath, Warning};
+use edt_types::{RepoPath, Warning, WarningCode};
 
 /// The most bytes of one ignored file that is kept.
 pub const MAX_IGNORED_FILE: u64 = 1024 * 1024;
@@ -80,7 +80,7 @@ impl NotKept {
                  cannot restore it."
             )
         };
-        Some(Warning { code: "not_restorable", path: Some(self.path.text()), message })
+        Some(Warning { code: WarningCode::NotRestorable, path: Some(self.path.text()), message })
     }
 }
 

@@ -12,7 +12,7 @@ use edt_git::files::{ListScope, ListedOrigin};
 use edt_git::index::IndexState;
 use edt_journal::IndexView;
 use edt_types::text::{Shown as _, counted};
-use edt_types::{Refusal, RepoPath, Result, Warning};
+use edt_types::{Refusal, RepoPath, Result, Warning, WarningCode};
 
 /// The most files that a warning names.
 pub(crate) const MAX_NAMED: usize = 20;
@@ -50,7 +50,7 @@ pub(crate) fn list(repo: &Repo, earlier: Vec<RepoPath>) -> Option<Warning> {
         ),
         Err(error) => return Some(not_listed(error)),
     };
-    Some(Warning { code: "stays_private", path: None, message })
+    Some(Warning { code: WarningCode::StaysPrivate, path: None, message })
 }
 
 /// What follows a change before which `earlier` was ignored: [`list`], or why that cannot be.
@@ -65,7 +65,7 @@ fn not_listed(error: Refusal) -> Warning {
          `git status` before the next checkpoint.",
         why.unwrap_or_default()
     );
-    Warning { code: "stays_private", path: None, message }
+    Warning { code: WarningCode::StaysPrivate, path: None, message }
 }
 
 fn uncovered(repo: &Repo, earlier: Vec<RepoPath>) -> Result<BTreeSet<RepoPath>> {

@@ -5,7 +5,7 @@ use crate::session::files::path_state::PathState;
 use crate::session::private::uncovered::MAX_NAMED;
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::disk::Parent;
-use edt_types::{Code, Effect, Finding, RepoPath, Result, Warning};
+use edt_types::{Code, Effect, Finding, RepoPath, Result, Warning, WarningCode};
 
 /// The paths that may differ from `tree`, in order, limited to those below `only` if it is not
 /// empty. Returns a warning for each directory in `only` without such a path.
@@ -93,14 +93,14 @@ pub(crate) fn ignored_paths(ignored: &[PathState]) -> Vec<Warning> {
             "{} more paths were not recorded for the same reason. `edt status --json` lists them.",
             others.len()
         );
-        all.push(Warning { code: "left_out", path: None, message });
+        all.push(Warning { code: WarningCode::LeftOut, path: None, message });
     }
     all
 }
 
 pub(crate) fn ignored_path(path: &RepoPath) -> Warning {
     Warning {
-        code: "left_out",
+        code: WarningCode::LeftOut,
         path: Some(path.text()),
         message: "This path was not recorded: Git ignores it, or ignored its content before. Such \
             a file is committed only if the user adds it (`git add`)."
@@ -110,7 +110,7 @@ pub(crate) fn ignored_path(path: &RepoPath) -> Warning {
 
 fn nothing_below(path: &RepoPath) -> Warning {
     Warning {
-        code: "left_out",
+        code: WarningCode::LeftOut,
         path: Some(path.text()),
         message: "Nothing below this directory was recorded: Git ignores its files, or it is \
             empty."

@@ -12,7 +12,7 @@ use edt_io::{failed, fs};
 use edt_recorder::event::Place;
 use edt_recorder::{NothingClean, restore};
 use edt_types::text::Shown as _;
-use edt_types::{Code, Effect, Finding, RepoPath, Result, Warning};
+use edt_types::{Code, Effect, Finding, RepoPath, Result, Warning, WarningCode};
 
 impl RunStore {
     /// Puts back everything that the program did, because there is something else in place of the
@@ -20,7 +20,7 @@ impl RunStore {
     ///
     /// # Errors
     /// `IO_ERROR`; what was put back stays so.
-    pub fn put_back(
+    pub fn roll_back(
         &self,
         repo: &Repo,
         path: &RepoPath,
@@ -57,7 +57,7 @@ impl RunStore {
         let left = done.left.iter().chain(&done.lost).filter_map(|(place, why)| {
             let message = format!("This was not put back: {why}.");
             let path = Some(in_tree(place)?.text());
-            Some(Warning { code: "not_restorable", path, message })
+            Some(Warning { code: WarningCode::NotRestorable, path, message })
         });
         Ok((finding.with_effect(Effect::Unstated).at(path), left.collect()))
     }

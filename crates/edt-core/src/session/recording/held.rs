@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::program_change::ProgramChange;
 use super::snapshot::Snapshot;
 use edt_git::Oid;
-use edt_types::{RepoPath, Warning};
+use edt_types::{RepoPath, Warning, WarningCode};
 
 /// What to do with the changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,5 +52,5 @@ pub(super) fn provable(
 
 pub(super) fn not_put_back(path: &RepoPath) -> Warning {
     let message = "Somebody else wrote this file while the program ran, too: it stays as it is.";
-    Warning { code: "not_restorable", path: Some(path.text()), message: message.to_owned() }
+    Warning { code: WarningCode::NotRestorable, path: Some(path.text()), message: message.to_owned() }
 }

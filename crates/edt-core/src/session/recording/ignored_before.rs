@@ -14,7 +14,7 @@ use edt_git::{Repo, Tracked};
 use edt_io::disk::{FoundEntry, MAX_FILE, Parent};
 use edt_io::fs;
 use edt_journal::IndexView;
-use edt_types::{Code, Finding, RepoPath, Result, Warning};
+use edt_types::{Code, Finding, RepoPath, Result, Warning, WarningCode};
 
 /// The least bytes of a file that is recognised as a copy while its source is still there. Less
 /// may be equal without a copy: `{}`, or one usual line.
@@ -125,7 +125,7 @@ impl<'a> IgnoredBefore<'a> {
         );
         let path = Some(path.text());
         state.ignored = true;
-        let warning = Warning { code: "stays_private", path, message };
+        let warning = Warning { code: WarningCode::StaysPrivate, path, message };
         Ok(Some(state.disk.is_some().then_some(warning)))
     }
 

@@ -14,7 +14,7 @@ use edt_git::{Oid, Repo, Tracked};
 use edt_io::disk::{FoundEntry, Parent};
 use edt_io::{failed, fs};
 use edt_types::text::{Shown as _, counted};
-use edt_types::{Code, Effect, Finding, RepoPath, Result, Warning};
+use edt_types::{Code, Effect, Finding, RepoPath, Result, Warning, WarningCode};
 
 /// The most paths that a warning lists.
 const MAX_LISTED: usize = 20;
@@ -142,7 +142,7 @@ pub(crate) fn not_recorded(
         let message = format!(
             "The session cannot record this path. Before the program ran, it was {detail}."
         );
-        warnings.push(Warning { code: "kept_aside", path: Some(path.text()), message });
+        warnings.push(Warning { code: WarningCode::BackedUp, path: Some(path.text()), message });
     }
     Ok((warnings, found))
 }
@@ -199,7 +199,7 @@ pub fn reminder(repo: &Repo) -> Option<Warning> {
         "Copies of files as they were before a program ran are in {names}. Remove a directory when \
          you no longer need it; `edt gc` removes those that are older than 30 days."
     );
-    Some(Warning { code: "kept_copies", path: None, message })
+    Some(Warning { code: WarningCode::BackupsExist, path: None, message })
 }
 
 /// Removes the directories of copies that were made before `before`, in seconds since 1970.
@@ -329,7 +329,7 @@ fn report(repo: &Repo, snapshot: &Snapshot, all: &[Differing]) -> Result<Option<
     if let Some(place) = place {
         message += &format!("\nRemove {} when you no longer need the copies.", place.shown());
     }
-    Ok(Some(Warning { code: "interrupted_run", path: None, message }))
+    Ok(Some(Warning { code: WarningCode::InterruptedRun, path: None, message }))
 }
 
 /// Writes the complete list next to the directory `place`.
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(place.join("x.log")).unwrap(), "log\n");
         assert_eq!((scratch.head(), scratch.text("a.txt").as_deref()), (head, Some("later\n")));
         assert_eq!(interrupted(&repo), []);
-        assert_eq!(reminder(&repo).unwrap().code, "kept_copies");
+        assert_eq!(reminder(&repo).unwrap().code.name(), "backups_exist");
     }
 
     #[test]

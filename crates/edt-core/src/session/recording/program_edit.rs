@@ -3,7 +3,7 @@
 use super::edit_commit::{EditCommit, WrittenEdit};
 use super::held::{self, HeldChanges};
 use super::program_change::ProgramChange;
-use super::put_back;
+use super::roll_back;
 use super::snapshot::Snapshot;
 use crate::session::engine::{Change, WorktreeChange};
 use crate::session::files::path_state::PathState;
@@ -73,7 +73,7 @@ impl<'e> ProgramEdit<'e> {
         let warnings = others.iter().map(|one| held::not_put_back(&one.state.path)).collect();
         let name = next_numbered_ref(writer.repo(), &self.session.name, "refused")?;
         let at = (self.tree, commit);
-        let change = put_back::put_back(writer, self.session, &name, at, changed)?;
+        let change = roll_back::roll_back(writer, self.session, &name, at, changed)?;
         Ok((HeldChanges { commit, name }, change, warnings))
     }
 

@@ -12,7 +12,7 @@ use super::kept;
 use super::program_change::ProgramChange;
 pub use super::program_edit::CommitInfo;
 use super::program_edit::{ProgramEdit, entry_move};
-use super::put_back;
+use super::roll_back;
 use super::snapshot::Snapshot;
 use crate::session::engine::{Change, WorktreeChange};
 use crate::session::files::diff_report;
@@ -30,7 +30,7 @@ use crate::session::worktree::begin::{self, BeginOptions, NewSession};
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{InHead, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::IndexView;
-use edt_types::{FileReport, Finding, Outcome, Refusal, RepoPath, Result, Status, Warning};
+use edt_types::{FileReport, Finding, Outcome, Refusal, RepoPath, Result, Status, Warning, WarningCode};
 
 /// The result of recording.
 #[derive(Debug)]
@@ -219,7 +219,7 @@ pub fn record_changes(
     }
     outcome.warnings.extend(before.not_recorded());
     let moved = ignored.refusals();
-    put_back::add_sources(repo, tree, &ignored, &mut changed)?;
+    roll_back::add_sources(repo, tree, &ignored, &mut changed)?;
     // Whatever becomes of the changes, the files are on disk now.
     ignored.list()?;
     if before.tool.is_some() {
@@ -396,7 +396,7 @@ fn read(
 
 fn left_out(path: &RepoPath, finding: &Finding) -> Warning {
     Warning {
-        code: "left_out",
+        code: WarningCode::LeftOut,
         path: Some(path.text()),
         message: format!(
             "This path was not recorded: {} ({}).",
@@ -518,7 +518,7 @@ mod tests {
         scratch.write("logs/x.log", "x\n");
         let outcome = recorded(&scratch, &["logs"]).unwrap();
         let warning = Warning {
-            code: "left_out",
+            code: WarningCode::LeftOut,
             path: Some("logs".into()),
             message: "Nothing below this directory was recorded: Git ignores its files, or it is \
                       empty."

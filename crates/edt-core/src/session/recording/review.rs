@@ -20,7 +20,7 @@ use edt_guard::guard::{
 };
 use edt_guard::policy::{Override, Policy};
 use edt_types::text::is_binary;
-use edt_types::{Code, Effect, Finding, GuardReport, RepoPath, Result, Warning};
+use edt_types::{Code, Effect, Finding, GuardReport, RepoPath, Result, Warning, WarningCode};
 
 /// How many files the guards examine. A generator may write thousands; all of them are recorded.
 const MAX_CHECKED_FILES: usize = 500;
@@ -248,23 +248,27 @@ impl ChangesReview {
         };
         for finding in run.refused.into_iter().chain(run.held) {
             if !matches!(finding.code, Code::BinaryContent | Code::Encoding) || !is_new(&finding) {
-                self.decide(finding, reviewed);
+                self.decide(finding, guards, reviewed);
             }
         }
     }
 
     /// Only the user, or nobody, can override a finding without an `allow` word.
-    fn decide(&mut self, finding: Finding, reviewed: Reviewed) {
+    fn decide(&mut self, finding: Finding, guards: &[&dyn Guard], reviewed: Reviewed) {
         let refuses =
             reviewed != Reviewed::Changes(OnFindings::Warn) || ALWAYS.contains(&finding.code);
-        if finding.allow.is_none() || refuses {
-            self.refused.push(finding);
-        } else {
-            self.warnings.push(Warning {
-                code: finding.allow.unwrap_or("found"),
-                path: finding.path,
-                message: finding.summary,
-            });
+        match finding.allow {
+            Some(allow) if !refuses => {
+                // As in an edit, the warning has the name of the guard, with which its codes begin.
+                let mut names = guards.iter().map(|guard| guard.name());
+                let word = names.find(|name| allow.starts_with(name)).unwrap_or(allow);
+                self.warnings.push(Warning {
+                    code: WarningCode::of_guard(word),
+                    path: finding.path,
+                    message: finding.summary,
+                });
+            }
+            _ => self.refused.push(finding),
         }
     }
 }
@@ -326,7 +330,7 @@ fn review_paths(
             let remedy = "Change fewer files at once, or keep large files out of the worktree.";
             review.refused.push(Finding::new(Code::FileTooLarge, message.clone(), remedy));
         }
-        review.warnings.push(Warning { code: "not_all_judged", path: None, message });
+        review.warnings.push(Warning { code: WarningCode::NotExamined, path: None, message });
     }
     Ok(review)
 }

@@ -20,7 +20,7 @@ use edt_recorder::event::{self, Attributes, Denied, FileEvent, Node, Place};
 use edt_recorder::{Before, RecordedRun};
 use edt_types::path::spells_git;
 use edt_types::text::Shown as _;
-use edt_types::{RepoPath, Result, Warning};
+use edt_types::{RepoPath, Result, Warning, WarningCode};
 
 /// The store of a run.
 #[derive(Debug)]
@@ -185,14 +185,14 @@ impl Touched<'_> {
                 continue;
             }
             if found.named_elsewhere {
-                warnings.push(named_elsewhere(&path));
+                warnings.push(hard_linked(&path));
             }
             if found.foreign {
                 // Nothing puts back what is at the path. Versions of others may be among what the
                 // program removed or replaced.
                 copies.files.extend(self.versions(&run, &path, &before));
                 if now.is_some_and(|now| !now.is_directory()) {
-                    warnings.push(written_by_both(&path));
+                    warnings.push(written_meanwhile(&path));
                 }
             }
             let moved_to = run.moved_to(path.as_bytes()).map(|now| RepoPath::from_tree(&now));
@@ -211,7 +211,7 @@ impl Touched<'_> {
                 "Not everything that the program did was recorded ({why}). What changed is on disk \
                  alone, and a landing waits for the user."
             );
-            warnings.push(Warning { code: "unproved", path: None, message });
+            warnings.push(Warning { code: WarningCode::RecordingIncomplete, path: None, message });
         }
         let place = (self.place.to_owned(), is_proved);
         let snapshot = Snapshot::of_recording(self.repo, tree, place, touched)?;
@@ -350,19 +350,27 @@ impl Touched<'_> {
 fn not_kept_of(path: &RepoPath) -> Warning {
     let message = "The program changed or removed this, and edt could keep no copy: it is too large, \
                    the copies of one run are, or it is not a file. `edt undo` cannot restore it.";
-    Warning { code: "not_restorable", path: Some(path.text()), message: message.to_owned() }
+    Warning {
+        code: WarningCode::NotRestorable,
+        path: Some(path.text()),
+        message: message.to_owned(),
+    }
 }
 
-fn named_elsewhere(path: &RepoPath) -> Warning {
+fn hard_linked(path: &RepoPath) -> Warning {
     let message = "The program wrote this file, which has further names outside of the worktree \
                    (hard links). They have what it wrote, also after `edt undo`.";
-    Warning { code: "named_elsewhere", path: Some(path.text()), message: message.to_owned() }
+    Warning { code: WarningCode::HardLinked, path: Some(path.text()), message: message.to_owned() }
 }
 
-fn written_by_both(path: &RepoPath) -> Warning {
+fn written_meanwhile(path: &RepoPath) -> Warning {
     let message = "Somebody else wrote this file while the program ran, too. If the program had it \
                    open then, it may have overwritten what they saved, and edt has no copy of that.";
-    Warning { code: "written_by_both", path: Some(path.text()), message: message.to_owned() }
+    Warning {
+        code: WarningCode::WrittenMeanwhile,
+        path: Some(path.text()),
+        message: message.to_owned(),
+    }
 }
 
 /// Whether `ignored` is a directory with so many files that it is taken for build output.
@@ -395,6 +403,6 @@ impl KeptFiles {
              in {}{until}.",
             place.shown()
         );
-        Ok(Some(Warning { code: "kept_aside", path: Some(first.text()), message }))
+        Ok(Some(Warning { code: WarningCode::BackedUp, path: Some(first.text()), message }))
     }
 }

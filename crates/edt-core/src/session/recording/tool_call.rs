@@ -23,7 +23,7 @@ use crate::session::user::unwind;
 use edt_edit::{Edit, Op};
 use edt_git::{FileId, FileMode, ObjectWriter, Oid, Repo};
 use edt_journal::PrivateBytes;
-use edt_types::{RepoPath, Result, Warning};
+use edt_types::{RepoPath, Result, Warning, WarningCode};
 
 /// The most states of a file. A call that is announced and never made leaves one.
 const MAX_STATES: usize = 32;
@@ -405,7 +405,7 @@ fn unknown(path: &RepoPath) -> Warning {
         the change from the user's. So the call is not recorded: the change stays on disk, \
         uncommitted, and counts as the user's. Announce each call with the hook that runs before it."
         .to_owned();
-    Warning { code: "call_not_recorded", path: Some(path.text()), message }
+    Warning { code: WarningCode::CallNotRecorded, path: Some(path.text()), message }
 }
 
 /// The warning about a file that shows nothing of an announced call.
@@ -415,7 +415,7 @@ fn not_recorded(path: &RepoPath) -> Warning {
         stays on disk, uncommitted, and counts as the user's. To have it recorded, repeat the edit \
         with `edt apply`."
         .to_owned();
-    Warning { code: "call_not_recorded", path: Some(path.text()), message }
+    Warning { code: WarningCode::CallNotRecorded, path: Some(path.text()), message }
 }
 
 /// The warning about a file in which more changed than the call says.
@@ -424,7 +424,7 @@ pub(crate) fn has_more(path: &RepoPath) -> Warning {
         formatter or another call changed it, too. The commit has what the call says. The rest \
         stays on disk; what no call says is uncommitted, and counts as the user's."
         .to_owned();
-    Warning { code: "more_changed", path: Some(path.text()), message }
+    Warning { code: WarningCode::MoreChanged, path: Some(path.text()), message }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use edt_git::renames::{self, RenameCandidate};
 use edt_git::{Attributes, FileId, FileMode, Forms, ObjectWriter, Oid, Repo, Tracked};
 use edt_journal::{PrivateBytes, PrivateFile, private};
 use edt_types::text::places;
-use edt_types::{Code, Finding, Refusal, RepoPath, Result, Warning};
+use edt_types::{Code, Finding, Refusal, RepoPath, Result, Warning, WarningCode};
 
 /// Whether edits are taken off or put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -332,7 +332,7 @@ fn missing_record(commit: &Commit) -> Warning {
          check the ignored files.",
         commit.subject()
     );
-    Warning { code: "private_record_missing", path: None, message }
+    Warning { code: WarningCode::PrivateRecordMissing, path: None, message }
 }
 
 /// What one commit changed on the branch: each path with its file before and after. Lines that the
@@ -538,7 +538,7 @@ mod tests {
         scratch.edit("other", "a.txt", "a", "b");
         let moved = scratch.undo(2).unwrap();
         let [warning] = &moved.warnings[..] else { panic!("{:?}", moved.warnings) };
-        assert_eq!(warning.code, "private_record_missing");
+        assert_eq!(warning.code.name(), "private_record_missing");
         assert!(warning.message.starts_with("Edit 1 (key) also"), "{}", warning.message);
         assert_eq!(scratch.text("a.txt").as_deref(), Some("a\n"));
         assert_eq!(scratch.text(".env").as_deref(), Some("KEY=2\n"));

@@ -41,7 +41,7 @@ pub struct Overridden {
 
 /// Copies of files as they were before a program that was interrupted or changed what no commit has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct KeptCopies {
+pub struct BackupDirectory {
     /// The directory of the copies.
     pub directory: String,
     /// A file that lists every path that differed; null if the warning listed all.
@@ -83,11 +83,11 @@ pub fn overridden(repo: &Repo, session: &Session) -> Result<Vec<Overridden>> {
 
 /// The copies that are kept in this worktree, oldest first.
 #[must_use]
-pub fn copies(repo: &Repo) -> Vec<KeptCopies> {
+pub fn copies(repo: &Repo) -> Vec<BackupDirectory> {
     let copies = |directory: PathBuf| {
         let list = directory.with_extension("list");
         let list = fs::size(&list).map(|_| list.shown());
-        KeptCopies { directory: directory.shown(), list }
+        BackupDirectory { directory: directory.shown(), list }
     };
     kept::directories(repo).into_iter().map(copies).collect()
 }

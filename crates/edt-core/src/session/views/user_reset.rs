@@ -10,7 +10,7 @@ use edt_git::reflog::HeadLog;
 use edt_git::{InHead, Oid, Repo};
 use edt_journal::IndexView;
 use edt_types::text::counted;
-use edt_types::{Result, Warning};
+use edt_types::{Result, Warning, WarningCode};
 
 /// How many edits may meet one command of Git.
 const MAX_EDITS: usize = 100;
@@ -61,7 +61,7 @@ fn lost(repo: &Repo, session: &Session, from: Oid, spec: &str) -> Result<Option<
         session.short_branch(),
         if edits.len() == 1 { "it" } else { "them" },
     );
-    Ok(Some(Warning { code: "edit_left", path: None, message }))
+    Ok(Some(Warning { code: WarningCode::EditsReset, path: None, message }))
 }
 
 /// How many first parents before HEAD the revision names: 0 for `HEAD`, 2 for `HEAD~2` and `@^^`.

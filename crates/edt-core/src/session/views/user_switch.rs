@@ -5,8 +5,8 @@ use super::user_reset;
 use crate::session::landing::list::{self, SessionState};
 use edt_git::Repo;
 use edt_git::reflog::HeadLog;
-use edt_types::Warning;
 use edt_types::text::{Shown as _, counted};
+use edt_types::{Warning, WarningCode};
 
 /// The warning that names what left the branch: the session, or edits of it ([`user_reset`]).
 #[must_use]
@@ -34,7 +34,7 @@ fn session_left(repo: &Repo, log: &HeadLog) -> Option<Warning> {
         if session.edits == 1 { "is" } else { "are" },
         if session.edits == 1 { "it" } else { "them" },
     );
-    Some(Warning { code: "session_left", path: None, message })
+    Some(Warning { code: WarningCode::SessionLeft, path: None, message })
 }
 
 #[cfg(test)]
@@ -60,7 +60,8 @@ mod tests {
     fn a_session_that_the_user_left_is_named_with_its_edits() {
         let message = "HEAD was switched from the session fix to main. 1 edit of fix is not here: \
                        `edt switch fix` returns to it.";
-        let expected = Warning { code: "session_left", path: None, message: message.to_owned() };
+        let expected =
+            Warning { code: WarningCode::SessionLeft, path: None, message: message.to_owned() };
         assert_eq!(warning(&left().repo()), Some(expected));
     }
 

@@ -19,7 +19,7 @@ use edt_git::read::ObjectKind;
 use edt_git::{Head, InHead, NewCommit, ObjectWriter, Oid, Repo, worktrees};
 use edt_journal::BranchOrigin;
 use edt_journal::delete_refs;
-use edt_types::{Code, FileReport, Finding, RepoPath, Result, Warning};
+use edt_types::{Code, FileReport, Finding, RepoPath, Result, Warning, WarningCode};
 
 /// How to begin a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -150,16 +150,16 @@ pub fn begin(workspace: &mut LockedWorkspace, options: &BeginOptions) -> Result<
             left.drop_pointer(&workspace.repo);
         }
         let from_edits = session.tip == left.tip && session.tip != left.base;
-        warnings.push(began_beside(&left, &session, from_edits));
+        warnings.push(left_session(&left, &session, from_edits));
     }
     Ok(Begun { session, files, warnings })
 }
 
-fn began_beside(left: &Session, session: &Session, from_edits: bool) -> Warning {
+fn left_session(left: &Session, session: &Session, from_edits: bool) -> Warning {
     let (left, name) = (&left.name, &session.name);
     let start = if from_edits { "with" } else { "without" };
     Warning {
-        code: "began_beside",
+        code: WarningCode::SessionLeft,
         path: None,
         message: format!(
             "The worktree was in the session {left}, which stays open. The session {name} begins \
@@ -675,8 +675,8 @@ mod tests {
         let second = begin(&mut scratch.open(), &unnamed()).unwrap();
         assert_eq!((second.session.name.as_str(), second.session.tip), ("main-1", main));
         assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n"));
-        let codes: Vec<&str> = second.warnings.iter().map(|warning| warning.code).collect();
-        assert_eq!(codes, ["began_beside"]);
+        let codes: Vec<&str> = second.warnings.iter().map(|warning| warning.code.name()).collect();
+        assert_eq!(codes, ["session_left"]);
         let repo = scratch.repo();
         assert_eq!(origin(&repo, "main-1").unwrap().as_deref(), Some("refs/heads/main"));
     }

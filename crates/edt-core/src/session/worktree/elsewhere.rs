@@ -43,8 +43,8 @@ pub(crate) fn recover(repo: &Repo, options: &Options) -> Vec<Recovered> {
             let there = |paths: Vec<String>| -> Vec<String> {
                 paths.into_iter().map(|path| root.join(path).shown()).collect()
             };
-            let (files, left) = (there(recovered.files), there(recovered.left));
-            done.push(Recovered { detail, files, left, ..recovered });
+            let (files, skipped) = (there(recovered.files), there(recovered.skipped));
+            done.push(Recovered { detail, files, skipped, ..recovered });
         }
     }
     done
@@ -63,10 +63,10 @@ fn unlocked(locks: &[PathBuf]) -> Option<Recovered> {
         names.join(", ")
     );
     (!locks.is_empty()).then_some(Recovered {
-        action: "left",
+        action: "skipped",
         commit: None,
         files: Vec::new(),
-        left: Vec::new(),
+        skipped: Vec::new(),
         detail,
     })
 }

@@ -4,7 +4,7 @@ use crate::session::refs::current::Session;
 use crate::session::refs::names::{POINTER, origin};
 use edt_git::{InHead, Oid, Repo};
 use edt_types::text::Shown as _;
-use edt_types::{Code, Finding, Refusal, Result, Warning};
+use edt_types::{Code, Finding, Refusal, Result, Warning, WarningCode};
 
 /// Where HEAD goes if the worktree leaves a session.
 pub(crate) struct ReturnTarget {
@@ -94,7 +94,7 @@ fn short(branch: &str) -> &str {
 
 fn detached(commit: Oid, why: &str, after: &str) -> Warning {
     let message = format!("HEAD is detached at {}: {why} {after}", commit.to_hex_with_len(12));
-    Warning { code: "head_detached", path: None, message }
+    Warning { code: WarningCode::HeadDetached, path: None, message }
 }
 
 fn origin_missing(session: &Session, origin: &str) -> Finding {

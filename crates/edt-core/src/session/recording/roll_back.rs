@@ -62,7 +62,7 @@ fn is_new(changed: &[ProgramChange], path: &RepoPath) -> bool {
 
 /// The change that puts the files back and keeps the refused commit at the ref `name`. The
 /// session's branch does not move.
-pub(crate) fn put_back(
+pub(crate) fn roll_back(
     mut writer: ObjectWriter<'_>,
     session: &Session,
     name: &str,
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_a_refused_program_made_executable_are_put_back() {
+    fn files_that_a_refused_program_made_executable_are_rolled_back() {
         let scratch = scratch();
         let all = ["a.txt", "b.txt", ".env", "build.sh"];
         scratch.write("a.txt", "one\nby the user\n");
