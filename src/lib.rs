@@ -16,6 +16,13 @@ use std::process::ExitCode;
 
 use edt_io::inherited::{Inherited, Printed};
 
+/// The commands and their flags, as the program parses them.
+#[doc(hidden)]
+#[must_use]
+pub fn command() -> clap::Command {
+    cli::command()
+}
+
 /// Answers the call that started this process.
 #[doc(hidden)]
 #[must_use]

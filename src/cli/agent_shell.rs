@@ -42,7 +42,8 @@ impl Args {
         note::ran(&answer);
         let mut out = render::recovered(answer.outcome.recovered.as_ref());
         let Some(ran) = &answer.run else {
-            let outcome = Outcome { errors: answer.outcome.errors, ..Outcome::new(answer.outcome.status) };
+            let outcome =
+                Outcome { errors: answer.outcome.errors, ..Outcome::new(answer.outcome.status) };
             context.note(&render::refused(&outcome));
             return Ok(answer.outcome.status);
         };

@@ -11,6 +11,7 @@ use super::{
     read, run, search, setup, status, trust,
 };
 use edt_core::txn::wire::RequestWire;
+use edt_types::evidence::FACTS;
 use edt_types::{Code, Finding, Outcome, Result, Status, WarningCode};
 
 /// Explain what a code of an error or a warning means, and what to do.
@@ -93,6 +94,19 @@ struct CodeExplanation {
     allow: Option<&'static str>,
     /// What it means and what to do.
     explanation: &'static str,
+    /// The facts that `evidence` may have with this code, besides those of any code.
+    evidence: Vec<EvidenceEntry>,
+}
+
+/// A key of `evidence`.
+#[derive(Debug, Serialize, JsonSchema)]
+struct EvidenceEntry {
+    /// The key.
+    key: &'static str,
+    /// Its type.
+    r#type: &'static str,
+    /// What it means.
+    meaning: &'static str,
 }
 
 /// The answer of `edt explain --all`.
@@ -142,6 +156,15 @@ impl CodeExplanation {
             exit: status.exit(),
             allow: code.allow(),
             explanation: code.explanation(),
+            evidence: FACTS
+                .iter()
+                .filter(|fact| fact.codes.contains(&code))
+                .map(|fact| EvidenceEntry {
+                    key: fact.key,
+                    r#type: fact.kind.name(),
+                    meaning: fact.meaning,
+                })
+                .collect(),
         }
     }
 }
@@ -151,8 +174,11 @@ impl CodeExplanation {
 #[command(after_help = "Example:\n  edt schema request > request.schema.json")]
 pub(super) struct SchemaArgs {
     /// The request or answer that the schema describes.
-    #[arg(value_enum)]
-    of: Shape,
+    #[arg(value_enum, required_unless_present = "list")]
+    of: Option<Shape>,
+    /// Print the names of all.
+    #[arg(long)]
+    list: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -232,7 +258,13 @@ enum Shape {
 
 impl SchemaArgs {
     pub(super) fn run(&self, context: &Context) -> Status {
-        let schema = match self.of {
+        let Some(shape) = self.of.filter(|_| !self.list) else {
+            let names = Shape::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+            let names: Vec<String> = names.map(|value| value.get_name().to_owned()).collect();
+            context.print(&names.join("\n"));
+            return Status::Applied;
+        };
+        let schema = match shape {
             Shape::Request => schemars::schema_for!(RequestWire),
             Shape::Outcome => schemars::schema_for!(Outcome),
             Shape::RunRequest => schemars::schema_for!(edt_run::request::RunRequestJson),

@@ -372,6 +372,13 @@ fn only_called(args: &[OsString]) -> Option<clap::Command> {
     Some(edt.subcommand(called).disable_help_subcommand(true).subcommand_required(true))
 }
 
+/// Every command with its flags.
+pub(crate) fn command() -> clap::Command {
+    let mut all = Cli::command();
+    all.build();
+    all
+}
+
 /// What a call with neither an edit nor a request should have sent.
 const EDIT_EXAMPLE: &str = "Send a JSON request on standard input, or one edit by flags:\n  \
     echo '{\"path\": \"a.txt\", \"mode\": \"append\", \"content\": \"x\\n\"}' | edt apply --request -\n  \

@@ -260,7 +260,7 @@ fn within(
         );
         Finding::new(Code::LineOutOfRange, message, hint)
             .at(path)
-            .with("lines", lines)
+            .with("total_lines", lines)
             .with("first_line", *range.start())
     });
     Refusal::check(found.collect())?;

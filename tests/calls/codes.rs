@@ -15,6 +15,7 @@ fn prints(args: &[&str]) -> String {
 /// The codes in the table that `edt explain --all` prints, with their statuses and exit statuses.
 fn codes() -> Vec<(String, String, String)> {
     let table = prints(&["explain", "--all"]);
+    let table = table.split("## Warnings").next().unwrap();
     let row = |line: &str| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let code = cells.get(1)?.strip_prefix('`')?.strip_suffix('`')?;
@@ -41,6 +42,10 @@ fn every_code_can_be_explained_alone() {
             "{printed}"
         );
         assert_eq!(prints(&["explain", &code.to_lowercase().replace('_', "-")]), printed);
+    }
+    for code in edt_types::WarningCode::ALL {
+        let printed = prints(&["explain", code.name()]);
+        assert_eq!(printed, format!("{} (warning)\n{}\n", code.name(), code.explanation()));
     }
     let done = Command::new(EDT).args(["explain", "SIZE_REDUKTION", "--json"]).output().unwrap();
     let printed = String::from_utf8(done.stdout).unwrap();
@@ -70,10 +75,7 @@ fn every_commands_help_has_an_example() {
 
 #[test]
 fn every_schema_is_one() {
-    for shape in [
-        "request", "outcome", "read", "status", "log", "diff", "guards", "trust", "hooks",
-        "doctor", "policy",
-    ] {
+    for shape in prints(&["schema", "--list"]).lines() {
         let schema: serde_json::Value = serde_json::from_str(&prints(&["schema", shape])).unwrap();
         jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{shape}: {error}"));
     }
@@ -92,10 +94,11 @@ fn completions_and_manual_pages_are_printed() {
 #[test]
 fn answers_about_edt_itself_satisfy_their_schemas() {
     let workspace = crate::test_repo::TestRepo::with(&[("a.txt", b"one\n")]);
-    let calls: [&[&str]; 9] = [
+    let calls: [&[&str]; 10] = [
         &["explain", "SIZE_REDUCTION"],
         &["explain", "--all"],
         &["explain", "no-such-code"],
+        &["explain", "left_out"],
         &["completions", "bash"],
         &["man", "apply"],
         &["guide"],

@@ -36,6 +36,7 @@ mod hints;
 mod import_circles;
 mod incidents;
 mod input_errors;
+mod interface;
 mod landing;
 mod landing_only;
 mod long_calls;

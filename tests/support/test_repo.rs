@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use edt_io::inherited::Inherited;
 use edt_testkit::repository::{self, User};
+use edt_types::{Code, evidence};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -540,6 +541,11 @@ pub(crate) fn satisfies(json: &Value) -> &str {
     let validator = validator(shape);
     let faults: Vec<String> = validator.iter_errors(json).map(|fault| fault.to_string()).collect();
     assert!(faults.is_empty(), "against the schema: {faults:#?}\n{json:#}");
+    for error in json["errors"].as_array().into_iter().flatten() {
+        let code = error["code"].as_str().and_then(Code::from_name);
+        let (code, evidence) = code.zip(error["evidence"].as_object()).unwrap();
+        assert_eq!(evidence::faults(code, evidence), [""; 0], "{json:#}");
+    }
     shape
 }
 

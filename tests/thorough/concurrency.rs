@@ -538,7 +538,12 @@ fn the_holder_of_the_lock_is_named_within_the_time_limit() {
             "{:#}",
             answer.json
         );
-        assert_eq!(answer.errors()[0]["evidence"]["command"], "edt apply", "{:#}", answer.json);
+        assert_eq!(
+            answer.errors()[0]["evidence"]["holder_command"],
+            "edt apply",
+            "{:#}",
+            answer.json
+        );
         assert!(
             answer.message().contains(&format!("{} (edt apply)", holder.id())),
             "{}",

@@ -194,7 +194,7 @@ const BLESSED: [(&str, &str); 2] = [
     (
         "edt-cli",
         "--test calls --test e2e -- documentation::the_console documentation::the_transcripts \
-         sandbox_escapes::attempts",
+         interface::the_page sandbox_escapes::attempts",
     ),
 ];
 

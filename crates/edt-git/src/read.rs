@@ -78,7 +78,7 @@ impl Repo {
             )
             .nothing_changed()
             .with("object", oid.to_string())
-            .with("size", size)
+            .with("bytes", size)
             .with("limit", MAX_OBJECT),
             _ => missing(oid, why),
         }

@@ -118,5 +118,5 @@ fn busy(path: &Path, limit: Duration) -> Finding {
          recovers what it left.",
     )
     .with("holder", pid)
-    .with("command", command)
+    .with("holder_command", command)
 }

@@ -137,7 +137,7 @@ mod tests {
         let codes = |failed| {
             warnings(&denied, Level::Standard, failed)
                 .iter()
-                .map(|one| (one.code, one.path.clone()))
+                .map(|one| (one.code.name(), one.path.clone()))
                 .collect()
         };
         let name = ("name_refused", Some("b/.git".to_owned()));

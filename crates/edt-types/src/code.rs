@@ -3,7 +3,7 @@
 //! Scripts and agents match on codes, so a code never changes its meaning. `edt explain`,
 //! `docs/reference/errors.md`, the JSON schema and the tests iterate [`Code::ALL`].
 
-use super::{Status, WarningCode};
+use super::{Status, WarningCode, evidence};
 
 macro_rules! codes {
     ($($variant:ident $name:literal $status:ident $allow:expr, $explanation:literal;)*) => {
@@ -393,6 +393,8 @@ impl Code {
         }
         out.push('\n');
         out.push_str(&WarningCode::table());
+        out.push('\n');
+        out.push_str(&evidence::table());
         out
     }
 }

@@ -31,7 +31,7 @@ pub struct Finding {
     pub override_remedy: Option<String>,
     /// The word that overrides the refusal in `allow`; `None` if the request cannot.
     pub allow: Option<&'static str>,
-    /// The facts behind the summary. The keys depend on the code.
+    /// The facts behind the summary: keys of [`FACTS`](crate::evidence::FACTS).
     pub evidence: Map<String, Value>,
 }
 
@@ -98,7 +98,8 @@ struct Wire {
     /// The word to send in `allow` to override the refusal; `null` if the request cannot override
     /// it.
     allow: Option<&'static str>,
-    /// The facts behind the message. The keys depend on the code.
+    /// The facts behind the message. The keys depend on the code; more may be added.
+    #[schemars(schema_with = "crate::evidence::schema")]
     evidence: Map<String, Value>,
 }
 

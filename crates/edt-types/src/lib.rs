@@ -8,6 +8,7 @@ pub mod comment;
 pub mod credential;
 mod dry_run;
 mod durability;
+pub mod evidence;
 pub mod excerpt;
 pub mod finding;
 mod level;

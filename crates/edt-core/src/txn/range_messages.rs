@@ -50,7 +50,7 @@ pub(super) fn refused(
             return Finding::new(Code::LineOutOfRange, message, hint)
                 .nothing_changed()
                 .at(path)
-                .with("lines", *total);
+                .with("total_lines", *total);
         }
         RangeError::NotVerified => {
             blind(path, disk, &what, (from + 1, last), sendable.is_some(), hash)
@@ -158,7 +158,7 @@ pub(super) fn anchors_differ(
         return Finding::new(Code::LineOutOfRange, message, format!("Read the file again: {read}"))
             .nothing_changed()
             .at(path)
-            .with("lines", total);
+            .with("total_lines", total);
     }
     if let AnchoredLines::Moved(start, end) = found {
         let shown = line_anchor::anchors(text, &[start..=start, end..=end]);

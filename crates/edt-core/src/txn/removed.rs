@@ -138,7 +138,10 @@ mod tests {
         let scratch = scratch();
         delete_ten(&scratch);
         let finding = refusal(delete(&scratch, 10));
-        assert_eq!((finding.code, &finding.evidence["files"]), (Code::MassDeletion, &11.into()));
+        assert_eq!(
+            (finding.code, &finding.evidence["files_lost"]),
+            (Code::MassDeletion, &11.into())
+        );
         assert_eq!(finding.evidence["against"], "the session's base");
         assert!(finding.hint().contains("allow: [\"mass_deletion\"]"), "{finding:#?}");
         assert!(scratch.text("10.txt").is_some());

@@ -27,7 +27,8 @@ fn the_page_of_codes_lists_every_code_and_keeps_their_contract() {
 
 /// Each code with its status, exit status and override.
 fn contract(page: &str) -> BTreeMap<&str, Vec<&str>> {
-    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let codes = page.split("## Warnings").next().unwrap_or_default();
+    let rows = codes.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
     rows.map(|(code, rest)| (code, rest.split(" | ").take(3).collect())).collect()
 }
 

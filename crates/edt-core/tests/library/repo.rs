@@ -62,6 +62,9 @@ impl LibraryRepo {
             outcome.errors = findings.into_vec();
             outcome
         });
+        for error in &outcome.errors {
+            assert_eq!(edt_types::evidence::faults(error.code, &error.evidence), [""; 0]);
+        }
         Answer { exit: outcome.status.exit(), json: serde_json::to_value(outcome).unwrap() }
     }
 

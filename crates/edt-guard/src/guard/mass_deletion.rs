@@ -132,8 +132,8 @@ fn explain(loss: &Loss, limits: &DeletionLimits) -> Finding {
     )
     .nothing_changed()
     .or_override("If all of it should be removed, repeat with allow: [\"mass_deletion\"].")
-    .with("files", loss.files)
-    .with("lines", loss.lines)
+    .with("files_lost", loss.files)
+    .with("lines_lost", loss.lines)
 }
 
 fn explain_session(files: usize, limits: &DeletionLimits) -> Finding {
@@ -148,7 +148,7 @@ fn explain_session(files: usize, limits: &DeletionLimits) -> Finding {
     )
     .nothing_changed()
     .or_override("If all of them should be removed, repeat with allow: [\"mass_deletion\"].")
-    .with("files", files)
+    .with("files_lost", files)
     .with("against", "the session's base")
 }
 
@@ -243,8 +243,8 @@ mod tests {
         let finding = finding
             .nothing_changed()
             .or_override("If all of it should be removed, repeat with allow: [\"mass_deletion\"].")
-            .with("files", 2)
-            .with("lines", 7);
+            .with("files_lost", 2)
+            .with("lines_lost", 7);
         assert_eq!(explain(&Loss { files: 2, lines: 7 }, &LIMITS), finding);
     }
 }

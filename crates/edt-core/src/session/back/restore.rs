@@ -63,7 +63,7 @@ pub fn before(repo: &Repo, session: &Session, path: &RepoPath, revision: u64) ->
         ),
     )
     .at(path)
-    .with("edits", seen)
+    .with("edit_count", seen)
     .into())
 }
 

@@ -147,7 +147,7 @@ fn too_large(path: &str, size: u64, limit: u64) -> Finding {
         "Leave --lines out to comment on the file as a whole.",
     );
     finding.path = Some(path.to_owned());
-    finding.nothing_changed().with("size", size).with("limit", limit)
+    finding.nothing_changed().with("bytes", size).with("limit", limit)
 }
 
 fn out_of_range(place: &CommentPlace, path: &str, lines: (u64, u64), count: u64) -> Finding {
@@ -165,5 +165,5 @@ fn out_of_range(place: &CommentPlace, path: &str, lines: (u64, u64), count: u64)
         "Lines are counted from 1. --before names lines of the content before the change.",
     );
     finding.path = Some(path.to_owned());
-    finding.nothing_changed().with("lines", count)
+    finding.nothing_changed().with("total_lines", count)
 }

@@ -174,7 +174,7 @@ fn too_many(bytes: usize) -> Finding {
          next session has comments of its own.",
     )
     .nothing_changed()
-    .with("size", bytes)
+    .with("bytes", bytes)
     .with("limit", MAX_WRITTEN)
 }
 

@@ -189,7 +189,7 @@ fn check_text(text: &str) -> Result<()> {
             format!("The text has {} bytes; the limit is {MAX_TEXT}.", text.len()),
             "Write several comments, or commit the text to a file and name it.",
         )
-        .with("size", text.len())
+        .with("bytes", text.len())
         .with("limit", MAX_TEXT)
     } else {
         return Ok(());
@@ -225,7 +225,7 @@ fn too_many_answers(bytes: usize) -> Finding {
         "Make the change that the comment asks for. `edt comment resolve ID` says that it is done.",
     )
     .nothing_changed()
-    .with("size", bytes)
+    .with("bytes", bytes)
     .with("limit", MAX_ANSWERS)
 }
 

@@ -591,7 +591,10 @@ mod tests {
         };
         landed_request(&scratch, "one", &delete(&names[..6]), false).unwrap();
         let finding = refusal(landed_request(&scratch, "two", &delete(&names[6..]), false));
-        assert_eq!((finding.code, &finding.evidence["files"]), (Code::MassDeletion, &12.into()));
+        assert_eq!(
+            (finding.code, &finding.evidence["files_lost"]),
+            (Code::MassDeletion, &12.into())
+        );
         landed(&scratch, &LandOptions { by_user: true, ..LandOptions::default() }).unwrap();
     }
 
@@ -636,7 +639,10 @@ mod tests {
         scratch.remove("10.txt");
         scratch.remove("11.txt");
         let finding = guards_finding(landed(&scratch, &LandOptions::default()));
-        assert_eq!((finding.code, &finding.evidence["files"]), (Code::MassDeletion, &12.into()));
+        assert_eq!(
+            (finding.code, &finding.evidence["files_lost"]),
+            (Code::MassDeletion, &12.into())
+        );
         landed(&scratch, &LandOptions { by_user: true, ..LandOptions::default() }).unwrap();
     }
 
@@ -1046,7 +1052,7 @@ mod tests {
         let done = landed(&scratch, &options).unwrap();
         assert_eq!(done.commit, by_hand);
         assert_eq!(
-            done.warnings.iter().map(|warning| warning.code).collect::<Vec<_>>(),
+            done.warnings.iter().map(|warning| warning.code.name()).collect::<Vec<_>>(),
             ["message_unused"]
         );
     }

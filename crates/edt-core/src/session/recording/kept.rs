@@ -437,7 +437,7 @@ mod tests {
         workspace.apply(&crate::Request::new("x").edit("b.txt", "none", "x")).unwrap_err();
         let request = |text| crate::Request::new("x").append("b.txt", text);
         let codes = |outcome: edt_types::Outcome| {
-            outcome.warnings.iter().map(|warning| warning.code).collect::<Vec<_>>()
+            outcome.warnings.iter().map(|warning| warning.code.name()).collect::<Vec<_>>()
         };
         assert_eq!(codes(workspace.apply(&request("1\n")).unwrap()), ["interrupted_run"]);
         assert!(codes(workspace.apply(&request("2\n")).unwrap()).is_empty());

@@ -425,7 +425,7 @@ pub fn overlap(path: &RepoPath, rows: &[Range<usize>], operation: &str) -> Findi
     )
     .nothing_changed()
     .at(path)
-    .with("lines", lines)
+    .with("line_ranges", lines)
 }
 
 #[cfg(test)]

@@ -349,7 +349,7 @@ mod tests {
         let options = Options { lock_wait: Duration::ZERO, ..Options::default() };
         let finding = refusal(LockedWorkspace::open(scratch.root(), options));
         assert_eq!(
-            (finding.code, &finding.evidence["command"]),
+            (finding.code, &finding.evidence["holder_command"]),
             (Code::SessionBusy, &"edt first".into())
         );
     }
