@@ -105,7 +105,7 @@ fn manifests_without_a_schema_have_documented_keys() {
     let extension = json_of("plugins/gemini/gemini-extension.json");
     assert_eq!(
         keys(&extension),
-        ["name", "version", "contextFileName", "description", "mcpServers"]
+        ["contextFileName", "description", "mcpServers", "name", "version"]
     );
     assert!(
         root()
@@ -114,9 +114,9 @@ fn manifests_without_a_schema_have_documented_keys() {
             .is_file()
     );
     let market = json_of(".agents/plugins/marketplace.json");
-    assert_eq!(keys(&market), ["name", "interface", "plugins"]);
+    assert_eq!(keys(&market), ["interface", "name", "plugins"]);
     let plugin = &market["plugins"][0];
-    assert_eq!(keys(plugin), ["name", "source", "policy", "category"]);
+    assert_eq!(keys(plugin), ["category", "name", "policy", "source"]);
     assert_eq!(plugin["source"]["source"], "local");
     assert_eq!(
         plugin["policy"],

@@ -93,14 +93,12 @@ fn plugin() -> Vec<(&'static str, String)> {
     let manifest = json!({
         "name": "edt", "version": env!("CARGO_PKG_VERSION"),
         "description": instructions::DESCRIPTION, "license": env!("CARGO_PKG_LICENSE"),
-        "author": {"name": publisher, "url": env!("CARGO_PKG_REPOSITORY")},
-        "repository": env!("CARGO_PKG_REPOSITORY"),
+        "author": {"name": publisher},
         "skills": "./skills/", "mcpServers": "./.mcp.json",
         "interface": {
             "displayName": "edt", "shortDescription": "Edits as Git transactions",
             "longDescription": instructions::DESCRIPTION, "developerName": publisher,
             "category": "Developer Tools", "capabilities": ["Interactive", "Write"],
-            "websiteURL": env!("CARGO_PKG_REPOSITORY"),
             "defaultPrompt": ["Show what edt did in this session"],
         },
     });
