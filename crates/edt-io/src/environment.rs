@@ -101,7 +101,9 @@ pub fn variables() -> Vec<(OsString, OsString)> {
 pub(crate) fn wants_portable() -> bool {
     match std::env::var_os("EDT_PLATFORM") {
         Some(named) if named == "portable" => true,
-        Some(named) if !named.is_empty() => panic!("EDT_PLATFORM={named:?} is not `portable`"),
+        Some(named) if !named.is_empty() => {
+            panic!("EDT_PLATFORM={} is not `portable`", named.to_string_lossy())
+        }
         _ => false,
     }
 }

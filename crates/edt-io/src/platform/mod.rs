@@ -9,7 +9,7 @@
 //! | [`open_beneath`] | one checked step for each name of the path |
 //! | [`rename`] without replacing | a hard link, then the removal of the old name |
 //! | [`rename`] that exchanges | one more look at the target, then a rename that replaces it |
-//! | [`mount`] | the device alone, so that two mounts of one device are not told apart |
+//! | [`mount`] | the device alone, so that two mounts of one device count as one |
 //! | [`sync_file_system`] | each file alone |
 //!
 //! [`linux`] has the calls of Linux, [`apple`] those of macOS, and [`portable`] what POSIX has.
