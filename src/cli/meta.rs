@@ -2,6 +2,7 @@
 
 use clap::{CommandFactory as _, ValueEnum};
 use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use super::complete;
@@ -12,7 +13,7 @@ use super::{
 };
 use edt_core::txn::wire::RequestWire;
 use edt_types::evidence::FACTS;
-use edt_types::{Code, Finding, Outcome, Result, Status, WarningCode};
+use edt_types::{Code, Finding, Outcome, Result, Status, WarningCode, code_page};
 
 /// Explain what a code of an error or a warning means, and what to do.
 #[derive(Debug, clap::Args)]
@@ -35,12 +36,12 @@ impl ExplainArgs {
 
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let Some(name) = self.code.as_ref().filter(|_| !self.all) else {
-            let all = Codes {
+            let all = EveryCode {
                 schema: "edt.codes/1",
                 codes: Code::ALL.iter().map(|code| CodeExplanation::of(*code)).collect(),
                 warnings: WarningCode::ALL.iter().map(|code| WarningEntry::of(*code)).collect(),
             };
-            return Ok(context.answer(&all, |_| Code::table()));
+            return Ok(context.answer(&all, |_| code_page()));
         };
         let upper = name.to_ascii_uppercase().replace('-', "_");
         if let Some(code) = WarningCode::from_name(&upper.to_ascii_lowercase()) {
@@ -111,7 +112,7 @@ struct EvidenceEntry {
 
 /// The answer of `edt explain --all`.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Codes {
+struct EveryCode {
     /// Always `edt.codes/1`.
     schema: &'static str,
     /// Every code of an error.
@@ -266,45 +267,51 @@ impl SchemaArgs {
         };
         let schema = match shape {
             Shape::Request => schemars::schema_for!(RequestWire),
-            Shape::Outcome => schemars::schema_for!(Outcome),
+            Shape::Outcome => answer::<Outcome>(),
             Shape::RunRequest => schemars::schema_for!(edt_run::request::RunRequestJson),
-            Shape::Run => schemars::schema_for!(edt_run::RunOutcome),
-            Shape::RunOutput => schemars::schema_for!(run::Page),
-            Shape::Read => schemars::schema_for!(read::Answer),
-            Shape::Outline => schemars::schema_for!(super::outline::Answer),
-            Shape::Blame => schemars::schema_for!(super::blame::Answer),
-            Shape::Search => schemars::schema_for!(search::Answer),
-            Shape::Ls => schemars::schema_for!(ls::Answer),
-            Shape::Status => schemars::schema_for!(status::Answer),
-            Shape::Proposal => schemars::schema_for!(proposals::Shown),
-            Shape::Proposals => schemars::schema_for!(proposals::Listed),
-            Shape::Log => schemars::schema_for!(log::Answer),
-            Shape::Diff => schemars::schema_for!(diff::Answer),
+            Shape::Run => answer::<edt_run::RunOutcome>(),
+            Shape::RunOutput => answer::<run::Page>(),
+            Shape::Read => answer::<read::Answer>(),
+            Shape::Outline => answer::<super::outline::Answer>(),
+            Shape::Blame => answer::<super::blame::Answer>(),
+            Shape::Search => answer::<search::Answer>(),
+            Shape::Ls => answer::<ls::Answer>(),
+            Shape::Status => answer::<status::Answer>(),
+            Shape::Proposal => answer::<proposals::Shown>(),
+            Shape::Proposals => answer::<proposals::Listed>(),
+            Shape::Log => answer::<log::Answer>(),
+            Shape::Diff => answer::<diff::Answer>(),
             #[cfg(feature = "review")]
-            Shape::Review => schemars::schema_for!(edt_review::SessionReview),
-            Shape::Comments => schemars::schema_for!(super::comment::Answer),
-            Shape::Guide => schemars::schema_for!(guide::Answer),
-            Shape::Guards => schemars::schema_for!(guards::Answer),
-            Shape::Policy => schemars::schema_for!(policy::Answer),
-            Shape::Trust => schemars::schema_for!(trust::Answer),
-            Shape::Forget => schemars::schema_for!(forget::Answer),
-            Shape::Gc => schemars::schema_for!(gc::Answer),
-            Shape::Hooks => schemars::schema_for!(hooks::Answer),
-            Shape::Doctor => schemars::schema_for!(doctor::Answer),
-            Shape::Code => schemars::schema_for!(CodeExplanation),
-            Shape::Codes => schemars::schema_for!(Codes),
-            Shape::Warning => schemars::schema_for!(WarningExplanation),
-            Shape::Text => schemars::schema_for!(super::context::Text),
+            Shape::Review => answer::<edt_review::SessionReview>(),
+            Shape::Comments => answer::<super::comment::Answer>(),
+            Shape::Guide => answer::<guide::Answer>(),
+            Shape::Guards => answer::<guards::Answer>(),
+            Shape::Policy => answer::<policy::Answer>(),
+            Shape::Trust => answer::<trust::Answer>(),
+            Shape::Forget => answer::<forget::Answer>(),
+            Shape::Gc => answer::<gc::Answer>(),
+            Shape::Hooks => answer::<hooks::Answer>(),
+            Shape::Doctor => answer::<doctor::Answer>(),
+            Shape::Code => answer::<CodeExplanation>(),
+            Shape::Codes => answer::<EveryCode>(),
+            Shape::Warning => answer::<WarningExplanation>(),
+            Shape::Text => answer::<super::context::Text>(),
             Shape::Episode => schemars::schema_for!(edt_memory::episodes::Episode),
-            Shape::Memory => schemars::schema_for!(memory::Answer),
-            Shape::Stats => schemars::schema_for!(super::stats::Answer),
-            Shape::Setup => schemars::schema_for!(setup::Answer),
-            Shape::Telemetry => schemars::schema_for!(super::telemetry::Answer),
-            Shape::TelemetrySpans => schemars::schema_for!(super::telemetry::Shown),
+            Shape::Memory => answer::<memory::Answer>(),
+            Shape::Stats => answer::<super::stats::Answer>(),
+            Shape::Setup => answer::<setup::Answer>(),
+            Shape::Telemetry => answer::<super::telemetry::Answer>(),
+            Shape::TelemetrySpans => answer::<super::telemetry::Shown>(),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
         Status::Applied
     }
+}
+
+/// The schema of what edt prints: every key that is always there is required.
+fn answer<T: JsonSchema>() -> schemars::Schema {
+    let settings = SchemaSettings::default().for_serialize();
+    settings.into_generator().into_root_schema_for::<T>()
 }
 
 /// Print a completion script. It asks edt for names of sessions, numbers of edits and proposals, so

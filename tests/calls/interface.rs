@@ -67,7 +67,7 @@ const REFS: &[(&str, &str)] = &[
     ("refs/edt/<name>/refused/<n>", "the changes of a refused run"),
     ("refs/edt/<name>/saved/<n>", "the user's version of files that edt overwrote"),
     ("refs/edt/<name>/undone/<n>", "commits that were undone"),
-    ("refs/edt/<name>/unlanded/<n>", "a landing that was taken back"),
+    ("refs/edt/<name>/unlanded/<n>", "a landing that was undone"),
     ("refs/edt/memory", "the memory"),
     ("refs/edt/memory-at/<word>", "a snapshot of the memory"),
     ("refs/edt/old/<name>", "the refs of an earlier session of that name"),
@@ -208,7 +208,7 @@ fn page() -> String {
         "# Interface\n\nEverything that a program, a script or an agent may match on. `cargo xtask \
          bless -p edt-cli`\nwrites this page, and a test compares it. [Stability](stability.md) says \
          what may change.\n\n## Requests and answers\n\nKeys and types of each shape of `edt schema`. \
-         A key with `?` may be missing. A type is listed where it\noccurs first.\n\n```text",
+         A key with `?` may be missing. A type is\nlisted where it occurs first.\n\n```text",
     );
     out.push_str(&shapes());
     out.push_str(

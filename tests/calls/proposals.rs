@@ -82,7 +82,7 @@ fn a_path_that_needs_approval_becomes_a_proposal_that_lands_once_approved() {
     approve(&workspace, 1);
     // The next answer of any command reports the decision, once.
     let next = workspace.apply(&json!({"path": "a.txt", "mode": "append", "content": "eight\n"}));
-    assert_eq!((next.exit, warnings(&next)), (0, vec!["proposal_approved"]), "{:#}", next.json);
+    assert_eq!((next.exit, warnings(&next)), (0, vec!["user_approved"]), "{:#}", next.json);
     let landed = workspace.edt(&["apply", "--proposal", "p1"]);
     assert_eq!(
         (landed.exit, &landed.json["proposal"], warnings(&landed)),
@@ -183,7 +183,7 @@ fn a_rejection_reaches_the_agent_with_its_reason() {
     let (status, screen) = workspace.at_terminal(&format!("reject p1 -m '{why}'"), "");
     assert_eq!(status, Some(0), "{screen}");
     let next = workspace.edt(&["checkpoint"]);
-    assert_eq!((next.exit, warnings(&next)), (0, vec!["proposal_rejected"]), "{:#}", next.json);
+    assert_eq!((next.exit, warnings(&next)), (0, vec!["user_rejected"]), "{:#}", next.json);
     assert!(next.json["warnings"][0]["message"].as_str().unwrap().contains(why), "{:#}", next.json);
     assert_eq!(warnings(&workspace.edt(&["checkpoint"])), Vec::<&str>::new(), "once");
     let refused = workspace.refuses(&["PROPOSAL_REJECTED"], 1, &["apply", "--proposal", "p1"]);
@@ -222,7 +222,7 @@ fn changes_since_the_proposal_are_merged_or_refused() {
     propose(&edit("two\n", "TWO\n"));
     approve(&workspace, 1);
     // Changes elsewhere in the file, by an edit and by the user without a commit, are merged.
-    workspace.apply(&edit("seven\n", "SEVEN\n")).landed_with(&["proposal_approved"]);
+    workspace.apply(&edit("seven\n", "SEVEN\n")).landed_with(&["user_approved"]);
     workspace.write("a.txt", "zero\n".to_owned() + &workspace.text("a.txt"));
     let landed = workspace.edt(&["apply", "--proposal", "p1"]);
     assert_eq!(
@@ -235,7 +235,7 @@ fn changes_since_the_proposal_are_merged_or_refused() {
     // The same lines: refused, and nothing changed.
     propose(&edit("four\n", "FOUR\n"));
     approve(&workspace, 2);
-    workspace.apply(&edit("four\n", "vier\n")).landed_with(&["proposal_approved"]);
+    workspace.apply(&edit("four\n", "vier\n")).landed_with(&["user_approved"]);
     let stale = workspace.refuses(&["PROPOSAL_STALE"], 3, &["apply", "--proposal", "p2"]);
     assert!(
         stale.message().contains("a.txt") && stale.hint().contains("edt propose"),
@@ -247,7 +247,7 @@ fn changes_since_the_proposal_are_merged_or_refused() {
         &json!({"edits": [edit("five\n", "FIVE\n"), {"path": "x.lock", "mode": "overwrite", "content": "2\n"}]}),
     );
     approve(&workspace, 3);
-    workspace.apply(&edit("five\n", "FIVE\n")).landed_with(&["proposal_approved"]);
+    workspace.apply(&edit("five\n", "FIVE\n")).landed_with(&["user_approved"]);
     workspace.refuses(&["PROPOSAL_STALE"], 3, &["apply", "--proposal", "p3"]);
     // The file is gone, or another file is in place of the new one.
     propose(&json!({"path": "new.txt", "mode": "create", "content": "mine\n"}));
@@ -369,7 +369,7 @@ fn a_command_that_needs_approval_runs_once_after_it() {
     // The sandbox holds it all the same: a word for a command is none for a place outside.
     assert_eq!(
         (ran.exit, ran.json["status"].as_str(), warnings(&ran)),
-        (10, Some("failed"), vec!["sandbox_denied", "proposal_approved"]),
+        (10, Some("failed"), vec!["sandbox_denied", "user_approved"]),
         "{:#}",
         ran.json
     );
@@ -594,7 +594,7 @@ fn every_decision_of_the_user_is_reported_once() {
     says("approve p2");
     assert_eq!(
         printed(&workspace.edt(&["status"])),
-        [("proposal_approved".to_owned(), "p2".to_owned())]
+        [("user_approved".to_owned(), "p2".to_owned())]
     );
     assert_eq!(workspace.edt(&["apply", "--proposal", "p2"]).exit, 0);
     assert_eq!(checkpoint(), []);

@@ -85,7 +85,7 @@ fn a_range_beyond_the_file_is_refused_with_how_many_lines_there_are() {
         "The range 16:20 begins beyond the end of a.txt, which has 15 lines."
     );
     assert_eq!(answer.hint(), "Ask for lines from 1 to 15, such as --lines 1:15.");
-    assert_eq!(answer.errors()[0]["evidence"], json!({"first_line": 16, "lines": 15}));
+    assert_eq!(answer.errors()[0]["evidence"], json!({"first_line": 16, "total_lines": 15}));
     assert_eq!(
         workspace.edt(&["read", "a.txt", "--lines", "99", "--lines", "16:"]).codes(),
         ["LINE_OUT_OF_RANGE"; 2]

@@ -402,7 +402,7 @@ fn a_proposal_is_shown_with_its_diff_and_is_approved_in_the_terminal_alone() {
     // The agent gets the decision in its next answer.
     let next = workspace.edt(&["apply", "b.txt", "--mode", "create", "--content", "b\n"]).json;
     let reasons: Vec<_> = next["warnings"].as_array().unwrap().iter().collect();
-    let is_it = |one: &&&serde_json::Value| one["code"] == "proposal_rejected";
+    let is_it = |one: &&&serde_json::Value| one["code"] == "user_rejected";
     let message = reasons.iter().find(is_it).unwrap()["message"].as_str().unwrap();
     assert_eq!(message, "Proposal p1 (ci) was rejected: Not now");
 }

@@ -3,7 +3,7 @@
 //! Scripts and agents match on codes, so a code never changes its meaning. `edt explain`,
 //! `docs/reference/errors.md`, the JSON schema and the tests iterate [`Code::ALL`].
 
-use super::{Status, WarningCode, evidence};
+use super::Status;
 
 macro_rules! codes {
     ($($variant:ident $name:literal $status:ident $allow:expr, $explanation:literal;)*) => {
@@ -369,7 +369,7 @@ impl Code {
         Code::ALL.iter().copied().find(|code| code.name() == name)
     }
 
-    /// The table as Markdown: the content of `docs/reference/errors.md`.
+    /// The table as Markdown: the first part of `docs/reference/errors.md`.
     #[must_use]
     pub fn table() -> String {
         use std::fmt::Write as _;
@@ -391,10 +391,6 @@ impl Code {
                 code.explanation().replace('|', "\\|"),
             );
         }
-        out.push('\n');
-        out.push_str(&WarningCode::table());
-        out.push('\n');
-        out.push_str(&evidence::table());
         out
     }
 }

@@ -143,722 +143,159 @@ pub fn table() -> String {
     out
 }
 
-/// Every key of `evidence`, by name.
-pub const FACTS: &[Fact] = &[
-    Fact {
-        key: "after_earlier_parts",
-        kind: FactKind::Flag,
-        codes: &[],
-        meaning: "Line numbers count after the earlier edits of the request.",
-    },
-    Fact {
-        key: "against",
-        kind: FactKind::Text,
-        codes: &[Code::SizeReduction, Code::MassDeletion],
-        meaning: "What the loss is measured against, such as `HEAD`.",
-    },
-    Fact {
-        key: "already_applied",
-        kind: FactKind::Flag,
-        codes: &[Code::InvalidPatch, Code::OldTextNotFound],
-        meaning: "Whether the new lines are in the file already.",
-    },
-    Fact {
-        key: "anchor",
-        kind: FactKind::Text,
-        codes: &[Code::OldTextAmbiguous],
-        meaning: "The anchor of the hunk that occurs several times.",
-    },
-    Fact {
-        key: "anchors",
-        kind: FactKind::Texts,
-        codes: &[Code::TextMismatch],
-        meaning: "The anchors of the present lines.",
-    },
-    Fact {
-        key: "bracket",
-        kind: FactKind::Object,
-        codes: &[Code::SyntaxError],
-        meaning: "The bracket without a partner: `text`, `line`, `column`.",
-    },
-    Fact {
-        key: "byte",
-        kind: FactKind::Number,
-        codes: &[Code::BinaryContent, Code::Encoding],
-        meaning: "The position of the first such byte in its line, from 1.",
-    },
-    Fact {
-        key: "bytes",
-        kind: FactKind::Number,
-        codes: &[Code::FileTooLarge, Code::BuildOutput],
-        meaning: "The size in bytes.",
-    },
-    Fact {
-        key: "bytes_after",
-        kind: FactKind::Number,
-        codes: &[Code::LostContent, Code::SizeReduction],
-        meaning: "The size after the change, in bytes.",
-    },
-    Fact {
-        key: "bytes_before",
-        kind: FactKind::Number,
-        codes: &[Code::LostContent, Code::SizeReduction],
-        meaning: "The size before the change, in bytes.",
-    },
-    Fact {
-        key: "changed",
-        kind: FactKind::Texts,
-        codes: &[Code::BadRequest],
-        meaning: "The lines that the edit changed, as flags of `edt revert`.",
-    },
-    Fact {
-        key: "code",
-        kind: FactKind::Text,
-        codes: &[Code::ApprovalRequired],
-        meaning: "The code that the refusal would have without the approval.",
-    },
-    Fact {
-        key: "code_point",
-        kind: FactKind::Text,
-        codes: &[Code::InvisibleCharacters, Code::LookalikeCharacters],
-        meaning: "The character, such as `U+200B`.",
-    },
-    Fact {
-        key: "column",
-        kind: FactKind::Number,
-        codes: &[Code::SyntaxError],
-        meaning: "The column in characters, from 1.",
-    },
-    Fact {
-        key: "command",
-        kind: FactKind::Texts,
-        codes: &[Code::ValidatorFailed],
-        meaning: "The command line of the validator.",
-    },
-    Fact {
-        key: "commit",
-        kind: FactKind::Text,
-        codes: &[
-            Code::ApprovalRequired,
-            Code::BadRequest,
-            Code::MergeConflict,
-            Code::NothingToUndo,
-        ],
-        meaning: "The commit, as a hex object id.",
-    },
-    Fact {
-        key: "commits",
-        kind: FactKind::Texts,
-        codes: &[Code::ApprovalRequired],
-        meaning: "The commits, as hex object ids.",
-    },
-    Fact {
-        key: "context",
-        kind: FactKind::Text,
-        codes: &[Code::LineOutOfRange, Code::TextMismatch, Code::HashRequired],
-        meaning: "The numbered lines around the place.",
-    },
-    Fact {
-        key: "corrected_edit",
-        kind: FactKind::Object,
-        codes: &[],
-        meaning: "An edit to send instead, if it is what is meant.",
-    },
-    Fact {
-        key: "correction",
-        kind: FactKind::Text,
-        codes: &[],
-        meaning: "A patch to send instead, if it is what is meant.",
-    },
-    Fact {
-        key: "count",
-        kind: FactKind::Number,
-        codes: &[Code::OldTextAmbiguous, Code::InvisibleCharacters],
-        meaning: "How often it occurs; `null` if very often.",
-    },
-    Fact {
-        key: "current",
-        kind: FactKind::Text,
-        codes: &[Code::GitOperationBlocked],
-        meaning: "The commit at which the ref is.",
-    },
-    Fact {
-        key: "detail",
-        kind: FactKind::Text,
-        codes: &[Code::ProposalRejected],
-        meaning: "The user's reason.",
-    },
-    Fact {
-        key: "differs_at",
-        kind: FactKind::Number,
-        codes: &[Code::TextMismatch],
-        meaning: "The first line that differs, from 1.",
-    },
-    Fact {
-        key: "edit",
-        kind: FactKind::Number,
-        codes: &[],
-        meaning: "The number of the edit: in the request, or in the session for commands that undo.",
-    },
-    Fact {
-        key: "edit_count",
-        kind: FactKind::Number,
-        codes: &[Code::NothingToUndo],
-        meaning: "How many edits the file has.",
-    },
-    Fact {
-        key: "edits",
-        kind: FactKind::Numbers,
-        codes: &[Code::EditsOverlap, Code::LandsRemovedLines, Code::RevertConflict],
-        meaning: "The numbers of the edits in the session.",
-    },
-    Fact {
-        key: "end_anchor",
-        kind: FactKind::Text,
-        codes: &[Code::TextMismatch],
-        meaning: "The anchor of the last line where the lines are now.",
-    },
-    Fact {
-        key: "errno",
-        kind: FactKind::Number,
-        codes: &[Code::IoError],
-        meaning: "The number of the operating system's error.",
-    },
-    Fact {
-        key: "error",
-        kind: FactKind::Object,
-        codes: &[Code::SyntaxError],
-        meaning: "The parser's error: `line`, `column`.",
-    },
-    Fact {
-        key: "exists",
-        kind: FactKind::Text,
-        codes: &[Code::FileExists, Code::PathInvalid],
-        meaning: "The path that is there under another spelling.",
-    },
-    Fact {
-        key: "exit_status",
-        kind: FactKind::Number,
-        codes: &[Code::ValidatorFailed],
-        meaning: "The exit status; `null` if a signal ended it.",
-    },
-    Fact {
-        key: "expected_hash",
-        kind: FactKind::Text,
-        codes: &[Code::HashMismatch],
-        meaning: "The blob id that the request names.",
-    },
-    Fact {
-        key: "failures",
-        kind: FactKind::Objects,
-        codes: &[Code::InvalidPatchLimitExceeded],
-        meaning: "Each failure: `code`, `edit`, `message`.",
-    },
-    Fact {
-        key: "file",
-        kind: FactKind::Text,
-        codes: &[Code::BadTask, Code::InvalidPatchLimitExceeded],
-        meaning: "The complete numbered text of the file, or the file of a task.",
-    },
-    Fact {
-        key: "files",
-        kind: FactKind::Texts,
-        codes: &[
-            Code::LandsRemovedLines,
-            Code::LeavesOut,
-            Code::NothingToLand,
-            Code::TrustRequired,
-        ],
-        meaning: "The paths of the files.",
-    },
-    Fact {
-        key: "files_lost",
-        kind: FactKind::Number,
-        codes: &[Code::MassDeletion],
-        meaning: "How many files would go.",
-    },
-    Fact {
-        key: "filter",
-        kind: FactKind::Text,
-        codes: &[
-            Code::CommandTimeout,
-            Code::FilterFailed,
-            Code::ProgramNotFound,
-            Code::TrustRequired,
-        ],
-        meaning: "The name of the filter driver.",
-    },
-    Fact {
-        key: "first",
-        kind: FactKind::Numbers,
-        codes: &[Code::DuplicateCode],
-        meaning: "The first and the last line of the first occurrence.",
-    },
-    Fact {
-        key: "first_line",
-        kind: FactKind::Number,
-        codes: &[Code::LineOutOfRange],
-        meaning: "The first line that was asked for.",
-    },
-    Fact {
-        key: "found",
-        kind: FactKind::Texts,
-        codes: &[Code::BadRequest],
-        meaning: "The names that were found.",
-    },
-    Fact {
-        key: "frame",
-        kind: FactKind::Text,
-        codes: &[Code::SyntaxError],
-        meaning: "The numbered lines around the error.",
-    },
-    Fact {
-        key: "function",
-        kind: FactKind::Text,
-        codes: &[Code::HollowBody],
-        meaning: "The name of the function.",
-    },
-    Fact {
-        key: "hash",
-        kind: FactKind::Text,
-        codes: &[],
-        meaning: "The file's present blob id: send it as `expected_hash`; `null` if there is no file.",
-    },
-    Fact {
-        key: "holder",
-        kind: FactKind::Text,
-        codes: &[Code::SessionBusy],
-        meaning: "The process id of the holder.",
-    },
-    Fact {
-        key: "holder_command",
-        kind: FactKind::Text,
-        codes: &[Code::SessionBusy],
-        meaning: "The command of the holder.",
-    },
-    Fact {
-        key: "hook",
-        kind: FactKind::Text,
-        codes: &[Code::GitOperationBlocked],
-        meaning: "The name of Git's hook.",
-    },
-    Fact {
-        key: "hooks_path",
-        kind: FactKind::Text,
-        codes: &[Code::UnsupportedRepository],
-        meaning: "The directory of the hooks.",
-    },
-    Fact {
-        key: "hunk",
-        kind: FactKind::Number,
-        codes: &[Code::InvalidPatch, Code::OldTextAmbiguous],
-        meaning: "The number of the hunk in its file, from 1.",
-    },
-    Fact {
-        key: "into",
-        kind: FactKind::Text,
-        codes: &[Code::MergeConflict],
-        meaning: "The branch to land on.",
-    },
-    Fact {
-        key: "key",
-        kind: FactKind::Text,
-        codes: &[],
-        meaning: "The key, of the request or of edt.toml.",
-    },
-    Fact {
-        key: "level",
-        kind: FactKind::Text,
-        codes: &[Code::SandboxUnavailable],
-        meaning: "The level of the sandbox.",
-    },
-    Fact {
-        key: "limit",
-        kind: FactKind::Number,
-        codes: &[Code::FileTooLarge],
-        meaning: "The limit in bytes.",
-    },
-    Fact {
-        key: "line",
-        kind: FactKind::Number,
-        codes: &[
-            Code::BinaryContent,
-            Code::ChatArtifact,
-            Code::ConflictMarkers,
-            Code::ElidedCode,
-            Code::Encoding,
-            Code::HollowBody,
-            Code::InvisibleCharacters,
-            Code::LookalikeCharacters,
-            Code::Secret,
-            Code::SyntaxError,
-        ],
-        meaning: "The line in the new text, from 1.",
-    },
-    Fact {
-        key: "line_ranges",
-        kind: FactKind::Texts,
-        codes: &[Code::UnsavedChanges],
-        meaning: "The lines that overlap, such as `3-5`.",
-    },
-    Fact {
-        key: "lines",
-        kind: FactKind::Numbers,
-        codes: &[
-            Code::InvalidPatch,
-            Code::OldTextAmbiguous,
-            Code::Secret,
-            Code::SymbolAmbiguous,
-            Code::SymbolUnclear,
-        ],
-        meaning: "The lines, from 1.",
-    },
-    Fact {
-        key: "lines_after",
-        kind: FactKind::Number,
-        codes: &[Code::SizeReduction],
-        meaning: "The number of lines after the change.",
-    },
-    Fact {
-        key: "lines_before",
-        kind: FactKind::Number,
-        codes: &[Code::SizeReduction],
-        meaning: "The number of lines before the change.",
-    },
-    Fact {
-        key: "lines_lost",
-        kind: FactKind::Number,
-        codes: &[Code::ElidedCode, Code::HollowBody, Code::MassDeletion],
-        meaning: "How many lines would go.",
-    },
-    Fact {
-        key: "max_edits",
-        kind: FactKind::Number,
-        codes: &[Code::EditLimitReached],
-        meaning: "The most edits of a session.",
-    },
-    Fact {
-        key: "max_s",
-        kind: FactKind::Number,
-        codes: &[Code::BadRequest],
-        meaning: "The longest time limit, in seconds.",
-    },
-    Fact {
-        key: "mode",
-        kind: FactKind::Text,
-        codes: &[Code::ProtectedPath],
-        meaning: "The file's mode bits, in octal.",
-    },
-    Fact {
-        key: "moved_from",
-        kind: FactKind::Text,
-        codes: &[Code::ProtectedPath],
-        meaning: "The private file that a program moved there.",
-    },
-    Fact {
-        key: "near",
-        kind: FactKind::Texts,
-        codes: &[],
-        meaning: "Tracked files that may be meant.",
-    },
-    Fact {
-        key: "nearest",
-        kind: FactKind::Object,
-        codes: &[Code::InvalidPatch, Code::OldTextNotFound],
-        meaning: "The most similar place: `line`, `lines`, `equal_lines`, `differs_at`, `sent`, `found`, `white_space_only`, `context`.",
-    },
-    Fact {
-        key: "new",
-        kind: FactKind::Text,
-        codes: &[Code::GitOperationBlocked],
-        meaning: "The commit to which the ref would move.",
-    },
-    Fact {
-        key: "object",
-        kind: FactKind::Text,
-        codes: &[Code::FileTooLarge, Code::ObjectMissing],
-        meaning: "The object's id.",
-    },
-    Fact {
-        key: "on_disk",
-        kind: FactKind::Text,
-        codes: &[],
-        meaning: "The file's name on disk, where the request renames it.",
-    },
-    Fact {
-        key: "operation",
-        kind: FactKind::Text,
-        codes: &[Code::RepositoryBusy],
-        meaning: "The operation of Git that is in progress.",
-    },
-    Fact {
-        key: "origin",
-        kind: FactKind::Text,
-        codes: &[Code::ApprovalRequired, Code::CommandDenied],
-        meaning: "Where the rule is from.",
-    },
-    Fact {
-        key: "original",
-        kind: FactKind::Numbers,
-        codes: &[Code::DuplicateCode],
-        meaning: "The first and the last line of the original in the present file.",
-    },
-    Fact {
-        key: "output",
-        kind: FactKind::Text,
-        codes: &[Code::ValidatorFailed],
-        meaning: "The end of the output.",
-    },
-    Fact {
-        key: "patch_line",
-        kind: FactKind::Number,
-        codes: &[],
-        meaning: "The line in the patch, from 1.",
-    },
-    Fact {
-        key: "paths",
-        kind: FactKind::Texts,
-        codes: &[
-            Code::ApprovalRequired,
-            Code::EditsOverlap,
-            Code::GitOperationBlocked,
-            Code::HooksReadDisk,
-            Code::MergeConflict,
-            Code::ProposalStale,
-            Code::RevertConflict,
-            Code::UnsavedChanges,
-        ],
-        meaning: "The paths.",
-    },
-    Fact {
-        key: "proposal",
-        kind: FactKind::Number,
-        codes: &[],
-        meaning: "The number of the proposal.",
-    },
-    Fact {
-        key: "protected",
-        kind: FactKind::Text,
-        codes: &[Code::GitOperationBlocked],
-        meaning: "The protected ref.",
-    },
-    Fact {
-        key: "quarantine",
-        kind: FactKind::Text,
-        codes: &[Code::ApprovalRequired],
-        meaning: "The directory that has what was moved out of the worktree.",
-    },
-    Fact {
-        key: "real_path",
-        kind: FactKind::Text,
-        codes: &[Code::PathThroughSymlink],
-        meaning: "The path of the real file.",
-    },
-    Fact {
-        key: "reason",
-        kind: FactKind::Text,
-        codes: &[Code::BadRequest],
-        meaning: "What is wrong with it.",
-    },
-    Fact {
-        key: "recorded",
-        kind: FactKind::Texts,
-        codes: &[],
-        meaning: "Paths that Git's hooks changed and edt recorded.",
-    },
-    Fact {
-        key: "ref",
-        kind: FactKind::Text,
-        codes: &[
-            Code::GitOperationBlocked,
-            Code::ProtectedPath,
-            Code::SessionExists,
-            Code::SessionMoved,
-        ],
-        meaning: "The full name of the ref.",
-    },
-    Fact {
-        key: "refused_ref",
-        kind: FactKind::Text,
-        codes: &[],
-        meaning: "The ref that has the changes of a refused run.",
-    },
-    Fact {
-        key: "regex",
-        kind: FactKind::Text,
-        codes: &[Code::BadRequest],
-        meaning: "The pattern.",
-    },
-    Fact {
-        key: "rejected",
-        kind: FactKind::Number,
-        codes: &[Code::TelemetryNotSent],
-        meaning: "How many spans the collector rejected.",
-    },
-    Fact {
-        key: "request",
-        kind: FactKind::Object,
-        codes: &[],
-        meaning: "A request to send instead, if it is what is meant.",
-    },
-    Fact {
-        key: "rule",
-        kind: FactKind::Text,
-        codes: &[Code::ApprovalRequired, Code::CommandDenied, Code::GitOperationBlocked],
-        meaning: "The name of the rule.",
-    },
-    Fact {
-        key: "second",
-        kind: FactKind::Numbers,
-        codes: &[Code::DuplicateCode],
-        meaning: "The first and the last line of the second occurrence.",
-    },
-    Fact {
-        key: "sent",
-        kind: FactKind::Number,
-        codes: &[Code::TelemetryNotSent],
-        meaning: "How many spans were sent.",
-    },
-    Fact {
-        key: "similar",
-        kind: FactKind::Texts,
-        codes: &[Code::SymbolNotFound],
-        meaning: "Similar names of definitions.",
-    },
-    Fact {
-        key: "spans",
-        kind: FactKind::Number,
-        codes: &[Code::TelemetryNotSent],
-        meaning: "How many spans wait.",
-    },
-    Fact {
-        key: "start_anchor",
-        kind: FactKind::Text,
-        codes: &[Code::TextMismatch],
-        meaning: "The anchor of the first line where the lines are now.",
-    },
-    Fact {
-        key: "state",
-        kind: FactKind::Text,
-        codes: &[Code::ProposalRejected],
-        meaning: "The state of the proposal.",
-    },
-    Fact {
-        key: "status",
-        kind: FactKind::Number,
-        codes: &[Code::ModelRefused],
-        meaning: "The status of the HTTP answer.",
-    },
-    Fact {
-        key: "steps",
-        kind: FactKind::Texts,
-        codes: &[Code::ApprovalRequired, Code::CommandDenied],
-        meaning: "How the command was read, one step each.",
-    },
-    Fact {
-        key: "store",
-        kind: FactKind::Text,
-        codes: &[Code::LfsPointer],
-        meaning: "The store that has the content.",
-    },
-    Fact {
-        key: "symbols",
-        kind: FactKind::Objects,
-        codes: &[Code::SymbolAmbiguous],
-        meaning: "The definitions: `name`, `kind`, `first_line`, `last_line`.",
-    },
-    Fact {
-        key: "target_moved",
-        kind: FactKind::Flag,
-        codes: &[],
-        meaning: "The branch to land on moved during the landing.",
-    },
-    Fact {
-        key: "tests_after",
-        kind: FactKind::Number,
-        codes: &[Code::WeakenedTests],
-        meaning: "The number of tests after the change.",
-    },
-    Fact {
-        key: "tests_before",
-        kind: FactKind::Number,
-        codes: &[Code::WeakenedTests],
-        meaning: "The number of tests before the change.",
-    },
-    Fact {
-        key: "text",
-        kind: FactKind::Text,
-        codes: &[Code::HashRequired, Code::LineOutOfRange, Code::TextMismatch],
-        meaning: "The present text of the lines; `null` if it is too long or not UTF-8.",
-    },
-    Fact {
-        key: "text_bytes",
-        kind: FactKind::Number,
-        codes: &[Code::HashRequired, Code::LineOutOfRange, Code::TextMismatch],
-        meaning: "The length of that text in bytes, if it is not sent.",
-    },
-    Fact {
-        key: "timeout_s",
-        kind: FactKind::Number,
-        codes: &[Code::CommandTimeout],
-        meaning: "The time limit in seconds.",
-    },
-    Fact {
-        key: "to",
-        kind: FactKind::Text,
-        codes: &[Code::ProtectedPath],
-        meaning: "The new path.",
-    },
-    Fact {
-        key: "total_lines",
-        kind: FactKind::Number,
-        codes: &[Code::LineOutOfRange],
-        meaning: "How many lines the file has.",
-    },
-    Fact {
-        key: "truncated",
-        kind: FactKind::Flag,
-        codes: &[
-            Code::GitOperationBlocked,
-            Code::HashRequired,
-            Code::LineOutOfRange,
-            Code::OldTextAmbiguous,
-            Code::TextMismatch,
-            Code::ValidatorFailed,
-        ],
-        meaning: "Whether there is more than the evidence has.",
-    },
-    Fact {
-        key: "turn",
-        kind: FactKind::Number,
-        codes: &[Code::NothingToUndo],
-        meaning: "The number of the turn.",
-    },
-    Fact {
-        key: "unknown",
-        kind: FactKind::Numbers,
-        codes: &[Code::LeavesOut],
-        meaning: "Edits of which the private record is missing.",
-    },
-    Fact {
-        key: "validator",
-        kind: FactKind::Text,
-        codes: &[Code::ValidatorFailed],
-        meaning: "The name of the validator.",
-    },
-    Fact {
-        key: "validators",
-        kind: FactKind::Texts,
-        codes: &[Code::TrustRequired],
-        meaning: "The names of the validators.",
-    },
-    Fact {
-        key: "word",
-        kind: FactKind::Text,
-        codes: &[],
-        meaning: "The word that a user may allow.",
-    },
-];
+macro_rules! facts {
+    ($($key:literal $kind:ident [$($code:ident)*] $meaning:literal;)*) => {
+        /// Every key of `evidence`, by name.
+        pub const FACTS: &[Fact] = &[$(Fact {
+            key: $key,
+            kind: FactKind::$kind,
+            codes: &[$(Code::$code),*],
+            meaning: $meaning,
+        },)*];
+    };
+}
+
+facts! {
+    "after_earlier_parts" Flag [] "Line numbers count after the earlier edits of the request.";
+    "against" Text [SizeReduction MassDeletion]
+        "What the loss is measured against, such as `HEAD`.";
+    "already_applied" Flag [InvalidPatch OldTextNotFound]
+        "Whether the new lines are in the file already.";
+    "anchor" Text [InvalidPatch OldTextAmbiguous]
+        "The anchor of the hunk that occurs several times.";
+    "anchors" Texts [TextMismatch] "The anchors of the present lines.";
+    "bracket" Object [SyntaxError] "The bracket without a partner: `text`, `line`, `column`.";
+    "byte" Number [BinaryContent Encoding]
+        "The position of the first such byte in its line, from 1.";
+    "bytes" Number [FileTooLarge BuildOutput] "The size in bytes.";
+    "bytes_after" Number [LostContent SizeReduction] "The size after the change, in bytes.";
+    "bytes_before" Number [LostContent SizeReduction] "The size before the change, in bytes.";
+    "changed" Texts [BadRequest] "The lines that the edit changed, as flags of `edt revert`.";
+    "code" Text [ApprovalRequired] "The code that the refusal would have without the approval.";
+    "code_point" Text [InvisibleCharacters LookalikeCharacters]
+        "The character, such as `U+200B`.";
+    "column" Number [SyntaxError] "The column in characters, from 1.";
+    "command" Texts [ValidatorFailed] "The command line of the validator.";
+    "commit" Text [ApprovalRequired BadRequest MergeConflict NothingToUndo]
+        "The commit, as a hex object id.";
+    "commits" Texts [ApprovalRequired] "The commits, as hex object ids.";
+    "context" Text [LineOutOfRange TextMismatch HashRequired]
+        "The numbered lines around the place.";
+    "corrected_edit" Object [] "An edit to send instead, if it is what is meant.";
+    "correction" Text [] "A patch to send instead, if it is what is meant.";
+    "count" Number [OldTextAmbiguous InvisibleCharacters]
+        "How often it occurs; `null` if very often.";
+    "current" Text [GitOperationBlocked] "The commit at which the ref is.";
+    "detail" Text [ProposalRejected] "The user's reason.";
+    "differs_at" Number [TextMismatch] "The first line that differs, from 1.";
+    "edit" Number []
+        "The number of the edit: in the request, or in the session for commands that undo.";
+    "edit_count" Number [NothingToUndo] "How many edits the file has.";
+    "edits" Numbers [EditsOverlap LandsRemovedLines RevertConflict]
+        "The numbers of the edits in the session.";
+    "end_anchor" Text [TextMismatch] "The anchor of the last line where the lines are now.";
+    "errno" Number [IoError] "The number of the operating system's error.";
+    "error" Object [SyntaxError] "The parser's error: `line`, `column`.";
+    "exists" Text [FileExists PathInvalid] "The path that is there under another spelling.";
+    "exit_status" Number [ValidatorFailed] "The exit status; `null` if a signal ended it.";
+    "expected_hash" Text [HashMismatch] "The blob id that the request names.";
+    "failures" Objects [InvalidPatchLimitExceeded] "Each failure: `code`, `edit`, `message`.";
+    "file" Text [BadTask InvalidPatchLimitExceeded]
+        "The complete numbered text of the file, or the file of a task.";
+    "files" Texts [LandsRemovedLines LeavesOut NothingToLand TrustRequired]
+        "The paths of the files.";
+    "files_lost" Number [MassDeletion] "How many files would go.";
+    "filter" Text [CommandTimeout FilterFailed ProgramNotFound TrustRequired]
+        "The name of the filter driver.";
+    "first" Numbers [DuplicateCode] "The first and the last line of the first occurrence.";
+    "first_line" Number [LineOutOfRange] "The first line that was asked for.";
+    "found" Texts [BadRequest] "The names that were found.";
+    "frame" Text [SyntaxError] "The numbered lines around the error.";
+    "function" Text [HollowBody] "The name of the function.";
+    "hash" Text []
+        "The file's present blob id: send it as `expected_hash`; `null` if there is no file.";
+    "holder" Text [SessionBusy] "The process id of the holder.";
+    "holder_command" Text [SessionBusy] "The command of the holder.";
+    "hook" Text [GitOperationBlocked] "The name of Git's hook.";
+    "hooks_path" Text [UnsupportedRepository] "The directory of the hooks.";
+    "hunk" Number [InvalidPatch OldTextAmbiguous] "The number of the hunk in its file, from 1.";
+    "into" Text [MergeConflict] "The branch to land on.";
+    "key" Text [] "The key, of the request or of edt.toml.";
+    "level" Text [SandboxUnavailable] "The level of the sandbox.";
+    "limit" Number [FileTooLarge] "The limit in bytes.";
+    "line" Number [BinaryContent ChatArtifact ConflictMarkers ElidedCode Encoding HollowBody
+        InvisibleCharacters LookalikeCharacters Secret SyntaxError]
+        "The line in the new text, from 1.";
+    "line_ranges" Texts [UnsavedChanges] "The lines that overlap, such as `3-5`.";
+    "lines" Numbers [InvalidPatch OldTextAmbiguous Secret SymbolAmbiguous SymbolUnclear]
+        "The lines, from 1.";
+    "lines_after" Number [SizeReduction] "The number of lines after the change.";
+    "lines_before" Number [SizeReduction] "The number of lines before the change.";
+    "lines_lost" Number [ElidedCode HollowBody MassDeletion] "How many lines would go.";
+    "max_edits" Number [EditLimitReached] "The most edits of a session.";
+    "max_s" Number [BadRequest] "The longest time limit, in seconds.";
+    "mode" Text [ProtectedPath] "The file's mode bits, in octal.";
+    "moved_from" Text [ProtectedPath] "The private file that a program moved there.";
+    "near" Texts [] "Tracked files that may be meant.";
+    "nearest" Object [InvalidPatch OldTextNotFound]
+        "The most similar place: `line`, `lines`, `equal_lines`, `differs_at`, `sent`, `found`, \
+         `white_space_only`, `context`.";
+    "new" Text [GitOperationBlocked] "The commit to which the ref would move.";
+    "object" Text [FileTooLarge ObjectMissing] "The object's id.";
+    "on_disk" Text [] "The file's name on disk, where the request renames it.";
+    "operation" Text [RepositoryBusy] "The operation of Git that is in progress.";
+    "origin" Text [ApprovalRequired CommandDenied ProposalRejected] "Where the rule is from.";
+    "original" Numbers [DuplicateCode]
+        "The first and the last line of the original in the present file.";
+    "output" Text [ValidatorFailed] "The end of the output.";
+    "patch_line" Number [] "The line in the patch, from 1.";
+    "paths" Texts [ApprovalRequired EditsOverlap GitOperationBlocked HooksReadDisk MergeConflict
+        ProposalStale RevertConflict UnsavedChanges] "The paths.";
+    "proposal" Number [] "The number of the proposal.";
+    "protected" Text [GitOperationBlocked] "The protected ref.";
+    "quarantine" Text [ApprovalRequired]
+        "The directory that has what was moved out of the worktree.";
+    "real_path" Text [PathThroughSymlink] "The path of the real file.";
+    "reason" Text [BadRequest] "What is wrong with it.";
+    "recorded" Texts [] "Paths that Git's hooks changed and edt recorded.";
+    "ref" Text [GitOperationBlocked ProtectedPath SessionExists SessionMoved]
+        "The full name of the ref.";
+    "refused_ref" Text [] "The ref that has the changes of a refused run.";
+    "regex" Text [BadRequest] "The pattern.";
+    "rejected" Number [TelemetryNotSent] "How many spans the collector rejected.";
+    "request" Object [] "A request to send instead, if it is what is meant.";
+    "rule" Text [ApprovalRequired CommandDenied ProposalRejected GitOperationBlocked]
+        "The name of the rule.";
+    "second" Numbers [DuplicateCode] "The first and the last line of the second occurrence.";
+    "sent" Number [TelemetryNotSent] "How many spans were sent.";
+    "similar" Texts [SymbolNotFound] "Similar names of definitions.";
+    "spans" Number [TelemetryNotSent] "How many spans wait.";
+    "start_anchor" Text [TextMismatch] "The anchor of the first line where the lines are now.";
+    "state" Text [ProposalRejected] "The state of the proposal.";
+    "status" Number [ModelRefused] "The status of the HTTP answer.";
+    "steps" Texts [ApprovalRequired CommandDenied ProposalRejected]
+        "How the command was read, one step each.";
+    "store" Text [LfsPointer] "The store that has the content.";
+    "symbols" Objects [SymbolAmbiguous]
+        "The definitions: `name`, `kind`, `first_line`, `last_line`.";
+    "target_moved" Flag [] "The branch to land on moved during the landing.";
+    "tests_after" Number [WeakenedTests] "The number of tests after the change.";
+    "tests_before" Number [WeakenedTests] "The number of tests before the change.";
+    "text" Text [HashRequired LineOutOfRange TextMismatch]
+        "The present text of the lines; `null` if it is too long or not UTF-8.";
+    "text_bytes" Number [HashRequired LineOutOfRange TextMismatch]
+        "The length of that text in bytes, if it is not sent.";
+    "timeout_s" Number [CommandTimeout] "The time limit in seconds.";
+    "to" Text [ProtectedPath] "The new path.";
+    "total_lines" Number [LineOutOfRange] "How many lines the file has.";
+    "truncated" Flag [GitOperationBlocked HashRequired LineOutOfRange OldTextAmbiguous
+        TextMismatch ValidatorFailed] "Whether there is more than the evidence has.";
+    "turn" Number [NothingToUndo] "The number of the turn.";
+    "unknown" Numbers [LeavesOut] "Edits of which the private record is missing.";
+    "validator" Text [ValidatorFailed] "The name of the validator.";
+    "validators" Texts [TrustRequired] "The names of the validators.";
+    "word" Text [] "The word that a user may allow.";
+}
 
 #[cfg(test)]
 mod tests {

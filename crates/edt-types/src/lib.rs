@@ -4,6 +4,7 @@
 
 pub mod answer;
 pub mod code;
+mod code_page;
 pub mod comment;
 pub mod credential;
 mod dry_run;
@@ -29,6 +30,7 @@ pub use answer::{
     SessionReport, UserChanges, Verdict,
 };
 pub use code::Code;
+pub use code_page::code_page;
 pub use comment::{Comment, CommentAnswer, CommentState, OpenComments, Reading, ReviewSummary};
 pub use dry_run::DryRun;
 pub use durability::Durability;

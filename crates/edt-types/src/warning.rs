@@ -58,7 +58,7 @@ macro_rules! warning_codes {
 
 warning_codes! {
     AgentInstructions "agent_instructions",
-        "A file changed that tells agents how to work, such as `AGENTS.md`.";
+        "A file with instructions for agents changed, such as `AGENTS.md`.";
     ApprovedAlready "approved_already",
         "An equal change was proposed and approved before; the message has the call that applies it.";
     ApprovedChanged "approved_changed",
@@ -123,12 +123,8 @@ warning_codes! {
         "The record of private bytes of an edit is missing; such files stay as they are.";
     ProcessesLeft "processes_left",
         "Processes that a program started could not be killed.";
-    ProposalApproved "proposal_approved",
-        "The user approved a proposal; the message has the next call.";
     ProposalNotClosed "proposal_not_closed",
         "A change was made, but its proposal still counts as approved.";
-    ProposalRejected "proposal_rejected",
-        "The user rejected a proposal; the message has the reason.";
     RecordingIncomplete "recording_incomplete",
         "Not everything that a program did was recorded; a landing waits for the user.";
     ResolutionUncommitted "resolution_uncommitted",
@@ -147,6 +143,10 @@ warning_codes! {
         "An earlier proposal was closed, because a new one changes all of its paths.";
     Unfinished "unfinished",
         "The edit is recorded, and a later step failed; the next call completes it.";
+    UserApproved "user_approved",
+        "The user approved a proposal; the message has the next call.";
+    UserRejected "user_rejected",
+        "The user rejected a proposal; the message has the reason.";
     UserVersionSaved "user_version_saved",
         "The user's version of a file is kept as a commit that the message names.";
     VariablesWithheld "variables_withheld",

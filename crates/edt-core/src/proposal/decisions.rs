@@ -95,24 +95,23 @@ fn decision_warning(proposal: &Proposal) -> Option<Warning> {
     let (id, subject) = (proposal.id, proposal.subject());
     let (code, message) = match (&proposal.state, &proposal.command) {
         (ProposalState::Approved(by), Some(command)) => (
-            WarningCode::ProposalApproved,
+            WarningCode::UserApproved,
             format!("Proposal p{id} was approved by {by}. Call the command again: {command}"),
         ),
         (ProposalState::Approved(by), None) => (
-            WarningCode::ProposalApproved,
+            WarningCode::UserApproved,
             format!(
                 "Proposal p{id} ({subject}) was approved by {by}: `edt apply --proposal p{id}` \
                  applies it."
             ),
         ),
         (ProposalState::Done(commit), None) => (
-            WarningCode::ProposalApproved,
+            WarningCode::UserApproved,
             format!("Proposal p{id} ({subject}) was approved, and applied as {commit}."),
         ),
-        (ProposalState::Rejected(why), _) => (
-            WarningCode::ProposalRejected,
-            format!("Proposal p{id} ({subject}) was rejected: {why}"),
-        ),
+        (ProposalState::Rejected(why), _) => {
+            (WarningCode::UserRejected, format!("Proposal p{id} ({subject}) was rejected: {why}"))
+        }
         _ => return None,
     };
     Some(Warning { code, path: None, message })

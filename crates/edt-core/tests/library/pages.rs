@@ -7,7 +7,6 @@ use edt_guard::executed::{When, free_names, programs};
 use edt_guard::guard::{GUARDS, code_of};
 use edt_guard::policy::GuardMode;
 use edt_testkit::blessed::{compare_file, compare_part};
-use edt_types::Code;
 
 use crate::repo::in_workspace;
 
@@ -17,7 +16,7 @@ const COMMAND: &str = "cargo xtask docs";
 #[test]
 fn the_page_of_codes_lists_every_code_and_keeps_their_contract() {
     let path = in_workspace("docs/reference/errors.md");
-    let (recorded, now) = (std::fs::read_to_string(&path).unwrap(), Code::table());
+    let (recorded, now) = (std::fs::read_to_string(&path).unwrap(), edt_types::code_page());
     let now_by_code = contract(&now);
     for (code, cells) in contract(&recorded) {
         assert_eq!(now_by_code.get(code), Some(&cells), "{code}: status, exit status, allow");

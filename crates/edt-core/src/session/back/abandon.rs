@@ -203,7 +203,7 @@ mod tests {
     use crate::session::worktree::begin::HeadSwitch;
     use crate::tests::{Scratch, path, refusal};
     use crate::txn::Request;
-    use edt_types::Finding;
+    use edt_types::{Finding, WarningCode};
 
     fn one_edit() -> Scratch {
         let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", "b\n")]);
