@@ -8,8 +8,11 @@ pub struct KeptNames {
     /// Why they are free.
     pub why: &'static str,
     /// Finds the lines of the text with which the file asks after all.
-    pub unless: Option<fn(&[u8]) -> Vec<&[u8]>>,
+    pub unless: Option<LineFinder>,
 }
+
+/// Finds lines of a text.
+pub type LineFinder = fn(&[u8]) -> Vec<&[u8]>;
 
 /// The names that are free although they are hidden.
 pub(super) const KEPT: &[KeptNames] = &[

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use edt_types::RepoPath;
 
 use fold::folded;
-pub use kept::KeptNames;
+pub use kept::{KeptNames, LineFinder};
 use names::NameTable;
 pub use names::{ENDINGS, Executor, When};
 
@@ -105,9 +105,7 @@ pub fn leads_to(path: &RepoPath) -> Option<usize> {
 #[must_use]
 pub fn executor_through(path: &RepoPath) -> Option<&'static Executor> {
     let path = FoldedPath::of(path.as_bytes());
-    let here =
-        path.starts().find_map(|(_, rest)| PROGRAMS.at(rest).or_else(|| PROGRAMS.above(rest)));
-    here
+    path.starts().find_map(|(_, rest)| PROGRAMS.at(rest).or_else(|| PROGRAMS.above(rest)))
 }
 
 /// Whether some path that a program executes has a component with this name. No other name needs a

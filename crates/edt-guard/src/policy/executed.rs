@@ -71,7 +71,7 @@ impl Policy {
                     .named
                     .push(NamedPath { path: one.target, program: executor.program.to_owned() }),
                 None if executed::judge(&one.link) != NameJudgement::Free => {
-                    self.paths.links.push(one)
+                    self.paths.links.push(one);
                 }
                 None => {}
             }

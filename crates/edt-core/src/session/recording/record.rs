@@ -595,7 +595,7 @@ mod tests {
     ) -> RecordOutcome {
         let before = scratch.snapshot();
         program();
-        let mut decide = |_: &ChangesPreview<'_>| Ok(action.clone());
+        let mut decide = move |_: &ChangesPreview<'_>| Ok(action.clone());
         let outcome =
             record_changes(&mut scratch.open(), &before, &info(kind), None, &mut decide).unwrap();
         before.finish();

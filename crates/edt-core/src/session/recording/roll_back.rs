@@ -127,7 +127,7 @@ mod tests {
         let before = scratch.snapshot();
         change();
         let info = CommitInfo { message: "run".into(), agent: None, kind: Kind::Run };
-        let decide = &mut |_: &ChangesPreview<'_>| Ok(action.clone());
+        let decide = &mut move |_: &ChangesPreview<'_>| Ok(action.clone());
         record_changes(&mut scratch.open(), &before, &info, None, decide).unwrap()
     }
 
