@@ -86,8 +86,7 @@ struct Definition<'tree> {
 
 #[doc(hidden)]
 impl Parsed<'_> {
-    /// Equal neighbours, at least one of them in the rows `changed`, as the language's queries
-    /// define them.
+    /// Equal neighbours by the language's queries, at least one of them in the rows `changed`.
     #[must_use]
     pub fn repeated_blocks(&self, changed: &[Range<usize>], stop: &Stop<'_>) -> Vec<RepeatedBlock> {
         let mut pairs: Vec<(Node<'_>, Node<'_>, usize)> = Vec::new();

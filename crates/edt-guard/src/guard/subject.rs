@@ -150,8 +150,7 @@ impl<'a> Subject<'a> {
         self
     }
 
-    /// The same, with how many files of the session's base are gone after the transaction; 0 if it
-    /// removes none.
+    /// The same, with the number of the session base's files that are gone after the transaction.
     #[doc(hidden)]
     #[must_use]
     pub fn with_removed_in_session(mut self, files: usize) -> Subject<'a> {
@@ -396,9 +395,8 @@ impl<'a> Subject<'a> {
         language: &'static Language,
         text: &'t [u8],
     ) -> Result<Parsed<'t>, Unparsed> {
-        let deadline = self.deadline();
         self.parses.set(self.parses.get() + 1);
-        edt_lang::parse(language, text, &|| deadline.is_over())
+        edt_lang::parse(language, text, &|| self.deadline().is_over())
     }
 
     /// What the language's own parsers say about a text of this file; `None` if they did not read it.
@@ -429,8 +427,7 @@ impl<'a> Subject<'a> {
     /// The time limit is over.
     #[doc(hidden)]
     pub fn faults(&self, parsed: &Parsed<'_>) -> Result<Vec<SyntaxFault>, Unparsed> {
-        let deadline = self.deadline();
-        parsed.faults(&|| deadline.is_over())
+        parsed.faults(&|| self.deadline().is_over())
     }
 
     /// As [`Language::without_idioms`], within the time limit of the file.
@@ -443,8 +440,7 @@ impl<'a> Subject<'a> {
         language: &Language,
         text: &[u8],
     ) -> Result<Option<Vec<u8>>, Unparsed> {
-        let deadline = self.deadline();
-        language.without_idioms(text, &|| deadline.is_over())
+        language.without_idioms(text, &|| self.deadline().is_over())
     }
 
     /// Parses a text that the next edit of the file may start from.
@@ -453,11 +449,10 @@ impl<'a> Subject<'a> {
         language: &'static Language,
         text: &'t [u8],
     ) -> Result<Parsed<'t>, Unparsed> {
-        let deadline = self.deadline();
         self.parses.set(self.parses.get() + 1);
         match self.trees {
-            Some(trees) => trees.parse(language, text, &|| deadline.is_over()),
-            None => edt_lang::parse(language, text, &|| deadline.is_over()),
+            Some(trees) => trees.parse(language, text, &|| self.deadline().is_over()),
+            None => edt_lang::parse(language, text, &|| self.deadline().is_over()),
         }
     }
 
