@@ -4,6 +4,9 @@
 use super::Oid;
 use super::object_writer::TouchedTrees;
 
+/// The most levels of directories. A cache-tree with more is not kept, as it is only a cache.
+const MAX_DEPTH: usize = 256;
+
 /// One directory of the cache-tree.
 struct Node {
     name: Vec<u8>,
@@ -21,7 +24,7 @@ pub(super) fn patched(
     directories: &TouchedTrees,
     hash_len: usize,
 ) -> Option<Vec<u8>> {
-    let (mut root, used) = read(body, 0, hash_len)?;
+    let (mut root, used) = read(body, 0, hash_len, MAX_DEPTH)?;
     if used != body.len() {
         return None;
     }
@@ -33,8 +36,9 @@ pub(super) fn patched(
     Some(out)
 }
 
-/// Reads a node and its children. The recursion is as deep as the directories, which Git bounds.
-fn read(body: &[u8], at: usize, hash_len: usize) -> Option<(Node, usize)> {
+/// Reads a node and its children, at most `depth` levels of them.
+fn read(body: &[u8], at: usize, hash_len: usize, depth: usize) -> Option<(Node, usize)> {
+    let depth = depth.checked_sub(1)?;
     let nul = at + memchr::memchr(0, body.get(at..)?)?;
     let newline = nul + memchr::memchr(b'\n', &body[nul..])?;
     let numbers = std::str::from_utf8(&body[nul + 1..newline]).ok()?;
@@ -48,7 +52,7 @@ fn read(body: &[u8], at: usize, hash_len: usize) -> Option<(Node, usize)> {
     }
     let mut node = Node { name: body[at..nul].to_vec(), count, oid, below: Vec::new() };
     for _ in 0..below {
-        let (child, next) = read(body, end, hash_len)?;
+        let (child, next) = read(body, end, hash_len, depth)?;
         node.below.push(child);
         end = next;
     }
@@ -132,6 +136,12 @@ mod tests {
         let touched: [(&[u8], bool); 1] = [(b"new", true)];
         let after = patched(&body, &touched, &trees(&[("", 1, 5)]), 20);
         assert_eq!(after, Some([node("", -1, 1, 0), node("dir", 1, 0, 2)].concat()));
+    }
+
+    #[test]
+    fn a_cache_tree_of_very_many_levels_is_not_parsed() {
+        let body = node("a", -1, 1, 0).repeat(1 << 20);
+        assert_eq!(patched(&body, &[], &TouchedTrees::new(), 20), None);
     }
 
     #[test]

@@ -83,7 +83,9 @@ impl Index {
             return Err(UnsupportedIndex);
         }
         let offset_table = if version == 4 { block_starts(&bytes, hash_len) } else { Vec::new() };
-        let mut starts = Vec::with_capacity(count as usize);
+        // A damaged file may claim any number of entries.
+        let most = bytes.len() / (STAT_LEN + hash_len + 2);
+        let mut starts = Vec::with_capacity((count as usize).min(most));
         let (mut at, mut names, mut newest) = (12, Vec::new(), 0);
         for _ in 0..count {
             starts.push(at);
@@ -102,6 +104,9 @@ impl Index {
         }
         let mut extensions = Vec::new();
         let (end_of_entries, trailer) = (at, bytes.len() - hash_len);
+        if end_of_entries > trailer {
+            return Err(UnsupportedIndex);
+        }
         while at < trailer {
             let len = word(at + 4)? as usize;
             let end =
@@ -199,7 +204,9 @@ impl Index {
 
     /// Whether each entry has a name and an id, in the order of the names, and each extension a
     /// signature.
-    fn is_whole(&self) -> bool {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
         let has_content = |i: usize| {
             let oid = &self.bytes[self.starts[i] + STAT_LEN..][..self.hash_len];
             !self.name(i).is_empty() && oid.iter().any(|byte| *byte != 0)
@@ -502,6 +509,37 @@ mod tests {
             hasher.update(&bytes);
             assert_eq!(repo.checksum(&bytes), hasher.try_finalize().ok());
         }
+    }
+
+    #[test]
+    fn a_number_of_entries_that_cannot_be_there_takes_no_memory() {
+        let mut bytes = index(2, &[], &[]);
+        bytes[8..12].copy_from_slice(&u32::MAX.to_be_bytes());
+        assert_eq!(Index::parse(bytes, 20).err(), Some(UnsupportedIndex));
+    }
+
+    #[test]
+    fn a_short_table_of_offsets_is_kept() {
+        let bytes = index(2, &[("a", 0o100_644, 0, 0)], &[(b"IEOT", b"")]);
+        let mut index = Index::parse(bytes, 20).unwrap();
+        index.patch(&[set("b", 8)], &TouchedTrees::new()).unwrap();
+        assert_eq!(names(&index), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_short_table_of_offsets_starts_no_block_of_names() {
+        let sum = [[0; 4].as_slice(), &[0; 20]].concat();
+        let mut bytes = index(4, &[], &[(b"IEOT", b""), (b"EOIE", &sum)]);
+        let eoie = bytes.len() - 20 - 32;
+        bytes[eoie + 8..eoie + 12].copy_from_slice(&12_u32.to_be_bytes());
+        assert!(Index::parse(bytes, 20).is_ok());
+    }
+
+    #[test]
+    fn an_entry_does_not_reach_into_the_checksum() {
+        let mut bytes = index(2, &[("a", 0o100_644, 0, 0)], &[]);
+        bytes.truncate(bytes.len() - 20);
+        assert_eq!(Index::parse(bytes, 20).err(), Some(UnsupportedIndex));
     }
 
     fn path(text: &str) -> RepoPath {

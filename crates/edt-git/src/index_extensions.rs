@@ -47,7 +47,7 @@ pub(super) fn block_starts(bytes: &[u8], hash_len: usize) -> Vec<usize> {
     let (mut at, end) = (be32(&eoie[8..]) as usize, bytes.len() - hash_len - eoie_len);
     while at + 8 <= end {
         let len = be32(&bytes[at + 4..]) as usize;
-        if &bytes[at..at + 4] == b"IEOT" && at + 8 + len <= end {
+        if &bytes[at..at + 4] == b"IEOT" && len >= 4 && at + 8 + len <= end {
             return bytes[at + 12..at + 8 + len]
                 .chunks_exact(8)
                 .map(|block| be32(block) as usize)
@@ -61,7 +61,8 @@ pub(super) fn block_starts(bytes: &[u8], hash_len: usize) -> Vec<usize> {
 /// The body of the extension `IEOT` (a table of blocks of entries) after entries were inserted or
 /// removed.
 pub(super) fn shifted_offsets(body: &[u8], shifts: &[Shift]) -> Vec<u8> {
-    let mut blocks: Vec<(i64, i64)> = body[4..]
+    let Some((version, blocks)) = body.split_at_checked(4) else { return body.to_vec() };
+    let mut blocks: Vec<(i64, i64)> = blocks
         .chunks_exact(8)
         .map(|block| (i64::from(be32(block)), i64::from(be32(&block[4..]))))
         .collect();
@@ -76,7 +77,7 @@ pub(super) fn shifted_offsets(body: &[u8], shifts: &[Shift]) -> Vec<u8> {
             }
         }
     }
-    let mut out = body[..4].to_vec();
+    let mut out = version.to_vec();
     for (start, count) in blocks {
         out.extend_from_slice(&u32::try_from(start).unwrap_or(0).to_be_bytes());
         out.extend_from_slice(&u32::try_from(count).unwrap_or(0).to_be_bytes());
