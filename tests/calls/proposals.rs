@@ -561,7 +561,7 @@ fn every_decision_of_the_user_is_reported_once() {
         let (status, screen) = workspace.at_terminal(call, "yes\n");
         assert_eq!(status, Some(0), "{screen}");
     };
-    let one = |word: &str| vec![(format!("proposal_{word}"), "p1".to_owned())];
+    let one = |word: &str| vec![(format!("user_{word}"), "p1".to_owned())];
     // Regression: the second decision of each pair never reached the agent.
     let minds = [
         ("reject p1 -m first", one("rejected")),
