@@ -279,7 +279,7 @@ impl Replay {
                         "{commit}: edt saw unrecorded work where there was none"
                     );
                     for warning in outcome.warnings {
-                        *self.warned.entry(warning.code).or_default() += 1;
+                        *self.warned.entry(warning.code.name()).or_default() += 1;
                     }
                     self.count("transactions", 1);
                     for (mode, n) in modes {

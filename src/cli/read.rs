@@ -467,7 +467,7 @@ mod tests {
                 "Ask for lines from 1 to 45, such as --lines 6:45."
             )
             .at(&path())
-            .with("lines", 45)
+            .with("total_lines", 45)
             .with("first_line", 50)
             .into())
         );

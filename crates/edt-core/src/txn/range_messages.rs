@@ -230,7 +230,7 @@ mod tests {
             "a.txt has 3 lines; there is no line 9.",
             "Read the file (`edt read a.txt`) and send the numbers that it has now.",
         );
-        let finding = finding.nothing_changed().at(&path("a.txt")).with("lines", 3);
+        let finding = finding.nothing_changed().at(&path("a.txt")).with("total_lines", 3);
         assert_eq!(found(LineRange::Of(9, 9), None, &RangeError::OutOfRange(3), None), finding);
     }
 

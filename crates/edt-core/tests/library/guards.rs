@@ -626,7 +626,7 @@ fn ten_files_may_be_deleted_at_once_and_eleven_may_not() {
             &answer.errors()[0]["evidence"],
             &answer.errors()[0]["allow"]
         ),
-        (&json!(null), &json!({"files": 11, "lines": 11}), &json!("mass_deletion"))
+        (&json!(null), &json!({"files_lost": 11, "lines_lost": 11}), &json!("mass_deletion"))
     );
     assert!(answer.hint().contains("allow: [\"mass_deletion\"]"), "{}", answer.hint());
     workspace.apply(&deletions(10)).landed();

@@ -139,7 +139,7 @@ mod tests {
             "The session fix has 2 edits of a.txt; revision 2 does not exist.",
             "Revisions count from 0, the state before the latest edit. `edt log a.txt` lists them.",
         );
-        let finding = finding.at(&path("a.txt")).with("edits", 2);
+        let finding = finding.at(&path("a.txt")).with("edit_count", 2);
         assert_eq!(refusal(text_before(&three_texts(), "a.txt", 2)), finding);
     }
 }

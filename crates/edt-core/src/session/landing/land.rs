@@ -1003,7 +1003,7 @@ mod tests {
             "The user must commit or stash them (`git stash push --include-untracked -- b.txt`); \
              then repeat `edt land`.",
         );
-        let finding = finding.nothing_changed().at(&path("b.txt")).with("lines", vec!["1"]);
+        let finding = finding.nothing_changed().at(&path("b.txt")).with("line_ranges", vec!["1"]);
         assert_eq!(refusal(landed(&scratch, &LandOptions::default())), finding);
         assert_eq!(scratch.text("b.txt").as_deref(), Some("by hand\n"));
         assert_eq!(scratch.ref_value("refs/heads/main"), Some(main));
