@@ -437,7 +437,7 @@ fn entry_end(bytes: &[u8], at: usize, version: u32, hash_len: usize) -> Option<u
         len => len,
     };
     let end = at + ((name - at + len + 8) & !7);
-    (end <= bytes.len()).then_some(end)
+    (end <= bytes.len() && bytes[name + len] == 0).then_some(end)
 }
 
 /// The name of the entry at `at` and the end of the entry, in version 4.
@@ -515,6 +515,14 @@ mod tests {
     fn a_number_of_entries_that_cannot_be_there_takes_no_memory() {
         let mut bytes = index(2, &[], &[]);
         bytes[8..12].copy_from_slice(&u32::MAX.to_be_bytes());
+        assert_eq!(Index::parse(bytes, 20).err(), Some(UnsupportedIndex));
+    }
+
+    #[test]
+    fn a_name_does_not_reach_into_the_next_entry() {
+        let mut bytes = index(2, &[("a", 0o100_644, 0, 0), ("b", 0o100_644, 0, 0)], &[]);
+        let name = 12 + STAT_LEN + 20 + 2;
+        bytes[name + 1..name + 10].fill(b'x');
         assert_eq!(Index::parse(bytes, 20).err(), Some(UnsupportedIndex));
     }
 
