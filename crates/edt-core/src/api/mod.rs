@@ -246,8 +246,9 @@ impl Workspace {
     ///
     /// # Errors
     /// `NOTHING_TO_UNDO` without a landing; `MERGE_CONFLICT` if later commits changed the same lines;
-    /// `APPROVAL_REQUIRED` for protected paths unless the user asks; `UNSAVED_CHANGES`; `GIT_OPERATION_BLOCKED` if a commit
-    /// hook refuses the reverting commit. No branch has moved then.
+    /// `APPROVAL_REQUIRED` for protected paths unless the user asks; `UNSAVED_CHANGES`;
+    /// `GIT_OPERATION_BLOCKED` if a commit hook refuses the reverting commit. No branch has moved
+    /// then.
     #[expect(clippy::needless_pass_by_value, reason = "callers build the options in the call")]
     pub fn undo_landing(&mut self, options: UnlandOptions) -> Result<Outcome, Refusal> {
         self.change(|locked| unland(locked, &options)?.outcome(locked))
