@@ -31,16 +31,6 @@ pub(super) const KEPT: &[KeptNames] = &[
         unless: Some(drivers),
     },
     KeptNames {
-        names: ".prettierrc .prettierrc.json5 .prettierrc.*",
-        why: "settings of a formatter; a new line with plugins asks",
-        unless: Some(plugins),
-    },
-    KeptNames {
-        names: ".oxlintrc.*",
-        why: "settings of a check; a new line with plugins in JavaScript asks",
-        unless: Some(js_plugins),
-    },
-    KeptNames {
         names: ".browserslistrc .clang-format .clippy.toml .codespellrc \
                 .editorconfig .hadolint.yaml .rustfmt.toml .shellcheckrc .stylua.toml \
                 .taplo.toml .typos.toml .yamllint .markdownlint.* .yamllint.*",
@@ -111,23 +101,6 @@ fn drivers(text: &[u8]) -> Vec<&[u8]> {
     text.split(|byte| *byte == b'\n').filter(names_driver).collect()
 }
 
-/// The lines of a configuration with the word `plugins`.
-fn plugins(text: &[u8]) -> Vec<&[u8]> {
-    lines_with(text, b"plugins")
-}
-
-/// The lines of a configuration with the word `jsPlugins`.
-fn js_plugins(text: &[u8]) -> Vec<&[u8]> {
-    lines_with(text, b"jsPlugins")
-}
-
-/// The lines with the word, or with an escape that may be part of it.
-fn lines_with<'t>(text: &'t [u8], word: &[u8]) -> Vec<&'t [u8]> {
-    let has = |line: &[u8], word: &[u8]| memchr::memmem::find(line, word).is_some();
-    let names_plugin = |line: &&[u8]| has(line, word) || has(line, b"\\");
-    text.split(|byte| *byte == b'\n').filter(names_plugin).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,11 +110,5 @@ mod tests {
         let text = b"*.txt eol=lf\n*.bin filter=lfs diff=lfs -text\n# x filter=y\n*.po merge=po\n*.rs diff=rust merge=union\n";
         let lines = drivers(text);
         assert_eq!(lines, [&b"*.bin filter=lfs diff=lfs -text"[..], b"*.po merge=po"]);
-    }
-
-    #[test]
-    fn only_lines_with_plugins_count() {
-        let text = b"{\"semi\": false,\n\"plugins\": [\"./x.js\"],\n\"plu\\u0067ins\": []}\n";
-        assert_eq!(plugins(text), [&b"\"plugins\": [\"./x.js\"],"[..], b"\"plu\\u0067ins\": []}"]);
     }
 }

@@ -72,7 +72,7 @@ fn ordinary_files_are_free() {
         ".github/ISSUE_TEMPLATE/bug.yml",
         ".github/CONTRIBUTING.md",
         ".changeset/brave-cats.md",
-        ".PrettierRC",
+        ".EditorConfig",
         "crush/lefthook.txt",
         "a.code-workspace/b",
     ] {
@@ -117,6 +117,5 @@ fn every_program_is_listed_once_and_says_where_it_is_documented() {
 fn lines_that_name_programs_are_found_by_the_name_of_their_file() {
     let lines = |name: &str, text: &'static str| lines_that_ask(&path(name), text.as_bytes()).len();
     assert_eq!(lines("a/.gitattributes", "* filter=x\n*.txt eol=lf\n"), 1);
-    assert_eq!(lines(".prettierrc.yaml", "plugins:\n  - ./x.js\n"), 1);
     assert_eq!((lines("a.txt", "* filter=x\n"), lines(".gitignore", "plugins\n")), (0, 0));
 }

@@ -20,7 +20,7 @@ impl Guard for ProtectedPath {
         "The path, or the one it came from, is listed under [[protect]] in edt.toml; or another \
          program executes the file by itself (settings of editors and agents, hooks, start-up files \
          of shells, pipelines, edt.toml); or a name in the path is hidden and not known to be \
-         harmless; or a new line of .gitattributes or .prettierrc names a program."
+         harmless; or a new line of .gitattributes names a driver."
     }
 
     fn check(&self, file: &Subject<'_>, context: &GuardContext<'_>) -> Vec<GuardOutput> {
@@ -31,7 +31,7 @@ impl Guard for ProtectedPath {
                 return Some(finding(policy, path));
             }
             (adds_program(path, file) && !policy.is_excepted(path)).then(|| {
-                let what = "makes a program execute something (a driver, a plugin)";
+                let what = "makes Git execute a program of its configuration (a driver)";
                 refusal(path, format!("A new line of {path} {what}."))
             })
         });
