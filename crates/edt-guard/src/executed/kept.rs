@@ -66,7 +66,8 @@ pub(super) const KEPT: &[KeptNames] = &[
     },
     KeptNames { names: ".sqlx/", why: "answers of a database to queries", unless: None },
     KeptNames {
-        names: ".clinerules/*.md .clinerules .cursorrules .goosehints .rules .windsurfrules",
+        names: ".clinerules/*.md .clinerules/workflows/*.md .github/instructions/*.md \
+                .github/prompts/*.md .clinerules .cursorrules .goosehints .rules .windsurfrules",
         why: "instructions for agents, whose changes are noted",
         unless: None,
     },
@@ -74,9 +75,10 @@ pub(super) const KEPT: &[KeptNames] = &[
 
 /// Instructions for agents. They execute nothing, but the next agent follows them.
 pub(super) const INSTRUCTIONS: &[&str] =
-    &[".clinerules/*.md .github/instructions/*.md .clinerules .cursorrules \
-     .github/copilot-instructions.md .goosehints .rules .windsurfrules agents.md \
-     agents.override.md claude.local.md claude.md crush.md gemini.md qwen.md warp.md"];
+    &[".clinerules/*.md .clinerules/workflows/*.md .github/instructions/*.md \
+     .github/prompts/*.md .clinerules .cursorrules .github/copilot-instructions.md \
+     .goosehints .rules .windsurfrules agents.md agents.override.md claude.local.md \
+     claude.md crush.md gemini.md qwen.md warp.md"];
 
 /// Drivers of `diff` and `merge` that Git has built in (gitattributes(5)): they run no program.
 const BUILT_IN_DRIVERS: [&str; 29] = [

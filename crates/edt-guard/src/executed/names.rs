@@ -14,8 +14,9 @@ pub struct Executor {
     pub source: &'static str,
     pub when: When,
     /// The names, with spaces between them. They count in any directory; one that begins with `/`
-    /// counts at the root alone. `x/`: the files in a directory; `x/*.md`: its Markdown files; `x.*`:
-    /// a stem with each of [`ENDINGS`]; `*x`: the end of a name. All are folded.
+    /// counts at the root alone. `x/`: the files in a directory; `x/*.md`: the Markdown files
+    /// directly in it; `x.*`: a stem with each of [`ENDINGS`]; `*x`: the end of a name. All are
+    /// folded.
     pub names: &'static str,
 }
 
@@ -95,12 +96,13 @@ impl<T> NameTable<T> {
         let whole = || self.files.get(rest).or_else(|| self.files.get(name)).copied();
         let slashes = memchr::memchr_iter(b'/', name).take(self.depth).map(|at| at + from);
         let mut slashes = slashes.map(|end| (&rest[..end], &rest[from..end]));
-        let is_document = || name.ends_with(b".md");
         let below = |(root, any): (&[u8], &[u8])| {
             let found = |table: &HashMap<Vec<u8>, &'static T>| {
                 table.get(root).or_else(|| table.get(any)).copied()
             };
-            found(&self.directories).or_else(|| found(&self.documents).filter(|_| is_document()))
+            let file = &rest[from + any.len() + 1..];
+            let is_document = file.ends_with(b".md") && !file.contains(&b'/');
+            found(&self.directories).or_else(|| found(&self.documents).filter(|_| is_document))
         };
         let ends = || {
             let is_last = !name.contains(&b'/');

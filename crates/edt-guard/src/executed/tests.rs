@@ -78,6 +78,12 @@ fn ordinary_files_are_free() {
     ] {
         assert_eq!(judge(&path(name)), NameJudgement::Free, "{name}");
     }
+    // Markdown is free in the directory itself, not in those below.
+    for name in
+        [".github/skills/x/SKILL.md", ".github/chatmodes/x.chatmode.md", ".changeset/x/y.md"]
+    {
+        assert_ne!(judge(&path(name)), NameJudgement::Free, "{name}");
+    }
     // A kept name makes no other one free.
     assert_ne!(judge(&path(".unknown/.gitignore")), NameJudgement::Free);
     assert_ne!(judge(&path(".gitignore/x")), NameJudgement::Free);
@@ -99,6 +105,13 @@ fn a_link_leads_to_what_is_below_its_name() {
 fn instructions_are_known_by_name() {
     let is = |name: &str| is_instructions(&path(name));
     assert!(is("AGENTS.md") && is("sub/CLAUDE.md") && is(".github/copilot-instructions.md"));
+    for name in [
+        ".github/instructions/a.instructions.md",
+        ".github/prompts/a.prompt.md",
+        ".clinerules/a.md",
+    ] {
+        assert!(is(name) && judge(&path(name)) == NameJudgement::Free, "{name}");
+    }
     assert!(!is("docs/agents.mdx") && !is("MYAGENTS.md"));
 }
 
