@@ -21,7 +21,6 @@ use edt_types::{Level, RepoPath};
 
 use super::inventory::{ItemKind, executed_at};
 use super::permit::Permitted;
-use super::planted::is_ignored_directory;
 use super::sandbox::asked_names::{self, AskedKind, AskedName, NameQuestions, PARTS};
 
 /// The most names that are looked at in a moved directory. The look afterwards sees the others.
@@ -208,7 +207,7 @@ impl NameJudge {
 
     fn ignores(&mut self, directory: &[u8]) -> bool {
         let known = self.ignored.entry(directory.to_vec());
-        *known.or_insert_with(|| is_ignored_directory(&self.repo, directory))
+        *known.or_insert_with(|| self.repo.ignores_directory(directory))
     }
 
     fn is_scaffold(&self, asking: &Asking) -> bool {

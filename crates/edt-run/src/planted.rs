@@ -74,7 +74,7 @@ impl Executed {
         // Git may ignore each file of a directory and not the directory.
         let is_ignored = |path: &&RepoPath| {
             let is_directory = names.stat(path.as_bytes()).is_some_and(|stat| stat.is_directory());
-            is_directory && is_ignored_directory(repo, path.as_bytes())
+            is_directory && repo.ignores_directory(path.as_bytes())
         };
         let ignored = ignored.iter().filter(is_ignored);
         let ignored = ignored.map(|path| path.as_bytes().to_vec()).collect();
@@ -428,15 +428,9 @@ impl IgnoredAbove<'_> {
         memchr::memchr_iter(b'/', above).any(|at| {
             let directory = &above[..at];
             let known = self.known.entry(directory.to_vec());
-            *known.or_insert_with(|| is_ignored_directory(self.repo, directory))
+            *known.or_insert_with(|| self.repo.ignores_directory(directory))
         })
     }
-}
-
-/// Whether Git ignores the directory itself, and so every file in it.
-pub(super) fn is_ignored_directory(repo: &Repo, directory: &[u8]) -> bool {
-    let any = RepoPath::from_tree(&[directory, b"/edt"].concat());
-    repo.is_excluded(&any).unwrap_or(false)
 }
 
 /// The Git directories of the other worktrees of the repository; and the roots of those below `root`

@@ -100,12 +100,13 @@ pub fn leads_to(path: &RepoPath) -> Option<usize> {
     path.starts().find(|(_, rest)| asks(rest)).map(|(from, _)| from)
 }
 
-/// The program that executes something through a link at `path`: because of the name of the link,
-/// or of what is below it.
+/// Where in `path` the name begins because of which a program executes something through a link
+/// there, and the program: its own name, or one that is below it.
 #[must_use]
-pub fn executor_through(path: &RepoPath) -> Option<&'static Executor> {
+pub fn executor_through(path: &RepoPath) -> Option<(usize, &'static Executor)> {
     let path = FoldedPath::of(path.as_bytes());
-    path.starts().find_map(|(_, rest)| PROGRAMS.at(rest).or_else(|| PROGRAMS.above(rest)))
+    let executor = |rest: &[u8]| PROGRAMS.at(rest).or_else(|| PROGRAMS.above(rest));
+    path.starts().find_map(|(from, rest)| Some((from, executor(rest)?)))
 }
 
 /// Whether some path that a program executes has a component with this name. No other name needs a

@@ -97,7 +97,7 @@ fn a_link_leads_to_what_is_below_its_name() {
         (Some(0), Some(2), Some(2))
     );
     assert_eq!((leads(".unknown"), leads(".gitignore"), leads("current")), (Some(0), None, None));
-    assert_eq!(executor_through(&path(".vscode")).unwrap().program, "Visual Studio Code");
+    assert_eq!(executor_through(&path(".vscode")).unwrap().1.program, "Visual Studio Code");
     assert!(asks_as_link(b".unknown") && !asks_as_link(b".gitignore") && !asks_as_link(b"current"));
 }
 

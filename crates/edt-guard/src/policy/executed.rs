@@ -61,19 +61,22 @@ impl Policy {
     }
 
     /// The same policy in a worktree with these links: what the name of a link says of its file
-    /// applies to its target.
+    /// applies to its target. What Git ignores does not count, as for files: a hidden name of which
+    /// only that is known, and a name of the table below an ignored directory.
     #[must_use]
     pub fn with_links(mut self, links: Vec<WorktreeLink>) -> Policy {
         for one in links {
             match executed::executor_through(&one.link) {
-                Some(executor) => self
+                Some((from, executor)) if one.ignored.is_none_or(|length| from <= length) => self
                     .paths
                     .named
                     .push(NamedPath { path: one.target, program: executor.program.to_owned() }),
-                None if executed::judge(&one.link) != NameJudgement::Free => {
+                None if one.ignored.is_none()
+                    && executed::judge(&one.link) != NameJudgement::Free =>
+                {
                     self.paths.links.push(one);
                 }
-                None => {}
+                Some(_) | None => {}
             }
         }
         self
@@ -251,13 +254,21 @@ mod tests {
 
     #[test]
     fn the_target_of_a_link_asks_as_its_name_does() {
-        let link =
-            |link: &str, target: &str| WorktreeLink { link: path(link), target: target.to_owned() };
+        let link = |link: &str, target: &str| WorktreeLink {
+            link: path(link),
+            target: target.to_owned(),
+            ignored: None,
+        };
         let links = vec![
             link(".vscode", "tools/editor"),
             link("app/.eslintrc.json", "config/eslint.json"),
             link(".gitignore", "config/ignored"),
             link("current", "releases/1"),
+            // What Git ignores.
+            WorktreeLink { ignored: Some(6), ..link(".cache/src", "src") },
+            WorktreeLink { ignored: Some(6), ..link(".cache/x/.idea", "idea") },
+            WorktreeLink { ignored: Some(4), ..link(".own", "own") },
+            WorktreeLink { ignored: Some(5), ..link(".idea/x", "lib") },
         ];
         let policy = policy().with_links(links);
         let by = |name: &str| policy.protected_by(&path(name));
@@ -267,6 +278,8 @@ mod tests {
         );
         assert_eq!(by("config/eslint.json"), Some(ProtectedBy::Link(path("app/.eslintrc.json"))));
         assert_eq!((by("config/ignored"), by("releases/1/x"), by("config/x")), (None, None, None));
+        assert_eq!((by("src/a"), by("idea/a"), by("own/a")), (None, None, None));
+        assert!(matches!(by("lib/a"), Some(ProtectedBy::Program(_))));
         // Only what a program of the table executes is read-only while programs run.
         assert_eq!(policy.executed_from(&path("tools/editor/tasks.json")), Some(0));
         assert_eq!(policy.executed_from(&path("config/eslint.json")), None);
