@@ -26,31 +26,55 @@ use super::sandbox::asked_names::{self, AskedKind, AskedName, NameQuestions, PAR
 /// The most names that are looked at in a moved directory. The look afterwards sees the others.
 const MAX_MOVED: usize = 20_000;
 
-/// Programs that make a project, with its Git directory and its settings, and the words that make
-/// them do it; none: always. What others would execute is held afterwards.
-const SCAFFOLDS: [(&str, &[&str]); 21] = [
-    ("bun", &["create", "init", "x"]),
-    ("bunx", &[]),
-    ("cargo", &["generate", "init", "new"]),
-    ("cookiecutter", &[]),
-    ("copier", &["copy"]),
-    ("dart", &["create"]),
-    ("degit", &[]),
-    ("flutter", &["create"]),
-    ("gh", &["clone", "create"]),
-    ("git", &["clone", "init", "submodule", "worktree"]),
-    ("hg", &["clone", "init"]),
-    ("jj", &["clone", "init"]),
-    ("nest", &["new"]),
-    ("ng", &["new"]),
-    ("npm", &["create", "init"]),
-    ("npx", &[]),
-    ("pnpm", &["create", "dlx"]),
-    ("rails", &["new"]),
-    ("uv", &["init"]),
-    ("uvx", &[]),
-    ("yarn", &["create", "dlx"]),
+/// What a command makes that nothing else may. Others would execute it, so it is held afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Scaffold {
+    Nothing,
+    /// A Git directory, and `.gitmodules`.
+    Git,
+    /// A project, with its Git directory and its settings.
+    Project,
+}
+
+/// Programs with the words that make them a scaffold (none: any) and what they make then.
+const SCAFFOLDS: [(&str, &[&str], Scaffold); 22] = [
+    ("bun", &["create", "init"], Scaffold::Project),
+    ("cargo", &["generate", "init", "new"], Scaffold::Project),
+    ("cookiecutter", &[], Scaffold::Project),
+    ("copier", &["copy"], Scaffold::Project),
+    ("dart", &["create"], Scaffold::Project),
+    ("degit", &[], Scaffold::Project),
+    ("flutter", &["create"], Scaffold::Project),
+    ("gh", &["repo clone", "repo create"], Scaffold::Project),
+    ("git", &["clone"], Scaffold::Project),
+    ("git", &["init", "submodule", "worktree"], Scaffold::Git),
+    ("hg", &["clone", "init"], Scaffold::Project),
+    ("jj", &["git clone", "git init"], Scaffold::Project),
+    ("nest", &["new"], Scaffold::Project),
+    ("ng", &["new"], Scaffold::Project),
+    ("npm", &["create", "init"], Scaffold::Project),
+    ("nuxi", &["init"], Scaffold::Project),
+    ("pnpm", &["create"], Scaffold::Project),
+    ("rails", &["new"], Scaffold::Project),
+    ("sv", &["create"], Scaffold::Project),
+    ("tiged", &[], Scaffold::Project),
+    ("uv", &["init"], Scaffold::Project),
+    ("yarn", &["create"], Scaffold::Project),
 ];
+
+/// Programs that run a package, with the word before its name.
+const RUNNERS: [(&str, &[&str]); 7] = [
+    ("bun", &["x"]),
+    ("bunx", &[]),
+    ("npm", &["exec"]),
+    ("npx", &[]),
+    ("pnpm", &["dlx"]),
+    ("uvx", &[]),
+    ("yarn", &["dlx"]),
+];
+
+/// Options that take the next argument. The value of another one counts as a word.
+const WITH_VALUE: [&str; 6] = ["-C", "--cwd", "--dir", "--directory", "--prefix", "--git-dir"];
 
 /// Starts to answer for a program, until it has ended. `None`: it may make every name, because the
 /// user approved it, or its level confines nothing.
@@ -106,8 +130,8 @@ struct NameJudge {
     bare: BTreeSet<Vec<u8>>,
     /// Whether Git ignores a directory.
     ignored: HashMap<Vec<u8>, bool>,
-    /// Whether the command makes a project.
-    is_scaffold: OnceCell<bool>,
+    /// What the command makes.
+    scaffold: OnceCell<Scaffold>,
 }
 
 impl NameJudge {
@@ -119,7 +143,7 @@ impl NameJudge {
             policy: policy.clone(),
             bare: bare.clone(),
             ignored: HashMap::new(),
-            is_scaffold: OnceCell::new(),
+            scaffold: OnceCell::new(),
         })
     }
 
@@ -132,7 +156,8 @@ impl NameJudge {
                 all.extend(self.moved(from, &asked.path));
             }
         }
-        all.iter().all(|(path, kind)| self.may_have(path, *kind) || self.is_scaffold(asking))
+        all.iter()
+            .all(|(path, kind)| self.may_have(path, *kind) || self.is_made(asking, path, *kind))
     }
 
     /// What is in the directory `from`, at the paths that it has below `to`.
@@ -210,8 +235,23 @@ impl NameJudge {
         *known.or_insert_with(|| self.repo.ignores_directory(directory))
     }
 
-    fn is_scaffold(&self, asking: &Asking) -> bool {
-        *self.is_scaffold.get_or_init(|| {
+    /// Whether the command is there to make this name.
+    fn is_made(&self, asking: &Asking, path: &[u8], kind: NameKind) -> bool {
+        let (directory, name) = split(path);
+        match self.scaffold(asking) {
+            Scaffold::Nothing => false,
+            Scaffold::Git => {
+                kind != NameKind::Link
+                    && (spells_git(name)
+                        || name == b".gitmodules"
+                        || self.completes_bare(directory, name, kind))
+            }
+            Scaffold::Project => true,
+        }
+    }
+
+    fn scaffold(&self, asking: &Asking) -> Scaffold {
+        *self.scaffold.get_or_init(|| {
             let query = CommandQuery {
                 program: &asking.program,
                 args: &asking.args,
@@ -221,18 +261,70 @@ impl NameJudge {
                 level: asking.level,
             };
             let host = WorktreeHost::new(Some(&self.repo));
-            self.policy.commands.evaluate(&query, &host).steps.iter().any(makes_project)
+            scaffold_of(&self.policy.commands.evaluate(&query, &host).steps)
         })
     }
 }
 
-fn makes_project(step: &EvaluationStep) -> bool {
-    let Some((program, args)) = step.argv.split_first() else { return false };
+/// What the steps of a command make together. Beside other programs, a scaffold makes Git
+/// directories alone: nothing says which of them makes a name.
+fn scaffold_of(steps: &[EvaluationStep]) -> Scaffold {
+    // The commands that one step runs have the same origin.
+    let origins: BTreeSet<&str> = steps.iter().map(|step| step.by.as_str()).collect();
+    let most = if origins.len() == steps.len() { Scaffold::Project } else { Scaffold::Git };
+    let all = steps.iter().map(|step| of_command(&step.argv).min(most));
+    all.max().unwrap_or(Scaffold::Nothing)
+}
+
+fn of_command(argv: &[String]) -> Scaffold {
+    let Some((program, args)) = argv.split_first() else { return Scaffold::Nothing };
+    // A file of the project may have any name.
+    if program.contains('/') && !program.starts_with('/') {
+        return Scaffold::Nothing;
+    }
     let program = program.rsplit('/').next().unwrap_or(program);
-    let found = SCAFFOLDS.iter().find(|(name, _)| *name == program);
-    found.is_some_and(|(_, words)| {
-        words.is_empty() || args.iter().any(|arg| words.contains(&arg.as_str()))
-    })
+    let (mut words, mut args) = (Vec::new(), args.iter());
+    while let Some(arg) = args.next() {
+        if WITH_VALUE.contains(&arg.as_str()) || program == "git" && arg == "-c" {
+            args.next();
+        } else if !arg.starts_with(['-', '+']) {
+            words.push(arg.as_str());
+        }
+    }
+    of_words(program, &words)
+}
+
+/// What a program makes with these arguments, without options.
+fn of_words(program: &str, words: &[&str]) -> Scaffold {
+    let mut runners = RUNNERS.iter().filter(|(name, _)| *name == program);
+    if let Some(rest) = runners.find_map(|(_, before)| words.strip_prefix(*before)) {
+        return rest.split_first().map_or(Scaffold::Nothing, |(name, rest)| of_package(name, rest));
+    }
+    let begins = |phrase: &&str| {
+        let mut words = words.iter().copied();
+        phrase.split(' ').all(|word| words.next() == Some(word))
+    };
+    let known = SCAFFOLDS.iter().filter(|(name, phrases, _)| {
+        *name == program && (phrases.is_empty() || phrases.iter().any(begins))
+    });
+    known.map(|(.., scaffold)| *scaffold).max().unwrap_or(Scaffold::Nothing)
+}
+
+/// What a package of a registry makes: one named `create` or `create-…`, or a program of the list.
+fn of_package(package: &str, words: &[&str]) -> Scaffold {
+    let version = package.rfind('@').filter(|at| *at > 0);
+    let name = version.map_or(package, |at| &package[..at]);
+    let own = match name.strip_prefix('@').and_then(|scoped| scoped.split_once('/')) {
+        Some((_, own)) => own,
+        None => name,
+    };
+    if own.contains(['/', ':']) || name.starts_with('.') {
+        return Scaffold::Nothing;
+    }
+    if own == "create" || own.starts_with("create-") {
+        return Scaffold::Project;
+    }
+    of_words(name, words)
 }
 
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
@@ -244,21 +336,66 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn commands_that_make_repositories_are_known_by_their_words() {
-        let step = |line: &str| EvaluationStep {
-            by: "given".into(),
+    fn step(by: &str, line: &str) -> EvaluationStep {
+        EvaluationStep {
+            by: by.into(),
             argv: line.split(' ').map(str::to_owned).collect(),
             decision: edt_command::Decision::Allow,
             rule: String::new(),
             origin: edt_command::Origin::BuiltIn,
             reason: String::new(),
+        }
+    }
+
+    #[test]
+    fn scaffolds_are_known_by_their_first_words() {
+        let alone = |line: &str| scaffold_of(&[step("given", line)]);
+        for line in [
+            "/usr/bin/git -C x -c a=b clone y",
+            "cargo +nightly new a",
+            "npx --yes create-vite@latest app",
+            "npx @sveltejs/create",
+            "npx sv create app",
+            "pnpm dlx degit a b",
+            "uvx cookiecutter x",
+            "npm create vite@latest",
+            "gh repo clone x",
+        ] {
+            assert_eq!(alone(line), Scaffold::Project, "{line}");
+        }
+        for line in ["git init", "git submodule add x", "git --no-pager worktree add x"] {
+            assert_eq!(alone(line), Scaffold::Git, "{line}");
+        }
+        for line in [
+            "git status",
+            "git log init",
+            "make init",
+            "npm run build init",
+            "npm exec eslint create",
+            "npx eslint .",
+            "npx ./create-x",
+            "npx file:./create-x",
+            "./npm create x",
+            "cargo build new",
+            "gh pr create",
+        ] {
+            assert_eq!(alone(line), Scaffold::Nothing, "{line}");
+        }
+    }
+
+    #[test]
+    fn beside_other_programs_a_scaffold_makes_git_directories_alone() {
+        let of = |lines: &[(&str, &str)]| {
+            let steps: Vec<_> = lines.iter().map(|(by, line)| step(by, line)).collect();
+            scaffold_of(&steps)
         };
-        for line in ["git init", "/usr/bin/git -C x clone y", "cargo new a", "npx create-vite"] {
-            assert!(makes_project(&step(line)), "{line}");
+        let shell = ("given", "sh -c x");
+        assert_eq!(of(&[shell, ("sh -c", "npm create x")]), Scaffold::Project);
+        for other in ["./p.sh", "cd a"] {
+            let lines = [shell, ("sh -c", "npm create x"), ("sh -c", other)];
+            assert_eq!(of(&lines), Scaffold::Git, "{other}");
         }
-        for line in ["git status", "make init", "cargo build", "./clone"] {
-            assert!(!makes_project(&step(line)), "{line}");
-        }
+        let lines = [shell, ("sh -c", "git submodule status"), ("sh -c", "./p.sh")];
+        assert_eq!(of(&lines), Scaffold::Git);
     }
 }
