@@ -12,6 +12,7 @@ use edt_git::diff::TreeDifference;
 use edt_git::file_id::TreeItem;
 use edt_git::{FileId, ObjectWriter, Oid, Tracked};
 use edt_guard::guard::mass_deletion::{MassDeletion, Totals};
+use edt_guard::guard::protected::ProtectedPath;
 use edt_guard::guard::size_reduction::SizeReduction;
 use edt_guard::guard::subject::UsersVersions;
 use edt_guard::guard::{
@@ -291,6 +292,7 @@ fn review_paths(
     review.not_restorable.extend(left_out.map(|(path, why)| not_restorable(path, why)));
     let (how, guards) = ((policy, reviewed), (guards, overrides));
     let (mut changed, mut bytes, mut left) = (Vec::new(), 0, 0);
+    let mut by_name = Vec::new();
     let mut totals = Totals::default();
     for difference in &files {
         if changed.len() < MAX_CHECKED_FILES || is_landing(reviewed) {
@@ -308,12 +310,13 @@ fn review_paths(
             }
         }
         left += 1;
-        // The limit does not apply to protected paths.
-        review.refused.extend(
-            policy.protects(&difference.path).then(|| protected::finding(policy, &difference.path)),
-        );
+        // The limit does not apply to protected paths: their names are enough.
+        if policy.protects(&difference.path) {
+            by_name.push(Changed::by_name(&difference.path));
+        }
     }
     review.add(preview, how, guards, &changed, &mut totals);
+    review.add(preview, how, (&[&ProtectedPath], guards.1), &by_name, &mut totals);
     if is_landing(reviewed) {
         let context = GuardContext { policy, site: None };
         let run = evaluate([&totals as &dyn Guard], &[], &context, overrides);
@@ -416,6 +419,11 @@ impl<'a> Changed<'a> {
             references.push(RecordedText { origin: LEFT_BY_USER, text, before_users_commits });
         }
         Ok(Changed { path: &difference.path, before, after, references })
+    }
+
+    /// A file of which nothing is read.
+    fn by_name(path: &'a RepoPath) -> Changed<'a> {
+        Changed { path, before: None, after: None, references: Vec::new() }
     }
 
     fn bytes(&self) -> usize {
@@ -527,17 +535,30 @@ mod tests {
 
     /// The codes of the review of a program that adds a line to `a.txt`, after the user's `change`.
     fn after_a_change_of_the_user(change: impl Fn(&crate::tests::Scratch)) -> Vec<Code> {
+        let add = |scratch: &crate::tests::Scratch| {
+            scratch.write("a.txt", &(scratch.text("a.txt").unwrap_or_default() + "new\n"));
+        };
+        codes(&review_after(change, add, OnFindings::Refuse))
+    }
+
+    /// The review of a `program`, after the user's `change`.
+    fn review_after(
+        change: impl Fn(&crate::tests::Scratch),
+        program: impl Fn(&crate::tests::Scratch),
+        on: OnFindings,
+    ) -> ChangesReview {
         use crate::session::recording::record::{CommitInfo, RecordAction, record_changes};
         use crate::session::refs::message::Kind;
         let scratch = crate::tests::Scratch::with(&[("a.txt", &LONG.repeat(100))]);
         scratch.begin("fix");
         change(&scratch);
         let before = scratch.snapshot();
-        scratch.write("a.txt", &(scratch.text("a.txt").unwrap_or_default() + "new\n"));
+        program(&scratch);
         let info = CommitInfo { message: "run".into(), agent: None, kind: Kind::Run };
-        let (policy, mut found) = (Policy::of(None, None).unwrap(), Vec::new());
+        let policy = Policy::of(None, None).unwrap();
+        let mut found = ChangesReview::default();
         let mut decide = |preview: &ChangesPreview<'_>| {
-            found = codes(&review(preview, &policy, OnFindings::Refuse)?);
+            found = review(preview, &policy, on)?;
             Ok(RecordAction::Record)
         };
         record_changes(&mut scratch.open(), &before, &info, None, &mut decide).unwrap();
@@ -555,6 +576,19 @@ mod tests {
         assert_eq!(after_a_change_of_the_user(cut), []);
         let removed = |scratch: &crate::tests::Scratch| scratch.remove("a.txt");
         assert_eq!(after_a_change_of_the_user(removed), []);
+    }
+
+    #[test]
+    fn the_user_may_approve_protected_files_beyond_the_limit() {
+        let files = MAX_CHECKED_FILES + 2;
+        let many = |scratch: &crate::tests::Scratch| {
+            for at in 0..files {
+                scratch.write(&format!(".unknown/{at}"), "x\n");
+            }
+        };
+        let all = review_after(|_| (), many, OnFindings::Warn).refused;
+        assert_eq!(all.iter().filter(|one| one.code == Code::ApprovalRequired).count(), files);
+        assert_eq!(all.len(), files);
     }
 
     #[test]
