@@ -3,11 +3,12 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
 use super::render::{DIM, NAME, NOTE, paint};
-use edt_io::{Environment, environment, fs, spawn};
+use edt_io::{environment, fs, spawn};
 use edt_types::text::{Shown as _, shell_word};
 use edt_types::{Code, Finding, Result, Status};
 
@@ -203,8 +204,7 @@ impl Demo<'_> {
         // What is printed loses its colors again if standard output is no terminal.
         let env = [("CLICOLOR_FORCE", OsStr::new("1"))];
         let input = step.input.as_bytes();
-        let ran =
-            spawn::captured(Environment::Process, &self.program, &self.dir, &args, input, &env)?;
+        let ran = spawn::in_new_directory(&self.program, &self.dir, &args, input, &env)?;
         let printed = [&String::from_utf8_lossy(&ran.stdout), ran.stderr.as_str()].concat();
         if ran.ok != (step.ending == Ending::Done) {
             let message = format!("`{}` ended otherwise than the demo expects.", as_typed(step));
@@ -216,7 +216,7 @@ impl Demo<'_> {
     }
 
     fn farewell(&self) -> String {
-        let dir = self.dir.shown();
+        let dir = shell_word(self.dir.as_os_str().as_bytes());
         let mut out = format!("\n{}\n", paint(NOTE, "Try next, in the scratch repository:"));
         let mut line = |command: &str, about: &str| {
             let _ = writeln!(out, "  {command:<36} {}", paint(DIM, about));
@@ -224,7 +224,7 @@ impl Demo<'_> {
         line(&format!("cd {dir}"), "# its branch is main");
         line("edt log main-1", "# one commit per edit, still available");
         line("edt review main-1", "# in your browser");
-        line("edt land --undo", "# takes the landing back; the session is open again");
+        line("edt land --undo", "# takes the landing back; `edt switch main-1` goes on");
         line(&format!("rm -r {dir}"), "# when done");
         out
     }
@@ -237,7 +237,7 @@ impl Demo<'_> {
     }
 
     fn git(&self, args: &[&str]) -> Result<String> {
-        let ran = spawn::git(Environment::Process, Path::new(&self.dir), args, b"")?;
+        let ran = spawn::in_new_directory(Path::new("git"), &self.dir, args, b"", &[])?;
         if !ran.ok {
             let message = format!("git {} failed: {}", args.join(" "), ran.stderr.trim());
             return Err(

@@ -599,6 +599,35 @@ fn demo_plays_in_a_directory_of_its_own_and_refuses_an_unknown_flag() {
 }
 
 #[test]
+fn demo_leaves_the_repository_that_variables_name_alone() {
+    let workspace = repository();
+    let (git_dir, settings) = (workspace.root.join(".git"), workspace.home.join("settings"));
+    let before = workspace.snapshot();
+    let config = workspace.text(".git/config");
+    let mut demo = workspace.command(EDT);
+    demo.args(["demo", "--at", "../my dir"])
+        .env("GIT_DIR", &git_dir)
+        .env("GIT_WORK_TREE", &workspace.root)
+        .env("GIT_INDEX_FILE", git_dir.join("index"))
+        .env("GIT_COMMON_DIR", &git_dir)
+        .env("GIT_OBJECT_DIRECTORY", git_dir.join("objects"))
+        .env("GIT_CONFIG", &settings)
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "core.worktree")
+        .env("GIT_CONFIG_VALUE_0", &workspace.root);
+    let done = demo.output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    same(&before, &workspace.snapshot());
+    assert_eq!(workspace.text(".git/config"), config);
+    assert!(!git_dir.join("edt").exists() && !settings.exists());
+    // Its last lines can be typed as they are.
+    let shown = String::from_utf8(done.stdout).unwrap();
+    for line in ["  cd '../my dir' ", "  rm -r '../my dir' "] {
+        assert!(shown.contains(line), "{line} is not in {shown}");
+    }
+}
+
+#[test]
 fn a_scratch_repository_is_what_git_would_have_made() {
     let files: [(&str, &[u8]); 5] =
         [("a", b"a\n"), ("b.c", b""), ("b/c", b"c\n"), ("b-c", b"x\n"), ("d/e/f/g", b"g\n")];

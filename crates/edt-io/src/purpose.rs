@@ -42,7 +42,10 @@ pub const STARTS: &[Start] = &[
             by_agent("Git's signing of a landing", TRUST),
             by_user("Git's commit hooks at a landing", TRUST),
             by_agent("`edt doctor`, `edt hooks status`: Git's hooks", "only hooks that edt wrote"),
-            by_agent("`edt demo`: edt itself", "it works in a scratch repository"),
+            by_agent(
+                "`edt demo`: edt itself",
+                "a scratch repository, without Git's local variables",
+            ),
             by_agent("`ps` names what started edt, on other systems than Linux", "no variable"),
             by_user("`edt approve`: `ssh-keygen` signs an approval", "nothing; it needs the key"),
             by_agent("`ssh-keygen` checks the signature of an approval", "an empty environment"),

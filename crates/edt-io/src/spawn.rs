@@ -3,6 +3,7 @@
 //! `edt.toml` names.
 
 mod for_user;
+mod new_directory;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read as _, Write as _};
@@ -17,6 +18,7 @@ use super::platform;
 use edt_types::{Code, Finding, Result};
 
 pub use for_user::{edit, page, show};
+pub use new_directory::in_new_directory;
 
 #[derive(Debug)]
 pub struct CommandOutput {
@@ -210,10 +212,14 @@ pub fn git_elsewhere<A: AsRef<OsStr>>(
     let env: Vec<(&str, &OsStr)> =
         env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
     let mut command = command(environment, "git", dir, &env);
-    for name in LOCAL {
+    remove(&mut command, &LOCAL);
+    run(environment, command, args, b"", Hooks::Off)
+}
+
+fn remove(command: &mut Command, names: &[&str]) {
+    for name in names {
         command.env_remove(name);
     }
-    run(environment, command, args, b"", Hooks::Off)
 }
 
 /// The variables with which `git` has these settings besides those of the environment.
@@ -360,11 +366,12 @@ fn disable_configured(environment: Environment, command: &mut Command) -> Result
     if keys.is_empty() {
         return Ok(());
     }
-    let set = command
-        .get_envs()
-        .find(|(name, _)| *name == "GIT_CONFIG_COUNT")
-        .and_then(|(_, value)| value);
-    let given = set.map(OsStr::to_owned).or_else(|| environment.var("GIT_CONFIG_COUNT"));
+    // A variable that was removed for this command is none of the caller's any more.
+    let set = command.get_envs().find(|(name, _)| *name == "GIT_CONFIG_COUNT");
+    let given = set.map_or_else(
+        || environment.var("GIT_CONFIG_COUNT"),
+        |(_, value)| value.map(OsStr::to_owned),
+    );
     let given = given.and_then(|count| count.to_str()?.parse::<usize>().ok()).unwrap_or(0);
     // Through the environment, because a key passed with `-c` cannot contain a `=`.
     for (key, n) in keys.iter().zip(given..) {
@@ -378,7 +385,7 @@ fn disable_configured(environment: Environment, command: &mut Command) -> Result
 }
 
 /// Runs a program with `input`, a few lines, and returns what it prints: a hook's script as Git runs
-/// it, to see whether it refuses, or edt itself.
+/// it, to see whether it refuses.
 ///
 /// # Errors
 /// `IO_ERROR` if it could not be started.
@@ -390,9 +397,17 @@ pub fn captured(
     input: &[u8],
     env: &[(&str, &OsStr)],
 ) -> Result<CommandOutput> {
+    capture(command(environment, path, dir, env), path, args, input)
+}
+
+fn capture(
+    mut command: Command,
+    path: &Path,
+    args: &[&str],
+    input: &[u8],
+) -> Result<CommandOutput> {
     let shown = path.to_string_lossy().into_owned();
-    let started = effect::step(SideEffect::Start, path)
-        .and_then(|()| command(environment, path, dir, env).args(args).spawn());
+    let started = effect::step(SideEffect::Start, path).and_then(|()| command.args(args).spawn());
     let mut child = started.map_err(|error| not_started(&shown, &error))?;
     // The input is a few lines. It fits into the pipe whether or not the program reads it.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(input));
