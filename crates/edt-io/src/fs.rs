@@ -227,18 +227,25 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Renames `from` to `to`, which must not exist.
+/// Renames the file `from` to `to`, which must not exist.
 ///
 /// # Errors
-/// `AlreadyExists` if `to` exists, or any other error of the operating system.
+/// `AlreadyExists` if `to` exists, or any other error of the operating system. Where the file system
+/// knows neither such a rename nor hard links, that is always one. After a failure the file may have
+/// both names.
 pub fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
     effect::step(SideEffect::Rename, from)?;
     match renamed(&place(from)?, &place(to)?, RenameMode::NoReplace) {
-        // Some file systems know no such rename.
-        Err(Errno::INVAL) if std::fs::symlink_metadata(to).is_err() => rename(from, to),
-        Err(Errno::INVAL) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => move_by_link(from, to),
         done => Ok(done?),
     }
+}
+
+/// As [`rename_no_replace`], where no rename keeps what is at `to`. For a moment the file has both
+/// names.
+fn move_by_link(from: &Path, to: &Path) -> io::Result<()> {
+    link(from, to)?;
+    remove_file(from)
 }
 
 /// Exchanges the files at `a` and `b`.
@@ -476,4 +483,25 @@ pub fn new_file_mask() -> u32 {
 pub fn minutes_old(path: &Path) -> Option<u64> {
     let modified = std::fs::symlink_metadata(path).ok()?.modified().ok()?;
     Some(modified.elapsed().unwrap_or_default().as_secs() / 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_move_by_link_replaces_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| dir.path().join(name));
+        std::fs::write(&from, "new").unwrap();
+        std::fs::write(&to, "old").unwrap();
+        let refused = move_by_link(&from, &to).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        let texts = [&from, &to].map(|path| std::fs::read_to_string(path).unwrap());
+        assert_eq!(texts, ["new", "old"]);
+        std::fs::remove_file(&to).unwrap();
+        move_by_link(&from, &to).unwrap();
+        assert_eq!(std::fs::read_to_string(&to).unwrap(), "new");
+        assert!(!from.exists());
+    }
 }

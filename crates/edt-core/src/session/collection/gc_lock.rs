@@ -34,7 +34,8 @@ impl GcLock {
     pub(crate) fn take(repo: &Repo) -> Result<GcLock> {
         let path = repo.common_dir().join("gc.pid");
         let git_lock = path.with_extension("pid.lock");
-        let own = path.with_extension("pid.edt");
+        // Another worktree's edt may take the lock at the same moment.
+        let own = path.with_extension(format!("pid.edt-{}-0", process::process_id()));
         let host = clock::host_name();
         let content = format!("{} {host}", process::process_id());
         // Git writes `gc.pid.lock`, then renames it. A lock file of edt would stay after a kill.
@@ -43,7 +44,7 @@ impl GcLock {
         }
         fs::write_in_place(&own, content.as_bytes())
             .map_err(|error| failed("write", &own, &error))?;
-        let taken = install(&own, &path, &host);
+        let taken = install(&own, &path, &git_lock, &host);
         let _ = fs::remove_file(&own);
         taken?;
         let is_own =
@@ -64,8 +65,14 @@ pub(crate) fn is_abandoned(path: &Path) -> bool {
     fs::read_small(path, MAX_BYTES).is_some() && holder(path, &clock::host_name()).is_none()
 }
 
+/// Whether a process that has ended left Git's lock `gc.pid.lock` at `path`. One without content is
+/// being written.
+pub(crate) fn is_left(path: &Path) -> bool {
+    fs::read_small(path, MAX_BYTES).is_some_and(|bytes| !bytes.is_empty()) && is_abandoned(path)
+}
+
 /// Moves `own` to `path`, where the file of a process that has ended may be.
-fn install(own: &Path, path: &Path, host: &str) -> Result<()> {
+fn install(own: &Path, path: &Path, git_lock: &Path, host: &str) -> Result<()> {
     let fail = |error: std::io::Error| failed("write", path, &error);
     match fs::rename_no_replace(own, path) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -75,8 +82,7 @@ fn install(own: &Path, path: &Path, host: &str) -> Result<()> {
         return Err(busy(&holder, path).into());
     }
     match fs::exchange(own, path) {
-        // This file system cannot: the abandoned lock goes first.
-        Err(error) if is_unsupported(&error) => return replace(own, path, host),
+        Err(error) if is_unsupported(&error) => return replace(own, path, git_lock, host),
         done => done.map_err(fail)?,
     }
     // Another process may have taken the lock since.
@@ -87,21 +93,33 @@ fn install(own: &Path, path: &Path, host: &str) -> Result<()> {
     Ok(())
 }
 
-/// As [`install`], in two steps. Whoever takes the lock between them keeps it.
-fn replace(own: &Path, path: &Path, host: &str) -> Result<()> {
+/// As [`install`], where files cannot be exchanged. Who replaces the file holds `git_lock`, as Git
+/// does: so the file that goes is that of a process that has ended. A kill in between leaves
+/// `git_lock`, which names the process.
+fn replace(own: &Path, path: &Path, git_lock: &Path, host: &str) -> Result<()> {
     let fail = |error: std::io::Error| failed("write", path, &error);
-    let abandoned = path.with_extension("pid.old");
-    fs::rename(path, &abandoned).map_err(fail)?;
-    let holder = holder(&abandoned, host);
-    let from = if holder.is_some() { &abandoned } else { own };
-    let installed = fs::rename_no_replace(from, path);
-    let _ = fs::remove_file(&abandoned);
-    match (holder, installed) {
-        (Some(holder), _) => Err(busy(&holder, path).into()),
-        (None, Err(error)) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            Err(busy("Another process", path).into())
-        }
-        (None, done) => Ok(done.map_err(fail)?),
+    let exists = |error: &std::io::Error| error.kind() == std::io::ErrorKind::AlreadyExists;
+    match fs::link(own, git_lock) {
+        Err(error) if exists(&error) => return Err(busy("Another process", git_lock).into()),
+        linked => linked.map_err(fail)?,
+    }
+    let installed = match holder(path, host) {
+        Some(holder) => Err(busy(&holder, path).into()),
+        None => match remove_if_there(path).and_then(|()| fs::rename_no_replace(git_lock, path)) {
+            Err(error) if exists(&error) => Err(busy("Another process", path).into()),
+            done => done.map_err(|error| fail(error).into()),
+        },
+    };
+    if installed.is_err() {
+        let _ = fs::remove_file(git_lock);
+    }
+    installed
+}
+
+fn remove_if_there(path: &Path) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        done => done,
     }
 }
 
@@ -163,17 +181,45 @@ mod tests {
     }
 
     #[test]
-    fn an_abandoned_lock_is_taken_where_files_cannot_be_exchanged() {
+    fn only_an_abandoned_lock_is_taken_where_files_cannot_be_exchanged() {
         let scratch = Scratch::with(&[("a.txt", "one\n")]);
         let (me, host) = (process::process_id(), clock::host_name());
-        let [own, path] = [".git/gc.pid.edt", ".git/gc.pid"].map(|name| scratch.root().join(name));
-        for (held, busy) in [(format!("4194304 {host}"), false), (format!("{me} {host}"), true)] {
-            scratch.write(".git/gc.pid.edt", "own");
-            scratch.write(".git/gc.pid", &held);
-            assert_eq!(replace(&own, &path, &host).is_err(), busy, "{held}");
-            let expected = if busy { held.as_str() } else { "own" };
-            assert_eq!(scratch.text(".git/gc.pid").as_deref(), Some(expected));
-            assert!(!scratch.root().join(".git/gc.pid.old").exists());
+        let names = [".git/own", ".git/gc.pid", ".git/gc.pid.lock"];
+        let [own, path, git_lock] = names.map(|name| scratch.root().join(name));
+        let (dead, live) = (format!("4194304 {host}"), format!("{me} {host}"));
+        // The lock, Git's lock of it, and both afterwards.
+        for (held, git, expected) in [
+            (Some(&dead), None, (Some("own"), None)),
+            (Some(&live), None, (Some(live.as_str()), None)),
+            (None, None, (Some("own"), None)),
+            (Some(&dead), Some(""), (Some(dead.as_str()), Some(""))),
+        ] {
+            scratch.write(".git/own", "own");
+            let write = |name: &str, text: Option<&str>| match text {
+                Some(text) => scratch.write(name, text),
+                None => remove_if_there(&scratch.root().join(name)).unwrap(),
+            };
+            write(".git/gc.pid", held.map(String::as_str));
+            write(".git/gc.pid.lock", git);
+            let taken = replace(&own, &path, &git_lock, &host);
+            assert_eq!(taken.is_ok(), expected.0 == Some("own"), "{held:?} {git:?}");
+            let found = (scratch.text(".git/gc.pid"), scratch.text(".git/gc.pid.lock"));
+            assert_eq!((found.0.as_deref(), found.1.as_deref()), expected, "{held:?} {git:?}");
+        }
+    }
+
+    #[test]
+    fn gits_lock_of_a_killed_process_is_a_leftover_and_one_being_written_is_none() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        let (me, host) = (process::process_id(), clock::host_name());
+        let lock = scratch.root().join(".git/gc.pid.lock");
+        for (content, left) in [
+            (format!("4194304 {host}"), true),
+            (format!("{me} {host}"), false),
+            (String::new(), false),
+        ] {
+            scratch.write(".git/gc.pid.lock", &content);
+            assert_eq!(is_left(&lock), left, "{content:?}");
         }
     }
 

@@ -118,13 +118,14 @@ fn temporary_files(repo: &Repo) -> Vec<PathBuf> {
 /// writes it.
 fn is_temporary(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_bytes();
-    if name.ends_with(b".edt-new") || name == b"journal.new" || name == b"gc.pid.edt" {
+    if name.ends_with(b".edt-new") || name == b"journal.new" {
         return true;
     }
-    if name == b"gc.pid" {
-        return gc_lock::is_abandoned(path);
+    match name {
+        b"gc.pid" => gc_lock::is_abandoned(path),
+        b"gc.pid.lock" => gc_lock::is_left(path),
+        _ => is_of_dead_process(path),
     }
-    is_of_dead_process(path)
 }
 
 fn is_of_dead_process(path: &Path) -> bool {
