@@ -13,11 +13,24 @@ use super::file::{File, OpenMode};
 use super::new_file::RenameMode;
 use super::{fs, platform};
 
+/// What edt does where the system lacks a feature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fallback {
+    /// Another way that promises the same.
+    Equal,
+    /// Another way that promises less, in words for the user.
+    Weaker(&'static str),
+    /// edt does not work.
+    Missing,
+}
+
 /// The result of one test.
 #[derive(Debug)]
 pub struct Capability {
     /// The tested feature.
     pub name: &'static str,
+    /// What edt does without the feature.
+    pub fallback: Fallback,
     /// The error if the feature does not work.
     pub failed: Option<io::Error>,
 }
@@ -61,13 +74,18 @@ fn probe_in(scratch: &Path) -> io::Result<Vec<Capability>> {
     let here = Dir::open(scratch)?;
     let name = OsStr::new(".");
     let opened = platform::open_beneath(here.0.as_fd(), name, platform::directory(), Mode::empty());
+    let one = |name, fallback, failed| Capability { name, fallback, failed };
     Ok(vec![
-        Capability { name: "RENAME_EXCHANGE", failed: exchange.err().map(Into::into) },
-        Capability { name: "hard links", failed: linked.err() },
-        Capability { name: "flock", failed: locked.err().map(Into::into) },
-        Capability { name: "openat2", failed: opened.err().map(Into::into) },
+        one("RENAME_EXCHANGE", Fallback::Weaker(WITHOUT_EXCHANGE), exchange.err().map(Into::into)),
+        one("hard links", Fallback::Missing, linked.err()),
+        one("flock", Fallback::Missing, locked.err().map(Into::into)),
+        // edt opens each directory of a path in turn.
+        one("openat2", Fallback::Equal, opened.err().map(Into::into)),
     ])
 }
+
+const WITHOUT_EXCHANGE: &str =
+    "a file that another program saves at the very moment of an edit may be overwritten";
 
 fn exchange(a: &Path, b: &Path) -> rustix::io::Result<()> {
     platform::rename((CWD, a.as_os_str()), (CWD, b.as_os_str()), RenameMode::Exchange)

@@ -12,10 +12,11 @@ use super::location::Mechanism;
 use super::probe::{DoctorContext, Health, ProbeResult, probe_result};
 use super::renames;
 use edt_core::session::refs::names::{BRANCHES, base_ref};
+use edt_io::capabilities::{self, Capability, Fallback};
 use edt_io::left_lock::LeftLock;
 use edt_io::process::is_running;
 use edt_io::scratch::Scratch;
-use edt_io::{Environment, capabilities, fs};
+use edt_io::{Environment, fs};
 use edt_types::text::{Shown as _, counted};
 use edt_types::{Refusal, Result};
 
@@ -212,33 +213,39 @@ fn file_system(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
         .map_err(|error| edt_io::failed("write to", &directory, &error))?;
     // edt's directories exist only if something is in them.
     context.state.iter().flat_map(|state| state.ancestors().take(2)).for_each(fs::remove_empty_dir);
-    let names: Vec<&str> = capabilities.iter().map(|one| one.name).collect();
-    let failed: Vec<String> = capabilities
-        .iter()
-        .filter_map(|one| Some(format!("{} ({})", one.name, one.failed.as_ref()?)))
-        .collect();
-    // Without `openat2` edt opens each directory of a path in turn.
-    let essential_failed =
-        capabilities.iter().any(|one| one.failed.is_some() && one.name != "openat2");
-    let one = match (failed.is_empty(), essential_failed) {
-        (true, _) => {
-            let found = format!("{} work here.", names.join(", "));
-            probe_result("file_system", Health::Ok, &found, None)
-        }
-        (false, false) => probe_result(
-            "file_system",
-            Health::Ok,
-            &format!("{}: edt works without.", failed.join(", ")),
-            None,
-        ),
-        (false, true) => probe_result(
-            "file_system",
-            Health::Broken,
-            &format!("These do not work here: {}.", failed.join(", ")),
-            Some("Keep the repository on a local file system (ext4, xfs, btrfs, tmpfs)."),
-        ),
+    Ok(vec![file_system_result(&capabilities)])
+}
+
+fn file_system_result(capabilities: &[Capability]) -> ProbeResult {
+    let listed = |are: &dyn Fn(&Fallback) -> bool| -> Vec<String> {
+        let failed = capabilities.iter().filter(|one| are(&one.fallback));
+        let shown = |one: &Capability| Some(format!("{} ({})", one.name, one.failed.as_ref()?));
+        failed.filter_map(shown).collect()
     };
-    Ok(vec![one])
+    let missing = listed(&|fallback| *fallback == Fallback::Missing);
+    if !missing.is_empty() {
+        let found = format!("These do not work here: {}.", missing.join(", "));
+        let next = "Keep the repository on a local file system (ext4, xfs, btrfs, tmpfs, APFS).";
+        return probe_result("file_system", Health::Broken, &found, Some(next));
+    }
+    let weaker = capabilities.iter().find_map(|one| match (one.fallback, &one.failed) {
+        (Fallback::Weaker(how), Some(error)) => Some((one.name, error, how)),
+        _ => None,
+    });
+    if let Some((name, error, how)) = weaker {
+        let found = format!("{name} ({error}) does not work here: {how}.");
+        let next = "Save no file by hand while an agent edits it, or keep the repository on a \
+                    file system that exchanges files (ext4, xfs, btrfs, tmpfs, APFS).";
+        return probe_result("file_system", Health::Ok, &found, Some(next));
+    }
+    let equal = listed(&|fallback| *fallback == Fallback::Equal);
+    let found = if equal.is_empty() {
+        let names: Vec<&str> = capabilities.iter().map(|one| one.name).collect();
+        format!("{} work here.", names.join(", "))
+    } else {
+        format!("{}: edt does the same without.", equal.join(", "))
+    };
+    probe_result("file_system", Health::Ok, &found, None)
 }
 
 /// The lock of the refs in tables.
@@ -424,4 +431,31 @@ pub fn failed(probe: &str, findings: Refusal) -> ProbeResult {
     let found = findings.into_vec().into_iter().next();
     let (found, next) = found.map_or_else(Default::default, |one| (one.message(), one.hint()));
     probe_result(probe, Health::Broken, &found, Some(&next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_edt_cannot_do_without_is_broken() {
+        let one = |name, fallback, fails: bool| {
+            let failed = fails.then(|| std::io::ErrorKind::Unsupported.into());
+            Capability { name, fallback, failed }
+        };
+        for (equal, weaker, missing, health, found, has_next) in [
+            (false, false, false, Health::Ok, "a, b, c work here.", false),
+            (true, false, false, Health::Ok, "a (unsupported): edt does the same without.", false),
+            (true, true, false, Health::Ok, "b (unsupported) does not work here: less.", true),
+            (true, true, true, Health::Broken, "These do not work here: c (unsupported).", true),
+        ] {
+            let result = file_system_result(&[
+                one("a", Fallback::Equal, equal),
+                one("b", Fallback::Weaker("less"), weaker),
+                one("c", Fallback::Missing, missing),
+            ]);
+            assert_eq!((result.health, result.found.as_str()), (health, found));
+            assert_eq!(result.next.is_some(), has_next, "{found}");
+        }
+    }
 }
