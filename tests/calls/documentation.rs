@@ -164,6 +164,7 @@ fn played(steps: &[Step], start: Option<&Path>) -> Vec<Vec<String>> {
         .env("GIT_CONFIG_GLOBAL", scratch.home.join("gitconfig"))
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("NO_COLOR", "1")
+        .envs(std::env::var_os("EDT_PLATFORM").map(|named| ("EDT_PLATFORM", named)))
         .output()
         .unwrap();
     let text = String::from_utf8(done.stdout).unwrap();

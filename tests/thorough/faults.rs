@@ -42,7 +42,7 @@ use edt_types::{Code, DryRun, Finding, Recovered, Refusal, RepoPath, Result};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 
-use crate::test_repo::{Snapshot, TestRepo, changed, lines, walk};
+use crate::test_repo::{Snapshot, TestRepo, changed, is_portable, lines, walk};
 
 /// A command as the library has it; it answers the codes of its warnings.
 type Act = fn(&Path) -> Result<Vec<&'static str>>;
@@ -799,17 +799,18 @@ fn faults_that_earlier_versions_did_not_survive() {
 // --- the trial ------------------------------------------------------------------------------------------------------------
 
 /// Runs `test` in a process of its own, with a bare environment: the library reads its variables,
-/// and dates make commits.
+/// and dates make commits. Of the caller's variables it keeps those that choose what is tested.
 fn alone(name: &str, test: impl FnOnce()) {
     const MARK: &str = "EDT_TESTS_CHILD";
     if std::env::var_os(MARK).is_some() {
+        println!("{PORTABLE}{}", !exchanges_files());
         return test();
     }
     let progress = Progress::start();
     let home = edt_testkit::tempdir().unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "--nocapture", &format!("faults::{name}")]).env_clear().env(MARK, "1");
-    for name in ["PATH", "EDT_TESTS", "EDT_TESTS_SEED", "TMPDIR"] {
+    for name in ["PATH", "EDT_TESTS", "EDT_TESTS_SEED", "EDT_PLATFORM", "TMPDIR"] {
         command.envs(std::env::var_os(name).map(|value| (name, value)));
     }
     // On a disk where a sync costs nothing: another test checks what is on disk.
@@ -829,8 +830,20 @@ fn alone(name: &str, test: impl FnOnce()) {
     println!("{}", String::from_utf8_lossy(&said));
     let text = String::from_utf8_lossy(&said);
     assert!(done.status.success(), "{name}: {}\n{text}", done.status);
+    let arrived = text.contains(&format!("{PORTABLE}true"));
+    assert!(arrived || !is_portable(), "{name} ran with the functions of Linux");
     let points = text.lines().filter_map(|line| line.strip_prefix(POINTS)?.parse::<usize>().ok());
     progress.done("faults", name, points.sum());
+}
+
+/// Precedes whether a child process takes the functions of other systems, on a line of its own.
+const PORTABLE: &str = "portable: ";
+
+fn exchanges_files() -> bool {
+    let scratch = edt_testkit::tempdir().unwrap();
+    let [one, other] = ["one", "other"].map(|name| scratch.path().join(name));
+    [&one, &other].into_iter().for_each(|path| std::fs::write(path, "").unwrap());
+    edt_io::fs::exchange(&one, &other).is_ok()
 }
 
 /// Precedes the number of points that a case of a child process had, on a line of its own.
