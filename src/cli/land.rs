@@ -39,7 +39,8 @@ use edt_types::{Code, Finding, Refusal, RepoPath, Result, Status};
 /// The rest stays in the session, which goes on: HEAD and the files do not change.
 ///
 /// With --undo, the last landing is undone: the branch moves back if nothing came on top and no
-/// remote has the landing; otherwise a new commit reverts it. The session is open again.
+/// remote has the landing; otherwise a new commit reverts it. The session is open again, and
+/// `edt switch NAME` returns to it.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(

@@ -113,7 +113,7 @@ codes! {
     MergeConflict "MERGE_CONFLICT" Conflict None,
         "The base branch moved, and its changes conflict with the session. The answer lists the \
          paths. Nothing was changed. Merge that branch into the session's branch, resolve the \
-         conflicts, and land again.";
+         conflicts and commit. Then the user lands: an agent may not land a commit that is no edit.";
     EditsOverlap "EDITS_OVERLAP" Conflict None,
         "Edits that are to land alone change the same lines as edits of the session that are not to \
          land. The answer names these. Nothing was landed. Land them together (`edt land --only \

@@ -288,7 +288,8 @@ fn conflict(session: &Session, target: &LandTarget, paths: &[RepoPath]) -> Findi
         format!("{into} moved, and {name} conflicts with it in {}.", names.join(", ").shown()),
         format!(
             "Merge them on the session's branch (`git switch {name}`, `git merge {into}`, \
-             resolve the conflicts, commit), then repeat `edt land`."
+             resolve the conflicts, commit). Then the user calls `edt land`: an agent may not land \
+             a commit that is no edit."
         ),
     )
     .nothing_changed();
@@ -309,7 +310,8 @@ fn not_separable(session: &Session, target: &LandTarget) -> Finding {
         ),
         format!(
             "Merge them on the session's branch (`git switch {name}`, `git merge {into}`, \
-             resolve the conflicts, commit), then repeat `edt land`."
+             resolve the conflicts, commit). Then the user calls `edt land`: an agent may not land \
+             a commit that is no edit."
         ),
     )
     .nothing_changed()
