@@ -29,7 +29,7 @@ pub struct ChangeSet {
     /// The trees of the touched directories before and after.
     pub touched_trees: TouchedTrees,
     /// What the private store keeps of this transaction.
-    pub private: Option<PrivateRecord>,
+    pub private: Vec<PrivateRecord>,
 }
 
 /// The move of one ref, without files and without HEAD.
@@ -59,7 +59,7 @@ impl ChangeSet {
             files: Vec::new(),
             index: None,
             touched_trees: TouchedTrees::new(),
-            private: None,
+            private: Vec::new(),
         }
     }
 

@@ -86,13 +86,14 @@ impl PrivateFile {
 
 impl PrivateRecord {
     /// The record of an edit of `session` on the commit `parent` with the tree `tree`, with a name
-    /// that no record has; `None` without files.
+    /// that no record has; `None` without files. `place`: the session, or the ref that keeps the
+    /// edit if the session's branch does not have it.
     ///
     /// # Errors
     /// `INTERNAL`.
     pub fn of_edit(
         repo: &Repo,
-        session: &str,
+        (session, place): (&str, &str),
         (parent, tree): (Oid, Oid),
         files: Vec<PrivateFile>,
     ) -> Result<Option<PrivateRecord>> {
@@ -100,7 +101,7 @@ impl PrivateRecord {
             return Ok(None);
         }
         // The name is public. It must not depend on the bytes, from which they could be guessed.
-        let id = repo.blob_id(format!("{session} {parent} {tree}").as_bytes())?.to_string();
+        let id = repo.blob_id(format!("{place} {parent} {tree}").as_bytes())?.to_string();
         let names = (1_u64..).map(|number| format!("{}-{number}", &id[..16]));
         let free = |name: &String| !path_of(repo, session, name).exists();
         let name = names.into_iter().find(free).unwrap_or_default();
@@ -250,7 +251,7 @@ mod tests {
         let change = scratch.change(repo, TWO);
         let record = record(change.branch.new);
         let place = path_of(repo, "fix", &record.name);
-        (ChangeSet { private: Some(record.clone()), ..change }, record, place)
+        (ChangeSet { private: vec![record.clone()], ..change }, record, place)
     }
 
     #[test]
@@ -301,7 +302,8 @@ mod tests {
         let scratch = Scratch::new();
         let repo = scratch.repo();
         let tree = repo.empty_tree();
-        let record = |files| PrivateRecord::of_edit(&repo, "fix", (tree, tree), files).unwrap();
+        let record =
+            |files| PrivateRecord::of_edit(&repo, ("fix", "fix"), (tree, tree), files).unwrap();
         let files = || vec![PrivateFile::new(&path("a.txt"), bytes("old"), None)];
         let first = record(files()).unwrap();
         write(&repo, &first).unwrap();

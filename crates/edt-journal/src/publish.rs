@@ -217,7 +217,7 @@ fn record_of(
         refs.iter().map(|(name, oid)| (name.clone(), Id::from(*oid))).collect()
     };
     let replace = change.replace.iter();
-    let private = change.private.as_ref();
+    let private = change.private.iter();
     Ok(ChangeRecord {
         branch: branch_record(repo, change)?,
         create: ids(&change.create),
@@ -230,7 +230,7 @@ fn record_of(
         drop: ids(&change.drop),
         files: files.to_vec(),
         entries: moves.iter().filter_map(EntryRecord::of).collect(),
-        private: private.map(|record| (record.session.clone(), record.name.clone())),
+        private: private.map(|record| (record.session.clone(), record.name.clone())).collect(),
     })
 }
 

@@ -43,8 +43,9 @@ pub struct ChangeRecord {
     pub files: Vec<FileRecord>,
     /// The index entries to change if HEAD is on the branch.
     pub entries: Vec<EntryRecord>,
-    /// The session and the name of the private record.
-    pub private: Option<(String, String)>,
+    /// The session and the name of each private record. Up to one has the form of an option, which
+    /// earlier programs wrote.
+    pub private: Vec<(String, String)>,
 }
 
 /// The branch whose move commits the transaction.

@@ -309,7 +309,7 @@ fn roll_back(
         }
     }
     // Only now: the old bytes of a file may be in it alone.
-    if let Some((session, name)) = record.private.as_ref().filter(|_| !were_committed) {
+    for (session, name) in record.private.iter().filter(|_| !were_committed) {
         private::remove_record(repo, session, name);
     }
     Ok(add_kept(report("rolled_back", record, &files, &left), &kept))

@@ -205,7 +205,11 @@ impl Scratch {
             drop: ids(&change.drop),
             files: files.clone(),
             entries: moves.filter_map(EntryRecord::of).collect(),
-            private: change.private.as_ref().map(|it| (it.session.clone(), it.name.clone())),
+            private: change
+                .private
+                .iter()
+                .map(|it| (it.session.clone(), it.name.clone()))
+                .collect(),
         };
         let mut journal = self.journal(repo);
         journal.append(&Record::ChangeSet(Box::new(record))).unwrap();

@@ -1,29 +1,24 @@
 //! What a program changed and only the user may approve: it waits as a proposal, and the rest of the
 //! run is recorded.
 
-use std::collections::BTreeSet;
-
 use edt_core::proposal::propose::{self, HeldProposal};
 use edt_core::session::LockedWorkspace;
-use edt_core::session::recording::held::HeldChanges;
+use edt_core::session::recording::held::{HeldChanges, HeldState};
 use edt_core::session::recording::record::{CommitInfo, RecordAction, RecordOutcome};
-use edt_git::diff::TreeDifference;
-use edt_types::{Code, Effect, Finding, RepoPath, Warning};
+use edt_core::session::recording::review::{ChangesPreview, ChangesReview};
+use edt_types::text::Shown as _;
+use edt_types::{Effect, Finding, RepoPath, Warning};
 
-/// What becomes of changes with these refusals: if the user may approve each file, these files are
-/// held; otherwise everything is put back. So it is where a held file of attributes says how another
-/// changed file is stored: no commit may have that file without its rules.
-pub(super) fn action(refused: &[Finding], changed: &[TreeDifference]) -> RecordAction {
-    if refused.is_empty() {
+/// What becomes of the changes of `preview`: if the user may approve each refused file, these files
+/// are held; otherwise everything is put back. So it is where a held file of attributes says how
+/// another changed file is stored: no commit may have that file without its rules.
+pub(super) fn action(review: &ChangesReview, preview: &ChangesPreview<'_>) -> RecordAction {
+    if review.refused.is_empty() {
         return RecordAction::Record;
     }
-    let path = |finding: &Finding| {
-        let path = finding.path.as_ref().filter(|_| finding.code == Code::ApprovalRequired)?;
-        Some(RepoPath::from_tree(path.as_bytes()))
-    };
-    let paths: Option<BTreeSet<RepoPath>> = refused.iter().map(path).collect();
-    let paths = paths.filter(|held| {
-        let mut others = changed.iter().map(|one| &one.path).filter(|path| !held.contains(*path));
+    let paths = review.held(preview).filter(|held| {
+        let mut others =
+            preview.paths.iter().map(|one| &one.path).filter(|path| !held.contains(*path));
         !others.any(|path| held.iter().any(|held| has_attributes_of(held, path)))
     });
     paths.map_or(RecordAction::Restore, RecordAction::Hold)
@@ -49,80 +44,121 @@ pub(super) fn propose(
         Ok(proposal) => (proposal, Vec::new()),
         Err(found) => (None, found.into_vec()),
     };
-    let findings = refused.into_iter().map(|one| explained(one, held, proposal.as_ref()));
+    let told = Told { held, proposal: proposal.as_ref(), has_more: recorded.commit.is_some() };
+    let findings = refused.into_iter().map(|one| told.explained(one));
     let findings = findings.chain(failed).collect();
     (findings, proposal.map(|one| one.warnings).unwrap_or_default())
 }
 
-/// The finding of a guard about a file that was taken out.
-fn explained(finding: Finding, held: &HeldChanges, proposal: Option<&HeldProposal>) -> Finding {
-    let HeldChanges { name, commit } = held;
-    let summary = format!(
-        "{} The program had already made this change. It was taken out and is kept at {name}; the \
-         program's other changes are recorded.",
-        finding.summary
-    );
-    let remedy = match proposal {
-        Some(proposal) => proposal.remedy.clone(),
-        None => format!(
-            "Continue without it. `git show {commit}` shows it. If it is needed, ask the user to \
-             type `git cherry-pick --no-commit {commit}`."
-        ),
-    };
-    let finding = Finding {
-        summary,
-        remedy,
-        effect: Effect::Unstated,
-        override_remedy: None,
-        allow: None,
-        ..finding
-    };
-    let finding = finding.with("kept", name.as_str());
-    match proposal {
-        Some(proposal) => finding.with("proposal", proposal.id),
-        None => finding,
+/// What the findings say.
+struct Told<'t> {
+    held: &'t HeldChanges,
+    proposal: Option<&'t HeldProposal>,
+    /// Whether other changes of the program are recorded.
+    has_more: bool,
+}
+
+impl Told<'_> {
+    /// The finding of a guard about a file that was to be taken out.
+    fn explained(&self, finding: Finding) -> Finding {
+        let HeldChanges { name, commit, .. } = self.held;
+        let path = finding.path.clone().unwrap_or_default();
+        let state = self.state(&path);
+        let became = match state {
+            HeldState::Kept => format!("It was taken out and is kept at {name}"),
+            HeldState::Partly => format!(
+                "It was taken out. A part of it is kept at {name}, and all of it in edt's private \
+                 store: the file has text of the user's that no commit has"
+            ),
+            HeldState::Private => "It was taken out and is kept in edt's private store alone: the \
+                                   file has text of the user's that no commit has"
+                .to_owned(),
+            HeldState::OnDisk => "The file stays as it is: somebody else wrote it meanwhile, too. \
+                                  The change is not recorded"
+                .to_owned(),
+        };
+        let rest = if self.has_more { "; the program's other changes are recorded." } else { "." };
+        let summary =
+            format!("{} The program had already made this change. {became}{rest}", finding.summary);
+        let proposal = self.proposal.filter(|_| state <= HeldState::Partly);
+        let remedy = match (state, proposal) {
+            (HeldState::OnDisk, _) => format!(
+                "Continue without it. Ask the user to look at {}: it has the program's change.",
+                path.shown()
+            ),
+            (HeldState::Private, _) => format!(
+                "Continue without it. If it is needed, ask the user to commit {}, or to move it \
+                 elsewhere, and run the program again.",
+                path.shown()
+            ),
+            (_, Some(proposal)) => proposal.remedy.clone(),
+            (_, None) => format!(
+                "Continue without it. `git show {commit}` shows it. If it is needed, ask the user \
+                 to type `git cherry-pick --no-commit {commit}`."
+            ),
+        };
+        let finding = Finding {
+            summary,
+            remedy,
+            effect: Effect::Unstated,
+            override_remedy: None,
+            allow: None,
+            ..finding
+        };
+        let is_kept = state <= HeldState::Partly;
+        let finding = if is_kept { finding.with("refused_ref", name.as_str()) } else { finding };
+        match proposal {
+            Some(proposal) => finding.with("proposal", proposal.id),
+            None => finding,
+        }
+    }
+
+    /// What became of the changes at the paths with this text; of several, the one of which least is
+    /// kept.
+    fn state(&self, text: &str) -> HeldState {
+        let of_path = self.held.files.iter().filter(|(path, _)| path.text() == text);
+        of_path.map(|(_, state)| *state).max().unwrap_or(HeldState::OnDisk)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use edt_git::Oid;
+    use edt_types::Code;
 
-    fn finding(code: Code, path: Option<&str>) -> Finding {
-        let finding = Finding::new(code, "x", "y");
-        match path {
-            Some(path) => finding.at(&RepoPath::from_tree(path.as_bytes())),
-            None => finding,
-        }
+    fn told(state: HeldState) -> Finding {
+        let commit = Oid::from_hex(&[b'1'; 40]).unwrap();
+        let path = RepoPath::from_tree(b".x/caf\xe9");
+        let name = "refs/edt/s/refused/1".to_owned();
+        let held = HeldChanges { commit, name, files: [(path.clone(), state)].into() };
+        let told = Told { held: &held, proposal: None, has_more: true };
+        told.explained(Finding::new(Code::ApprovalRequired, "x.", "y").at(&path))
     }
 
     #[test]
-    fn files_are_held_only_if_the_user_may_approve_each() {
-        let held = |path: &str| RepoPath::from_tree(path.as_bytes());
-        let held_code = Code::ApprovalRequired;
-        let both = [finding(held_code, Some("a")), finding(held_code, Some("b"))];
-        let paths = BTreeSet::from([held("a"), held("b")]);
-        assert_eq!(action(&both, &[]), RecordAction::Hold(paths));
-        assert_eq!(action(&[], &[]), RecordAction::Record);
-        for other in [Code::ConflictMarkers, Code::ProtectedPath] {
-            let other = finding(other, Some("c"));
-            assert_eq!(action(&[both[0].clone(), other], &[]), RecordAction::Restore);
-        }
-        assert_eq!(action(&[finding(held_code, None)], &[]), RecordAction::Restore);
+    fn attributes_are_those_of_their_directory() {
+        let at = |text: &str| RepoPath::from_tree(text.as_bytes());
+        let has = |file: &str, path: &str| has_attributes_of(&at(file), &at(path));
+        assert!(has(".gitattributes", "x") && has("a/.gitattributes", "a/b/x"));
+        assert!(!has("a/.gitattributes", "ab/x") && !has("a/.gitattributes", "x"));
+        assert!(!has("a/.gitignore", "a/x"));
     }
 
     #[test]
-    fn no_file_is_recorded_without_the_attributes_that_are_held() {
-        let path = |path: &str| RepoPath::from_tree(path.as_bytes());
-        let changed = |paths: &[&str]| -> Vec<TreeDifference> {
-            let all = paths.iter().map(|one| path(one));
-            all.map(|path| TreeDifference { path, old: None, new: None }).collect()
-        };
-        let held = [finding(Code::ApprovalRequired, Some("a/.gitattributes"))];
-        let hold = RecordAction::Hold(BTreeSet::from([path("a/.gitattributes")]));
-        assert_eq!(action(&held, &changed(&["a/.gitattributes", "ab/x", "x"])), hold);
-        assert_eq!(action(&held, &changed(&["a/.gitattributes", "a/b/x"])), RecordAction::Restore);
-        let held = [finding(Code::ApprovalRequired, Some(".gitattributes"))];
-        assert_eq!(action(&held, &changed(&[".gitattributes", "x"])), RecordAction::Restore);
+    fn a_finding_says_what_became_of_its_file() {
+        for (state, said, is_kept) in [
+            (HeldState::Kept, "It was taken out and is kept at refs/edt/s/refused/1;", true),
+            (HeldState::Partly, "all of it in edt's private store", true),
+            (HeldState::Private, "kept in edt's private store alone", false),
+            (HeldState::OnDisk, "The file stays as it is: somebody else wrote it", false),
+        ] {
+            let found = told(state);
+            assert!(found.summary.contains(said), "{}", found.summary);
+            assert!(found.summary.ends_with("; the program's other changes are recorded."));
+            assert_eq!(found.evidence.contains_key("refused_ref"), is_kept, "{state:?}");
+            let cherry_pick = found.remedy.contains("cherry-pick");
+            assert_eq!(cherry_pick, is_kept, "{}", found.remedy);
+        }
     }
 }

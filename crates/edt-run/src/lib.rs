@@ -309,7 +309,7 @@ fn record_program(
     let mut review = ChangesReview::default();
     let mut check = |preview: &ChangesPreview<'_>| {
         review = review::review(preview, &policy, permitted.on_findings)?;
-        Ok(held::action(&review.refused, preview.paths))
+        Ok(held::action(&review, preview))
     };
     let recorded = stage!(RECORD, record_changes(workspace, snapshot, &info, None, &mut check));
     // The findings are reported even if recording fails.

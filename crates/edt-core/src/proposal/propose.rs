@@ -84,9 +84,13 @@ pub fn propose_held(
     let Some(parent) = commit.parent else { return Ok(None) };
     let objects = ObjectWriter::new(repo);
     let before = objects.tree_of(parent)?;
+    let paths: Vec<String> =
+        repo.tree_diff(before, commit.tree)?.iter().map(|one| one.path.text()).collect();
+    let is_in_commit =
+        |finding: &&Finding| finding.path.as_ref().is_some_and(|path| paths.contains(path));
     let pending = PendingChange {
         digest: digest::of(&objects, before, commit.tree)?,
-        paths: repo.tree_diff(before, commit.tree)?.iter().map(|one| one.path.text()).collect(),
+        paths: paths.clone(),
         session: session.clone(),
         parent,
         tree: commit.tree,
@@ -94,7 +98,7 @@ pub fn propose_held(
         text: info.message.clone(),
         agent: info.agent.clone(),
         allowed: Vec::new(),
-        needs: needs.to_vec(),
+        needs: needs.iter().filter(is_in_commit).cloned().collect(),
         outcome: Outcome::new(Status::Proposed),
     };
     if pending.paths.is_empty() || pending.grants().is_empty() {

@@ -174,6 +174,7 @@ impl CommitPlan<'_> {
             allowed: self.allowed,
             more: &self.more,
             private,
+            kept_at: None,
         };
         let written = commit.write(&mut objects)?;
         let commit = written.commit;

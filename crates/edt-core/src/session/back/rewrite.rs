@@ -115,6 +115,7 @@ impl Rewrite<'_> {
             allowed: Vec::new(),
             more: &self.more,
             private,
+            kept_at: None,
         };
         let written = commit.write(&mut writer)?;
         let log = format!("{verb}: {}", text.lines().next().unwrap_or_default());

@@ -8,7 +8,7 @@ use crate::session::private::uncovered;
 use crate::session::refs::moves::{RefMove, RefMoves};
 use crate::session::refs::record;
 use edt_git::Repo;
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, Journal, PrivateRecord};
+use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, Journal};
 use edt_types::{FileReport, Result, Warning};
 
 /// A change that was made.
@@ -42,21 +42,16 @@ pub fn apply(repo: &Repo, journal: &mut Journal, change: Change) -> Result<Appli
 }
 
 /// The change as the journal takes it, and the files that change on disk.
-fn change_set(repo: &Repo, change: Change) -> Result<(ChangeSet, Vec<FileReport>)> {
-    let Change { session, branch, head, mut refs, mut objects, worktree, private, entry, .. } =
-        change;
-    let WorktreeChange { files, index, touched_trees, objects: more, private: bytes, reports } =
-        worktree;
+fn change_set(repo: &Repo, mut change: Change) -> Result<(ChangeSet, Vec<FileReport>)> {
+    let private = change.take_private();
+    let Change { branch, head, mut refs, mut objects, worktree, entry, .. } = change;
+    let WorktreeChange { files, index, touched_trees, objects: more, reports, .. } = worktree;
     objects.extend(more);
     if let Some((before, step)) = entry {
         let begins = matches!(branch.from, BranchOrigin::Created(_));
         let at = (&before, begins);
         record::append(repo, at, (&step, branch.new), &mut refs, &mut objects)?;
     }
-    // Only recovery reads the bytes of a move: a few names are enough.
-    let name = format!("move-{}", branch.new.to_hex_with_len(1));
-    let is_private = !bytes.is_empty();
-    let of_move = is_private.then_some(PrivateRecord { session, name, files: bytes });
     let RefMove { name, from, new, log } = branch;
     let HeadMove { on_branch, from: head_from, to: head_to, point } = head;
     let RefMoves { create, replace, delete } = refs;
@@ -70,7 +65,7 @@ fn change_set(repo: &Repo, change: Change) -> Result<(ChangeSet, Vec<FileReport>
         files,
         index,
         touched_trees,
-        private: private.or(of_move),
+        private,
         ..ChangeSet::of(branch)
     };
     Ok((set, reports))

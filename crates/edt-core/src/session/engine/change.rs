@@ -1,6 +1,7 @@
 //! A change as a value, before anything is written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::mem::take;
 
 use super::path_change::WorktreeChange;
 use crate::session::refs::current::Session;
@@ -27,8 +28,8 @@ pub struct Change {
     /// New objects, in an order in which each follows the objects that it names.
     pub objects: Vec<Loose>,
     pub worktree: WorktreeChange,
-    /// What the private store keeps of an edit.
-    pub private: Option<PrivateRecord>,
+    /// What the private store keeps of the edits.
+    pub private: Vec<PrivateRecord>,
     /// Private files that the change brings back.
     pub restored: BTreeSet<RepoPath>,
     /// What the session's record says of the change: the session as it was, and the step.
@@ -67,9 +68,36 @@ impl Change {
             refs: RefMoves::default(),
             objects: Vec::new(),
             worktree: WorktreeChange::default(),
-            private: None,
+            private: Vec::new(),
             restored: BTreeSet::new(),
             entry: None,
         }
+    }
+
+    /// The same change, which also makes `other`: the files that it changes on disk, and the ref that
+    /// it creates. `other` moves neither HEAD nor an index.
+    pub fn with(mut self, mut other: Change) -> Change {
+        let private = [self.take_private(), other.take_private()].concat();
+        let known: HashSet<Oid> = self.objects.iter().map(|object| object.oid).collect();
+        self.objects.extend(other.objects.into_iter().filter(|one| !known.contains(&one.oid)));
+        self.refs.create.extend(other.refs.create);
+        self.refs.create.push((other.branch.name, other.branch.new));
+        let (own, more) = (&mut self.worktree, other.worktree);
+        own.files.extend(more.files);
+        own.objects.extend(more.objects);
+        own.reports.extend(more.reports);
+        Change { private, ..self }
+    }
+
+    /// The records of the private store: those of the edits, or else the bytes that only recovery
+    /// reads.
+    pub(super) fn take_private(&mut self) -> Vec<PrivateRecord> {
+        let (mut records, files) = (take(&mut self.private), take(&mut self.worktree.private));
+        if records.is_empty() && !files.is_empty() {
+            // Only recovery reads the bytes of a move: a few names are enough.
+            let name = format!("move-{}", self.branch.new.to_hex_with_len(1));
+            records.push(PrivateRecord { session: self.session.clone(), name, files });
+        }
+        records
     }
 }

@@ -31,6 +31,8 @@ pub(crate) struct EditCommit<'e> {
     pub(crate) more: &'e [(&'static str, String)],
     /// The bytes that the commit does not have.
     pub(crate) private: Vec<PrivateFile>,
+    /// The ref that keeps the commit, if the session's branch does not get it.
+    pub(crate) kept_at: Option<&'e str>,
 }
 
 /// An edit whose commit is written. No ref names it.
@@ -38,7 +40,7 @@ pub(crate) struct WrittenEdit<'e> {
     session: &'e Session,
     number: u64,
     pub(crate) commit: Oid,
-    private: Option<PrivateRecord>,
+    pub(crate) private: Option<PrivateRecord>,
 }
 
 impl<'e> EditCommit<'e> {
@@ -50,7 +52,9 @@ impl<'e> EditCommit<'e> {
         let EditCommit { session, trees: (from, to), kind, number, agent, allowed, asked, .. } =
             self;
         let name = &session.name;
-        let private = PrivateRecord::of_edit(writer.repo(), name, (session.tip, to), self.private)?;
+        let place = (name.as_str(), self.kept_at.unwrap_or(name));
+        let private =
+            PrivateRecord::of_edit(writer.repo(), place, (session.tip, to), self.private)?;
         let is_other = |caller: &String| agent.as_ref().is_some_and(|agent| agent != caller);
         let trailers = Trailers {
             caller: asked.agent.clone().filter(is_other),
@@ -88,7 +92,7 @@ impl WrittenEdit<'_> {
         Change {
             objects: writer.loose_objects(),
             worktree,
-            private,
+            private: private.into_iter().collect(),
             entry: Some((session.clone(), Step::Edit(number))),
             ..begin::change(session, begun, commit, log)
         }

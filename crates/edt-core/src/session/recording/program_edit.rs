@@ -50,7 +50,7 @@ impl<'e> ProgramEdit<'e> {
         changed: &[ProgramChange],
         (new, index): (Option<NewSession>, IndexView),
     ) -> Result<(Oid, Change)> {
-        let (written, moves, touched_trees) = self.written(writer, changed)?;
+        let (written, moves, touched_trees) = self.written(writer, changed, None)?;
         let commit = written.commit;
         let log = if self.info.kind == Kind::Run { "edt run" } else { "edt agent-hook" };
         let index = (self.session.head == InHead::Yes).then_some((index, moves));
@@ -68,20 +68,26 @@ impl<'e> ProgramEdit<'e> {
         before: &Snapshot,
         changed: Vec<ProgramChange>,
     ) -> Result<(HeldChanges, Change, Vec<Warning>)> {
-        let commit = self.written(&mut writer, &changed)?.0.commit;
+        let name = next_numbered_ref(writer.repo(), &self.session.name, "refused")?;
+        let (written, ..) = self.written(&mut writer, &changed, Some(&name))?;
+        let WrittenEdit { commit, private, .. } = written;
+        let files = held::states(before, &changed);
         let (changed, others) = held::provable(before, changed);
         let warnings = others.iter().map(|one| held::not_put_back(&one.state.path)).collect();
-        let name = next_numbered_ref(writer.repo(), &self.session.name, "refused")?;
         let at = (self.tree, commit);
-        let change = roll_back::roll_back(writer, self.session, &name, at, changed)?;
-        Ok((HeldChanges { commit, name }, change, warnings))
+        let change = roll_back::roll_back(writer, self.session, (&name, private), at, changed)?;
+        Ok((HeldChanges { commit, name, files }, change, warnings))
     }
 
-    fn written(
+    fn written<'w>(
         &self,
         writer: &mut ObjectWriter<'_>,
         changed: &[ProgramChange],
-    ) -> Result<(WrittenEdit<'e>, Vec<EntryMove>, TouchedTrees)> {
+        kept_at: Option<&'w str>,
+    ) -> Result<(WrittenEdit<'w>, Vec<EntryMove>, TouchedTrees)>
+    where
+        'e: 'w,
+    {
         let (changes, moves, private) = write(writer, changed);
         let (tree, touched_trees) = writer.write_tree(self.tree, &changes)?;
         let written = EditCommit {
@@ -95,6 +101,7 @@ impl<'e> ProgramEdit<'e> {
             allowed: Vec::new(),
             more: &[],
             private,
+            kept_at,
         };
         Ok((written.write(writer)?, moves, touched_trees))
     }

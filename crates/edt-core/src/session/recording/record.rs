@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::candidates::{candidates, ignored_paths};
 use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
-use super::held::HeldChanges;
 pub use super::held::RecordAction;
+use super::held::{self, HeldChanges};
 use super::ignored_before::IgnoredBefore;
 use super::judged::{judged, new_files, reports};
 use super::kept;
@@ -30,7 +30,9 @@ use crate::session::worktree::begin::{self, BeginOptions, NewSession};
 use crate::session::worktree::workspace::LockedWorkspace;
 use edt_git::{InHead, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::IndexView;
-use edt_types::{FileReport, Finding, Outcome, Refusal, RepoPath, Result, Status, Warning, WarningCode};
+use edt_types::{
+    FileReport, Finding, Outcome, Refusal, RepoPath, Result, Status, Warning, WarningCode,
+};
 
 /// The result of recording.
 #[derive(Debug)]
@@ -250,36 +252,62 @@ pub fn record_changes(
     };
     let decided = decide(&preview)?;
     let is_refused = !moved.is_empty() || !outcome.displaced.is_empty();
-    let action = if is_refused { RecordAction::Restore } else { decided };
+    let asked = if is_refused { RecordAction::Restore } else { decided };
+    let action = asked.clone().possible(&judged, &paths, &changed)?;
     if changed.is_empty() {
         return Ok(outcome);
     }
-    outcome.files = reports(&judged, &paths, &changed)?;
     outcome.warnings.extend(changed.iter().filter_map(ProgramChange::warning));
+    let is_restored = action == RecordAction::Restore;
     let (held, changed) = action.split(changed);
-    let (number, asked) = (edits + 1, workspace.asked(&session));
-    let edit = ProgramEdit { session: &session, tree, info, number, asked };
-    let taken = held.iter().map(|one| one.state.path.clone()).collect::<BTreeSet<RepoPath>>();
+    let is_listed = |path: &RepoPath| is_restored || !action.puts_back(path);
+    let paths: Vec<_> = paths.into_iter().filter(|one| is_listed(&one.path)).collect();
+    outcome.files = reports(&judged, &paths, if is_restored { &held } else { &changed })?;
+    outcome.new_files.retain(|path| !action.puts_back(path));
+    let (number, asks) = (edits + 1, workspace.asked(&session));
+    let edit = ProgramEdit { session: &session, tree, info, number, asked: asks };
     let back = (!held.is_empty()).then(|| edit.put_back(writer.clone(), before, held));
-    let began = new.is_some();
+    let (back, began) = (back.transpose()?, new.is_some());
     let commit = (!changed.is_empty()).then(|| edit.commit(&mut writer, &changed, (new, index)));
-    let (back, commit) = (back.transpose()?, commit.transpose()?);
-    if let Some((held, change, warnings)) = back {
-        outcome.warnings.extend(warnings);
-        outcome.warnings.extend(workspace.apply(change)?.warnings);
-        if action == RecordAction::Restore {
-            let (commit, refused) = (Some(held.commit), Some(held.name));
-            return Ok(RecordOutcome { commit, refused, new_files: Vec::new(), ..outcome });
+    let (commit, change) = commit.transpose()?.unzip();
+    make(workspace, &mut outcome, change, back)?;
+    match outcome.held.take() {
+        Some(HeldChanges { commit, name, .. }) if is_restored => {
+            return Ok(RecordOutcome { commit: Some(commit), refused: Some(name), ..outcome });
         }
-        outcome.files.retain(|file| !taken.iter().any(|path| path.text() == file.path));
-        outcome.new_files.retain(|path| !taken.contains(path));
-        outcome.held = Some(held);
+        held => outcome.held = held,
     }
-    let Some((commit, change)) = commit else { return Ok(outcome) };
-    outcome.warnings.extend(workspace.apply(change)?.warnings);
+    let moved = outcome.held.iter().flat_map(|held| held::moved_to_held(held, &asked));
+    outcome.warnings.extend(moved);
+    let Some(commit) = commit else { return Ok(outcome) };
     outcome.warnings.extend(update_list(&workspace.repo, before, tree, &changed)?);
     outcome.session = Session { tip: commit, ..session };
     Ok(RecordOutcome { commit: Some(commit), began, ..outcome })
+}
+
+/// Makes the change that records, and `back`, which puts held files back: as one, so that no failure
+/// is between them.
+fn make(
+    workspace: &mut LockedWorkspace,
+    outcome: &mut RecordOutcome,
+    recorded: Option<Change>,
+    back: Option<(HeldChanges, Change, Vec<Warning>)>,
+) -> Result<()> {
+    let change = match back {
+        None => recorded,
+        Some((held, back, warnings)) => {
+            outcome.warnings.extend(warnings);
+            outcome.held = Some(held);
+            match recorded {
+                None => Some(back),
+                Some(recorded) => Some(recorded.with(back)),
+            }
+        }
+    };
+    if let Some(change) = change {
+        outcome.warnings.extend(workspace.apply(change)?.warnings);
+    }
+    Ok(())
 }
 
 /// Separates what a program changed from what others wrote: moved lines and copies of the user's, and

@@ -4,6 +4,7 @@
 //! Of a program, the guards examine a limited number of files. A landing is examined completely, in
 //! batches.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::session::user::user_commits::UserCommits;
@@ -140,9 +141,26 @@ pub fn review(
 }
 
 impl ChangesReview {
+    /// The changed paths that the user may approve, if every refusal is about such a path.
+    #[must_use]
+    pub fn held(&self, preview: &ChangesPreview<'_>) -> Option<BTreeSet<RepoPath>> {
+        // The text of a path is not exact. All paths that have it are held.
+        let mut named: HashMap<String, Vec<&RepoPath>> = HashMap::new();
+        for one in preview.paths {
+            named.entry(one.path.text()).or_default().push(&one.path);
+        }
+        let mut held = BTreeSet::new();
+        for finding in &self.refused {
+            let path = finding.path.as_ref().filter(|_| finding.code == Code::ApprovalRequired)?;
+            held.extend(named.get(path)?.iter().map(|path| (*path).clone()));
+        }
+        Some(held)
+    }
+
     /// Runs the guards on a commit of a landing: everything that differs between the trees `before`
-    /// and `after`. `users` are the user's commits, which do not count; `has_users` says that the commit includes some of them. Protected paths
-    /// are not judged here: they have approvals of their own.
+    /// and `after`. `users` are the user's commits, which do not count; `has_users` says that the
+    /// commit includes some of them. Protected paths are not judged here: they have approvals of
+    /// their own.
     ///
     /// # Errors
     /// `OBJECT_MISSING`.

@@ -8,9 +8,9 @@ use crate::session::refs::current::Session;
 use crate::session::user::ownership::Version;
 use edt_git::{Attributes, FileId, FileMode, ObjectWriter, Oid, Repo};
 use edt_io::fs;
-use edt_journal::BranchOrigin;
+use edt_journal::{BranchOrigin, PrivateFile, PrivateRecord};
 use edt_types::{RepoPath, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn usual_permissions(file: FileId) -> u32 {
     let all = if file.mode == FileMode::Executable { 0o777 } else { 0o666 };
@@ -60,12 +60,12 @@ fn is_new(changed: &[ProgramChange], path: &RepoPath) -> bool {
     changed.iter().any(|one| one.state.path == *path && one.version.is_none())
 }
 
-/// The change that puts the files back and keeps the refused commit at the ref `name`. The
-/// session's branch does not move.
+/// The change that puts the files back and keeps the refused commit at the ref `name`, with its
+/// private record. The session's branch does not move.
 pub(crate) fn roll_back(
     mut writer: ObjectWriter<'_>,
     session: &Session,
-    name: &str,
+    (name, private): (&str, Option<PrivateRecord>),
     (tree, refused): (Oid, Oid),
     changed: Vec<ProgramChange>,
 ) -> Result<Change> {
@@ -95,12 +95,20 @@ pub(crate) fn roll_back(
             new.permissions = Some(*bits);
         }
     }
+    let mut private: Vec<PrivateRecord> = private.into_iter().collect();
+    if let Some(record) = private.first_mut() {
+        // Recovery finds bytes in any record.
+        let known: BTreeSet<RepoPath> = record.files.iter().map(PrivateFile::path).collect();
+        let more = std::mem::take(&mut worktree.private).into_iter();
+        record.files.extend(more.filter(|file| !known.contains(&file.path())));
+    }
     let log = format!("edt run: reverted {}", refused.to_hex_with_len(12));
     let (name, from) = (name.to_owned(), BranchOrigin::Created(refused));
     Ok(Change {
         base: Some(session.base),
         objects: writer.loose_objects(),
         worktree,
+        private,
         ..Change::of(&session.name, RefMove { name, from, new: refused, log })
     })
 }
