@@ -121,6 +121,18 @@ impl Told<'_> {
     }
 }
 
+/// A finding about a change that cannot be put back, after others were recorded or not.
+pub(super) fn beside(finding: Finding, is_recorded: bool) -> Finding {
+    if !is_recorded {
+        return finding;
+    }
+    let summary = format!(
+        "{} It stays on disk and is not recorded; the program's other changes are.",
+        finding.summary
+    );
+    Finding { summary, effect: Effect::Unstated, ..finding }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,5 +172,17 @@ mod tests {
             let cherry_pick = found.remedy.contains("cherry-pick");
             assert_eq!(cherry_pick, is_kept, "{}", found.remedy);
         }
+    }
+
+    #[test]
+    fn what_stays_on_disk_says_nothing_of_the_rest_that_is_recorded() {
+        let finding = Finding::new(Code::ProtectedPath, "x.", "y");
+        let finding = finding.with_effect(Effect::NothingRecorded);
+        assert_eq!(beside(finding.clone(), false), finding);
+        let found = beside(finding, true);
+        assert_eq!(
+            found.message(),
+            "x. It stays on disk and is not recorded; the program's other changes are."
+        );
     }
 }

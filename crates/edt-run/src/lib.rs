@@ -332,7 +332,9 @@ fn record_program(
     answer.outcome.errors.extend(
         review.refused.into_iter().map(|one| refused_after_run(one, range.as_ref(), &moved)),
     );
-    answer.outcome.errors.extend(review.not_restorable);
+    let is_recorded = kept.is_none() && recorded.as_ref().is_ok_and(|one| one.commit.is_some());
+    let beside = review.not_restorable.into_iter().map(|one| held::beside(one, is_recorded));
+    answer.outcome.errors.extend(beside);
     let mut recorded = recorded?;
     before.finish();
     // The bytes of a file that was moved are those at its new path.
