@@ -44,21 +44,22 @@ pub(super) fn propose(
         Ok(proposal) => (proposal, Vec::new()),
         Err(found) => (None, found.into_vec()),
     };
-    let told = Told { held, proposal: proposal.as_ref(), has_more: recorded.commit.is_some() };
-    let findings = refused.into_iter().map(|one| told.explained(one));
+    let answer =
+        HeldAnswer { held, proposal: proposal.as_ref(), has_more: recorded.commit.is_some() };
+    let findings = refused.into_iter().map(|one| answer.explained(one));
     let findings = findings.chain(failed).collect();
     (findings, proposal.map(|one| one.warnings).unwrap_or_default())
 }
 
 /// What the findings say.
-struct Told<'t> {
+struct HeldAnswer<'t> {
     held: &'t HeldChanges,
     proposal: Option<&'t HeldProposal>,
     /// Whether other changes of the program are recorded.
     has_more: bool,
 }
 
-impl Told<'_> {
+impl HeldAnswer<'_> {
     /// The finding of a guard about a file that was to be taken out.
     fn explained(&self, finding: Finding) -> Finding {
         let HeldChanges { name, commit, .. } = self.held;
@@ -86,11 +87,11 @@ impl Told<'_> {
                 "Continue without it. Ask the user to look at {}: it has the program's change.",
                 path.shown()
             ),
-            (HeldState::Private, _) => format!(
-                "Continue without it. If it is needed, ask the user to commit {}, or to move it \
-                 elsewhere, and run the program again.",
-                path.shown()
-            ),
+            (HeldState::Private, _) => {
+                "Continue without it. If it is needed, ask the user to commit that text, or to move \
+                 it elsewhere, and run the program again."
+                    .to_owned()
+            }
             (_, Some(proposal)) => proposal.remedy.clone(),
             (_, None) => format!(
                 "Continue without it. `git show {commit}` shows it. If it is needed, ask the user \
@@ -113,8 +114,8 @@ impl Told<'_> {
         }
     }
 
-    /// What became of the changes at the paths with this text; of several, the one of which least is
-    /// kept.
+    /// What became of the changes at the paths with this text; of several, the one of which least
+    /// is kept.
     fn state(&self, text: &str) -> HeldState {
         let of_path = self.held.files.iter().filter(|(path, _)| path.text() == text);
         of_path.map(|(_, state)| *state).max().unwrap_or(HeldState::OnDisk)
@@ -139,13 +140,13 @@ mod tests {
     use edt_git::Oid;
     use edt_types::Code;
 
-    fn told(state: HeldState) -> Finding {
+    fn answer(state: HeldState) -> Finding {
         let commit = Oid::from_hex(&[b'1'; 40]).unwrap();
         let path = RepoPath::from_tree(b".x/caf\xe9");
         let name = "refs/edt/s/refused/1".to_owned();
         let held = HeldChanges { commit, name, files: [(path.clone(), state)].into() };
-        let told = Told { held: &held, proposal: None, has_more: true };
-        told.explained(Finding::new(Code::ApprovalRequired, "x.", "y").at(&path))
+        let answer = HeldAnswer { held: &held, proposal: None, has_more: true };
+        answer.explained(Finding::new(Code::ApprovalRequired, "x.", "y").at(&path))
     }
 
     #[test]
@@ -165,7 +166,7 @@ mod tests {
             (HeldState::Private, "kept in edt's private store alone", false),
             (HeldState::OnDisk, "The file stays as it is: somebody else wrote it", false),
         ] {
-            let found = told(state);
+            let found = answer(state);
             assert!(found.summary.contains(said), "{}", found.summary);
             assert!(found.summary.ends_with("; the program's other changes are recorded."));
             assert_eq!(found.evidence.contains_key("refused_ref"), is_kept, "{state:?}");

@@ -74,8 +74,8 @@ impl Change {
         }
     }
 
-    /// The same change, which also makes `other`: the files that it changes on disk, and the ref that
-    /// it creates. `other` moves neither HEAD nor an index.
+    /// The same change, which also makes `other`: the files that it changes on disk, and the ref
+    /// that it creates. `other` moves neither HEAD nor an index.
     pub fn with(mut self, mut other: Change) -> Change {
         let private = [self.take_private(), other.take_private()].concat();
         let known: HashSet<Oid> = self.objects.iter().map(|object| object.oid).collect();

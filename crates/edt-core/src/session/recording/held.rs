@@ -49,9 +49,9 @@ pub enum HeldState {
 }
 
 impl RecordAction {
-    /// What can be done with `changed`, whose differences are `paths`. The sources of moves are held
-    /// with their targets: the file would be at neither path. A source is a removed file with the
-    /// content of a held one, or one that Git takes for renamed to it.
+    /// What can be done with `changed`, whose differences are `paths`. The sources of moves are
+    /// held with their targets: the file would be at neither path. A source is a removed file with
+    /// the content of a held one, or one that Git takes for renamed to it.
     ///
     /// # Errors
     /// `OBJECT_MISSING`.
@@ -137,8 +137,8 @@ pub(super) fn states(
     changed.iter().map(|one| (one.state.path.clone(), state(one))).collect()
 }
 
-/// The warnings about files that were put back and that no finding is about: a program moved them to
-/// one of `asked`.
+/// The warnings about files that were put back and that no finding is about: a program moved them
+/// to a path of `asked`.
 pub(super) fn moved_to_held<'p>(
     held: &'p HeldChanges,
     asked: &'p RecordAction,

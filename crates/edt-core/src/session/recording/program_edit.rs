@@ -62,7 +62,7 @@ impl<'e> ProgramEdit<'e> {
     ///
     /// # Errors
     /// As [`ProgramEdit::commit`]; errors of a filter.
-    pub(super) fn put_back(
+    pub(super) fn take_out(
         &self,
         mut writer: ObjectWriter<'_>,
         before: &Snapshot,

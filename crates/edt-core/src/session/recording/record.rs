@@ -266,7 +266,7 @@ pub fn record_changes(
     outcome.new_files.retain(|path| !action.puts_back(path));
     let (number, asks) = (edits + 1, workspace.asked(&session));
     let edit = ProgramEdit { session: &session, tree, info, number, asked: asks };
-    let back = (!held.is_empty()).then(|| edit.put_back(writer.clone(), before, held));
+    let back = (!held.is_empty()).then(|| edit.take_out(writer.clone(), before, held));
     let (back, began) = (back.transpose()?, new.is_some());
     let commit = (!changed.is_empty()).then(|| edit.commit(&mut writer, &changed, (new, index)));
     let (commit, change) = commit.transpose()?.unzip();
@@ -285,8 +285,8 @@ pub fn record_changes(
     Ok(RecordOutcome { commit: Some(commit), began, ..outcome })
 }
 
-/// Makes the change that records, and `back`, which puts held files back: as one, so that no failure
-/// is between them.
+/// Makes the change that records, and `back`, which puts held files back: as one, so that no
+/// failure is between them.
 fn make(
     workspace: &mut LockedWorkspace,
     outcome: &mut RecordOutcome,
