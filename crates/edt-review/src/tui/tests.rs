@@ -195,7 +195,7 @@ fn lines_of_two_files_and_unchanged_lines_are_not_reverted() {
 
 #[test]
 fn a_session_of_another_worktree_is_only_shown() {
-    let mut app = app(SessionReview { here: false, ..review() }, (80, 40));
+    let mut app = app(SessionReview { checked_out: false, ..review() }, (80, 40));
     for key in ["ju", "x", "L", "R", "A", "o", "c", "S"] {
         press(&mut app, key);
         assert!(app.overlay.is_none(), "{key}");
