@@ -125,7 +125,7 @@ impl<'a> AgentTools<'a> {
         });
         match result {
             Ok(answer) => {
-                self.counters.refused(answer.errors.iter().map(|error| error.code.name()));
+                self.counters.refused(answer.outcome.errors.iter().map(|error| error.code.name()));
                 json!(answer)
             }
             Err(findings) => self.refusal_answer(findings),

@@ -335,7 +335,8 @@ fn a_comment_is_at_its_line_and_drafts_are_sent_together() {
 
 #[test]
 fn a_session_of_another_worktree_has_no_actions() {
-    let review = SessionReview { checked_out: false, ..review("plain", vec![step(1, "x", Vec::new())]) };
+    let review =
+        SessionReview { checked_out: false, ..review("plain", vec![step(1, "x", Vec::new())]) };
     for at in ["all", "edit-1"] {
         let html = super::live(&review, &at_of(at, None, &Colours::default()));
         assert!(!html.contains("\"/act\""), "{at}");
