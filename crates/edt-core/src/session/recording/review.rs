@@ -389,8 +389,8 @@ fn not_restorable(path: &RepoPath, why: &Finding) -> Finding {
              restore: {}",
             why.summary
         ),
-        "Ask the user to restore it: `git status` shows it, `git restore` restores the recorded \
-         file.",
+        "Ask the user to remove it, or to restore it: `git status` shows it, `git restore` restores \
+         what is recorded.",
     )
     .with_effect(Effect::NothingRecorded)
     .at(path)
@@ -494,8 +494,8 @@ mod tests {
             Code::ProtectedPath,
             "ci/link needs user approval, and the program changed it in a way that edt cannot \
              restore: ci/link is a symbolic link.",
-            "Ask the user to restore it: `git status` shows it, `git restore` restores the \
-             recorded file.",
+            "Ask the user to remove it, or to restore it: `git status` shows it, `git restore` \
+             restores what is recorded.",
         );
         let finding = finding.with_effect(Effect::NothingRecorded).at(&path);
         assert_eq!(not_restorable(&path, &why), finding);
