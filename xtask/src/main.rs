@@ -10,6 +10,7 @@
 mod budgets;
 mod compare;
 mod dist;
+mod fuzz;
 mod picture;
 
 use std::path::{Path, PathBuf};
@@ -58,6 +59,11 @@ const TASKS: &[Task] = &[
         name: "picture",
         about: "draw tests/transcripts/picture.md as docs/images/session.svg, for the README",
         run: picture::picture,
+    },
+    Task {
+        name: "fuzz",
+        about: "fuzz SECONDS [TARGET]: run each fuzz target that long; needs cargo-fuzz and nightly",
+        run: fuzz::fuzz,
     },
     Task {
         name: "dist",

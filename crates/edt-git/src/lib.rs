@@ -66,7 +66,7 @@ pub use ignore_rules::IgnoreRules;
 pub use merge::Merged;
 pub use object_writer::{NewCommit, ObjectWriter, TouchedTrees, TreeChange};
 pub use refs::is_per_worktree;
-pub use reftable::{HeldRefs, NewLogEntry, RefUpdate};
+pub use reftable::{HeldRefs, NewLogEntry, RefUpdate, is_copied};
 pub use renames::{ChangedPath, RenamedFrom};
 pub use repo::Repo;
 pub use repository_view::RepositoryView;

@@ -362,7 +362,8 @@ fn named_in(path: &Path) -> Option<PathBuf> {
 
 /// Reads only lines that Git cannot read in another way: no quoted values, no continued lines.
 /// `is_worktree`: whether this worktree may be named.
-fn is_plain_config(text: &[u8], is_worktree: impl Fn(&str) -> bool) -> bool {
+#[doc(hidden)]
+pub fn is_plain_config(text: &[u8], is_worktree: impl Fn(&str) -> bool) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return false };
     let mut section = String::new();
     text.lines().all(|line| {

@@ -107,6 +107,29 @@ impl PrivateRecord {
         let name = names.into_iter().find(free).unwrap_or_default();
         Ok(Some(PrivateRecord { session: session.to_owned(), name, files }))
     }
+
+    /// The bytes of its file.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn encoded(&self) -> Vec<u8> {
+        PrivateRecord::framed(&postcard::to_stdvec(self).unwrap_or_default())
+    }
+
+    /// The bytes of a file with this content.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn framed(payload: &[u8]) -> Vec<u8> {
+        [MAGIC.as_slice(), &crc32fast::hash(payload).to_le_bytes(), payload].concat()
+    }
+
+    /// The record in the bytes of a file; `None` if they are damaged, or of another version.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn decoded(bytes: &[u8]) -> Option<PrivateRecord> {
+        let (sum, payload) = bytes.strip_prefix(MAGIC.as_slice())?.split_at_checked(4)?;
+        let is_whole = crc32fast::hash(payload).to_le_bytes() == sum;
+        is_whole.then(|| postcard::from_bytes(payload).ok())?
+    }
 }
 
 /// Writes `record`.
@@ -118,15 +141,11 @@ pub(super) fn write(repo: &Repo, record: &PrivateRecord) -> Result<()> {
     let wrap = |error: std::io::Error| failed("write", &path, &error);
     let directory = path.parent().unwrap_or(&path);
     fs::make_private_dir(directory).map_err(wrap)?;
-    let payload = postcard::to_stdvec(record).unwrap_or_default();
-    let sum = crc32fast::hash(&payload);
+    let bytes = record.encoded();
     // Counting all records is too much for every small edit.
-    if payload.len() >= LARGE || sum.is_multiple_of(64) {
-        make_room(&root(repo), payload.len() as u64);
+    if bytes.len() >= LARGE || crc32fast::hash(&bytes).is_multiple_of(64) {
+        make_room(&root(repo), bytes.len() as u64);
     }
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend_from_slice(&sum.to_le_bytes());
-    bytes.extend_from_slice(&payload);
     fs::write_atomic(&path, &bytes, 0o600).map_err(wrap)?;
     if repo.is_durable() {
         file::sync(&path).and_then(|()| file::sync(directory)).map_err(wrap)?;
@@ -181,10 +200,7 @@ pub(super) fn bytes(repo: &Repo, oid: Oid) -> Result<Vec<u8>> {
 }
 
 fn read_file(path: &Path) -> Option<PrivateRecord> {
-    let bytes = fs::read_small(path, MAX_BYTES)?;
-    let rest = bytes.strip_prefix(MAGIC.as_slice())?;
-    let (sum, payload) = rest.split_at_checked(4)?;
-    (crc32fast::hash(payload).to_le_bytes() == sum).then(|| postcard::from_bytes(payload).ok())?
+    PrivateRecord::decoded(&fs::read_small(path, MAX_BYTES)?)
 }
 
 /// Removes the oldest records until `wanted` more bytes fit.

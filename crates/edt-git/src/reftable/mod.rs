@@ -12,6 +12,7 @@ mod transaction;
 mod update;
 mod write;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -101,6 +102,39 @@ impl Repo {
             || name.starts_with("refs/rewritten/");
         if is_own { self.git_dir() } else { self.common_dir() }
     }
+}
+
+/// Reads everything that the table at `path` says, and writes it as a new table to `copy`. Says
+/// whether that table says the same; `None` if it has a record that does not fit.
+///
+/// # Errors
+/// The table is damaged, or a file cannot be read or written.
+#[doc(hidden)]
+pub fn is_copied(path: &Path, copy: &Path) -> io::Result<Option<bool>> {
+    let table = table::Table::open(path)?;
+    for found in table.refs_from("", |_| true)? {
+        table.refs_from(&found.name, |name| name == found.name)?;
+        table.log_of(&found.name)?;
+    }
+    let (first, last) = table.updates();
+    let mut contents = write::Contents::new(table.hash(), first, last);
+    if !contents.add_older(&table)? {
+        return Ok(None);
+    }
+    edt_io::file::File::open(copy, edt_io::file::OpenMode::PrivateTruncated)?
+        .write_all_at(&contents.bytes()?, 0)?;
+    let copied = table::Table::open(copy)?;
+    // A damaged table may have a key twice, or in another order.
+    let in_order = |all: Vec<record::RawRecord>| {
+        let mut by_key = BTreeMap::new();
+        for record in all {
+            by_key.entry(record.key.clone()).or_insert(record);
+        }
+        by_key
+    };
+    let is_same = in_order(table.all_refs()?) == in_order(copied.all_refs()?)
+        && in_order(table.all_log_entries()?) == in_order(copied.all_log_entries()?);
+    Ok(Some(is_same))
 }
 
 #[cfg(test)]

@@ -111,6 +111,11 @@ impl Table {
         self.header.updates
     }
 
+    /// The length of an object id.
+    pub(super) fn hash(&self) -> usize {
+        self.header.hash
+    }
+
     /// The length of its blocks in bytes.
     pub(super) fn content_size(&self) -> u64 {
         self.size.saturating_sub(2 * self.header.len as u64 + 43)
