@@ -15,6 +15,7 @@ import gzip
 import hashlib
 import io
 import json
+import lzma
 import os
 import pathlib
 import re
@@ -106,10 +107,10 @@ def template(path, version):
     return (HERE / path).read_text().replace("@URL@", HOMEPAGE).replace("@VERSION@", version)
 
 
-def tar_gz(files, epoch, prefix=""):
-    """A .tar.gz with these files, and with the directories above them."""
+def tar(files, epoch, prefix=""):
+    """A .tar with these files, and with the directories above them."""
     raw = io.BytesIO()
-    with tarfile.open(fileobj=raw, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.USTAR_FORMAT) as made:
         known = set()
         for file in sorted(files, key=lambda file: file.path):
             path = prefix + file.path
@@ -119,15 +120,22 @@ def tar_gz(files, epoch, prefix=""):
                 entry = tarfile.TarInfo(parent + "/")
                 entry.type, entry.mode, entry.mtime = tarfile.DIRTYPE, 0o755, epoch
                 entry.uname = entry.gname = "root"
-                tar.addfile(entry)
+                made.addfile(entry)
             entry = tarfile.TarInfo(path)
             entry.size, entry.mode, entry.mtime = len(file.content), file.mode, epoch
             entry.uname = entry.gname = "root"
-            tar.addfile(entry, io.BytesIO(file.content))
-    packed = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=epoch, compresslevel=9) as gz:
-        gz.write(raw.getvalue())
-    return packed.getvalue()
+            made.addfile(entry, io.BytesIO(file.content))
+    return raw.getvalue()
+
+
+def tar_gz(files, epoch, prefix=""):
+    """The same, compressed for every reader of npm packages and Debian packages."""
+    return gzip.compress(tar(files, epoch, prefix), 9, mtime=epoch)
+
+
+def tar_xz(files, epoch, prefix=""):
+    """The same with two thirds of the bytes."""
+    return lzma.compress(tar(files, epoch, prefix), preset=9)
 
 
 def zip_of(files, epoch):
@@ -233,7 +241,7 @@ def libraries():
 
 def archive(build, docs):
     name = f"edt-{build.version}-{build.platform.npm}"
-    return f"{name}.tar.gz", tar_gz([build.binary("edt"), *docs], build.epoch, f"{name}/")
+    return f"{name}.tar.xz", tar_xz([build.binary("edt"), *docs], build.epoch, f"{name}/")
 
 
 def shared(path):
@@ -294,7 +302,7 @@ def debian(build, docs):
     parts = [
         ("debian-binary", b"2.0\n"),
         ("control.tar.gz", tar_gz(about, build.epoch)),
-        ("data.tar.gz", tar_gz(files, build.epoch)),
+        ("data.tar.xz", tar_xz(files, build.epoch)),
     ]
     out = io.BytesIO(b"!<arch>\n")
     out.seek(0, io.SEEK_END)
@@ -402,7 +410,7 @@ def homebrew(version, sums):
     """The formula, with the checksums of the archives in OUT."""
     text = template("homebrew/edt.rb.in", version)
     for platform in PLATFORMS:
-        name = f"edt-{version}-{platform}.tar.gz"
+        name = f"edt-{version}-{platform}.tar.xz"
         text = text.replace(f"@{platform}@", sums.get(name, "0" * 64))
     return text
 

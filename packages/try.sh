@@ -42,7 +42,7 @@ try() { # name, limit in seconds, command that installs into $prefix, the progra
 export packages
 licenses=(LICENSE-MIT LICENSE-APACHE LICENSES-THIRD-PARTY.txt)
 completions=(_edt edt.fish)
-try archive 10 'tar -xzf "$packages"/edt-[0-9]*-linux-*.tar.gz -C "$prefix" --strip-components 1' edt \
+try archive 10 'tar -xJf "$packages"/edt-[0-9]*-linux-*.tar.xz -C "$prefix" --strip-components 1' edt \
   edt.1 edt-apply.1 "${completions[@]}" "${licenses[@]}"
 try debian 10 'dpkg-deb -x "$packages"/edt_*.deb "$prefix"' usr/bin/edt \
   edt.1.gz edt-apply.1.gz "${completions[@]}" copyright third-party.txt.gz

@@ -147,9 +147,9 @@ fn cargo_binstall_finds_the_archives() {
         };
         let name = format!("edt-{VERSION}-{platform}");
         let release = format!("{repository}/releases/download/v{VERSION}");
-        assert_eq!(filled("pkg-url"), format!("{release}/{name}.tar.gz"), "{target}");
+        assert_eq!(filled("pkg-url"), format!("{release}/{name}.tar.xz"), "{target}");
         assert_eq!(filled("bin-dir"), format!("{name}/edt"), "{target}");
-        assert_eq!(filled("pkg-fmt"), "tgz", "{target}");
+        assert_eq!(filled("pkg-fmt"), "txz", "{target}");
         found.push(target);
     }
     // A static program runs with either C library.
