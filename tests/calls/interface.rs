@@ -51,6 +51,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ("EDT_AGENT", "the agent that calls; edt sets it for programs"),
     ("EDT_ALLOW", "overrides for Git's hooks, separated by commas"),
     ("EDT_COMPLETE", "the shell that asks for completions"),
+    ("EDT_PLATFORM", "`portable`: builds for tests take what every system has"),
     ("EDT_PROBE", "set for the hooks that `edt doctor` tries"),
 ];
 
