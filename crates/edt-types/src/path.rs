@@ -9,7 +9,7 @@ use std::fmt;
 
 use gix_validate::path::component;
 
-use super::{Code, Finding};
+use super::{Code, Finding, Refusal};
 use crate::text::Shown as _;
 
 /// A path relative to the worktree's root, with `/` as the separator.
@@ -169,6 +169,16 @@ impl RepoPath {
 }
 
 /// The path in a sentence: [`Shown::shown`]. [`RepoPath::text`] is the exact one.
+impl TryFrom<&str> for RepoPath {
+    type Error = Refusal;
+
+    /// # Errors
+    /// The finding of a [`PathProblem`].
+    fn try_from(path: &str) -> Result<RepoPath, Refusal> {
+        RepoPath::parse(path.as_bytes()).map_err(|problem| problem.finding(path.as_bytes()).into())
+    }
+}
+
 impl fmt::Display for RepoPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&String::from_utf8_lossy(&self.0).shown())

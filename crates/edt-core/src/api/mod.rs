@@ -175,7 +175,7 @@ impl Workspace {
     /// let request = edt_core::Request::new("both").edit("a.txt", "1", "one").edit("a.txt", "3", "three");
     /// ws.apply(&request)?;
     /// let third = ChosenLines { added: vec![3..=3], removed: vec![3..=3] };
-    /// let path = edt_core::RepoPath::parse(b"a.txt")?;
+    /// let path = "a.txt".try_into()?;
     /// ws.revert_part(&FilePart { edit: Some(1), path, lines: Some(third) })?;
     /// # assert_eq!(std::fs::read_to_string(directory.path().join("a.txt")).unwrap(), "one\n2\n3\n");
     /// # Ok(()) }
@@ -201,7 +201,7 @@ impl Workspace {
     /// use edt_core::types::RestoreTarget;
     ///
     /// ws.apply(&edt_core::Request::new("x").edit("a.txt", "one", "two"))?;
-    /// ws.restore(&edt_core::RepoPath::parse(b"a.txt")?, &RestoreTarget::Latest)?;
+    /// ws.restore(&"a.txt".try_into()?, &RestoreTarget::Latest)?;
     /// # assert_eq!(std::fs::read_to_string(directory.path().join("a.txt")).unwrap(), "one\n");
     /// # Ok(()) }
     /// ```

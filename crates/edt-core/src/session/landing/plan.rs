@@ -440,7 +440,8 @@ mod tests {
             Code::MergeConflict,
             "main moved, and edt/fix conflicts with it in a.txt, b.txt.",
             "Merge them on the session's branch (`git switch edt/fix`, `git merge main`, resolve \
-             the conflicts, commit), then repeat `edt land`.",
+             the conflicts, commit). Then the user calls `edt land`: an agent may not land a commit \
+             that is no edit.",
         );
         let finding = finding
             .nothing_changed()
