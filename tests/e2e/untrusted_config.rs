@@ -368,6 +368,6 @@ fn a_hook_that_is_left_out_after_the_fact_is_named() {
     workspace.edt(&["begin", "l"]);
     workspace.edt(&["apply", "a.txt", "--mode", "append", "--content", "z\n"]).landed();
     let landed = workspace.edt(&["land"]);
-    assert_eq!(landed.json["warnings"][0]["code"], "trust_required", "{:#}", landed.json);
+    assert_eq!(landed.json["warnings"][0]["code"], "hook_not_run", "{:#}", landed.json);
     silent(&sung);
 }
