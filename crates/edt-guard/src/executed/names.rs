@@ -1,6 +1,7 @@
 //! Names of files, and the look-up of those of a path.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 /// The endings with which a stem counts.
 pub const ENDINGS: [&str; 5] = ["json", "jsonc", "toml", "yaml", "yml"];
@@ -29,102 +30,162 @@ pub enum When {
     Later,
 }
 
-/// The names of a list, each with its entry.
+/// The names of a list, each with its entry. A process that judges a few paths only splits the list;
+/// what programs look up at each call is built on first use.
 #[derive(Debug)]
 pub(super) struct NameTable<T: 'static> {
-    files: HashMap<Vec<u8>, &'static T>,
-    directories: HashMap<Vec<u8>, &'static T>,
-    documents: HashMap<Vec<u8>, &'static T>,
-    ends: Vec<(&'static [u8], &'static T)>,
-    /// The names, and what is above each: `.config` of `.config/git`.
-    above: HashMap<Vec<u8>, &'static T>,
-    /// The components of the names.
-    components: HashSet<Vec<u8>>,
+    names: Vec<Name<T>>,
     /// The most components of a name.
     depth: usize,
+    parts: OnceLock<Parts<T>>,
+}
+
+/// A name without the signs of its kind.
+#[derive(Debug)]
+struct Name<T: 'static> {
+    kind: NameKind,
+    name: &'static str,
+    entry: &'static T,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NameKind {
+    File,
+    Stem,
+    Directory,
+    Documents,
+    End,
+}
+
+/// The components of the names of a list.
+#[derive(Debug)]
+struct Parts<T: 'static> {
+    /// The names, and what is above each: `.config` of `.config/git`.
+    above: HashMap<Vec<u8>, &'static T>,
+    components: HashSet<Vec<u8>>,
+}
+
+impl<T> Name<T> {
+    fn of(written: &'static str, entry: &'static T) -> Name<T> {
+        let (kind, name) = if let Some(end) = written.strip_prefix('*') {
+            (NameKind::End, end)
+        } else if let Some(directory) = written.strip_suffix("/*.md") {
+            (NameKind::Documents, directory)
+        } else if let Some(directory) = written.strip_suffix('/') {
+            (NameKind::Directory, directory)
+        } else if let Some(stem) = written.strip_suffix(".*") {
+            (NameKind::Stem, stem)
+        } else {
+            (NameKind::File, written)
+        };
+        Name { kind, name, entry }
+    }
+
+    fn is_file(&self, file: &[u8]) -> bool {
+        match self.kind {
+            NameKind::File => file == self.name.as_bytes(),
+            NameKind::Stem => {
+                let rest = file.strip_prefix(self.name.as_bytes());
+                let ending = rest.and_then(|rest| rest.strip_prefix(b"."));
+                ending.is_some_and(|one| ENDINGS.iter().any(|ending| ending.as_bytes() == one))
+            }
+            NameKind::Directory | NameKind::Documents | NameKind::End => false,
+        }
+    }
+
+    fn is(&self, kind: NameKind, name: &[u8]) -> bool {
+        self.kind == kind && self.name.as_bytes() == name
+    }
+}
+
+impl<T> Parts<T> {
+    fn of(names: &[Name<T>]) -> Parts<T> {
+        let mut parts = Parts { above: HashMap::new(), components: HashSet::new() };
+        for one in names {
+            let (kind, name, entry) = (one.kind, one.name, one.entry);
+            match kind {
+                NameKind::End => {}
+                NameKind::Stem => {
+                    for ending in ENDINGS {
+                        parts.add(&format!("{name}.{ending}"), entry);
+                    }
+                }
+                NameKind::File | NameKind::Directory | NameKind::Documents => {
+                    parts.add(name, entry);
+                }
+            }
+        }
+        parts
+    }
+
+    fn add(&mut self, name: &str, entry: &'static T) {
+        let parts = name.trim_start_matches('/').split('/');
+        self.components.extend(parts.map(|part| part.as_bytes().to_vec()));
+        let ends = name.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
+        let above = ends.chain([name.len()]).map(|end| (name.as_bytes()[..end].to_vec(), entry));
+        self.above.extend(above);
+    }
 }
 
 impl<T> NameTable<T> {
     pub(super) fn of(list: &'static [T], names: impl Fn(&'static T) -> &'static str) -> Self {
-        let mut table = NameTable {
-            files: HashMap::new(),
-            directories: HashMap::new(),
-            documents: HashMap::new(),
-            ends: Vec::new(),
-            above: HashMap::new(),
-            components: HashSet::new(),
-            depth: 0,
-        };
-        for entry in list {
-            names(entry).split_whitespace().for_each(|name| table.add(name, entry));
-        }
-        table
+        let all = list.iter().flat_map(|entry| {
+            let written = names(entry).split(' ').filter(|name| !name.is_empty());
+            written.map(move |name| Name::of(name, entry))
+        });
+        let names: Vec<Name<T>> = all.collect();
+        let slashes = |one: &Name<T>| memchr::memchr_iter(b'/', one.name.as_bytes()).count();
+        let depth = names.iter().map(|one| slashes(one) + 1).max().unwrap_or(0);
+        NameTable { names, depth, parts: OnceLock::new() }
     }
 
-    fn add(&mut self, name: &'static str, entry: &'static T) {
-        if let Some(end) = name.strip_prefix('*') {
-            self.ends.push((end.as_bytes(), entry));
-        } else if let Some(directory) = name.strip_suffix("/*.md") {
-            self.add_parts(directory, entry);
-            self.documents.insert(directory.as_bytes().to_vec(), entry);
-        } else if let Some(directory) = name.strip_suffix('/') {
-            self.add_parts(directory, entry);
-            self.directories.insert(directory.as_bytes().to_vec(), entry);
-        } else {
-            let stem = name.strip_suffix(".*");
-            let files = stem.map(|stem| ENDINGS.map(|ending| format!("{stem}.{ending}")));
-            for file in files.map_or_else(|| vec![name.to_owned()], Vec::from) {
-                self.add_parts(&file, entry);
-                self.files.insert(file.into_bytes(), entry);
-            }
-        }
+    fn find(&self, is: impl Fn(&Name<T>) -> bool) -> Option<&'static T> {
+        self.names.iter().find(|one| is(one)).map(|one| one.entry)
     }
 
-    fn add_parts(&mut self, name: &str, entry: &'static T) {
-        let parts: Vec<&str> = name.trim_start_matches('/').split('/').collect();
-        self.depth = self.depth.max(parts.len());
-        let ends = name.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
-        let above = ends.chain([name.len()]).map(|end| (name.as_bytes()[..end].to_vec(), entry));
-        self.above.extend(above);
-        self.components.extend(parts.iter().map(|part| part.as_bytes().to_vec()));
+    fn parts(&self) -> &Parts<T> {
+        self.parts.get_or_init(|| Parts::of(&self.names))
     }
 
     /// The entry of a name that begins where `rest` begins; `rest` is a folded path from one of its
     /// components on, with a `/` before it if it is the whole path.
     pub(super) fn at(&self, rest: &[u8]) -> Option<&'static T> {
         let (from, name) = anchored(rest);
-        let whole = || self.files.get(rest).or_else(|| self.files.get(name)).copied();
+        let whole = || self.find(|one| one.is_file(rest) || one.is_file(name));
         let slashes = memchr::memchr_iter(b'/', name).take(self.depth).map(|at| at + from);
         let mut slashes = slashes.map(|end| (&rest[..end], &rest[from..end]));
         let below = |(root, any): (&[u8], &[u8])| {
-            let found = |table: &HashMap<Vec<u8>, &'static T>| {
-                table.get(root).or_else(|| table.get(any)).copied()
-            };
             let file = &rest[from + any.len() + 1..];
             let is_document = file.ends_with(b".md") && !file.contains(&b'/');
-            found(&self.directories).or_else(|| found(&self.documents).filter(|_| is_document))
+            let found = |kind| self.find(|one| one.is(kind, root) || one.is(kind, any));
+            let document = || found(NameKind::Documents).filter(|_| is_document);
+            found(NameKind::Directory).or_else(document)
         };
         let ends = || {
             let is_last = !name.contains(&b'/');
-            let end = self.ends.iter().find(|(end, _)| is_last && name.ends_with(end));
-            end.map(|(_, entry)| *entry)
+            is_last.then(|| self.ending(name)).flatten()
         };
         whole().or_else(|| slashes.find_map(below)).or_else(ends)
     }
 
+    fn ending(&self, name: &[u8]) -> Option<&'static T> {
+        self.find(|one| one.kind == NameKind::End && name.ends_with(one.name.as_bytes()))
+    }
+
     /// The entry of the directory at `rest`, all of whose files count.
     pub(super) fn directory(&self, rest: &[u8]) -> Option<&'static T> {
-        self.directories.get(anchored(rest).1).copied()
+        self.find(|one| one.is(NameKind::Directory, anchored(rest).1))
     }
 
     /// An entry with a name that is `rest`, or is below it.
     pub(super) fn above(&self, rest: &[u8]) -> Option<&'static T> {
-        self.above.get(rest).or_else(|| self.above.get(anchored(rest).1)).copied()
+        let above = &self.parts().above;
+        above.get(rest).or_else(|| above.get(anchored(rest).1)).copied()
     }
 
     /// Whether some name has this component, or ends as it does. No other name needs a closer look.
     pub(super) fn has_component(&self, name: &[u8]) -> bool {
-        self.components.contains(name) || self.ends.iter().any(|(end, _)| name.ends_with(end))
+        self.parts().components.contains(name) || self.ending(name).is_some()
     }
 }
 
