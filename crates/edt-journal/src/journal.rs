@@ -108,12 +108,12 @@ impl Journal {
         };
         let pending = match found {
             Found::Record(number, record) if number >= next => {
-                journal.next = number + 1;
+                journal.next = number.saturating_add(1);
                 journal.open = true;
                 Pending::Interrupted(record)
             }
             Found::Torn(number) if number >= next => {
-                journal.next = number + 1;
+                journal.next = number.saturating_add(1);
                 Pending::Torn
             }
             _ => Pending::Nothing,
