@@ -44,7 +44,7 @@ pub(super) struct NameTable<T: 'static> {
 #[derive(Debug)]
 struct Name<T: 'static> {
     kind: NameKind,
-    name: &'static str,
+    text: &'static str,
     entry: &'static T,
 }
 
@@ -78,14 +78,14 @@ impl<T> Name<T> {
         } else {
             (NameKind::File, written)
         };
-        Name { kind, name, entry }
+        Name { kind, text: name, entry }
     }
 
     fn is_file(&self, file: &[u8]) -> bool {
         match self.kind {
-            NameKind::File => file == self.name.as_bytes(),
+            NameKind::File => file == self.text.as_bytes(),
             NameKind::Stem => {
-                let rest = file.strip_prefix(self.name.as_bytes());
+                let rest = file.strip_prefix(self.text.as_bytes());
                 let ending = rest.and_then(|rest| rest.strip_prefix(b"."));
                 ending.is_some_and(|one| ENDINGS.iter().any(|ending| ending.as_bytes() == one))
             }
@@ -94,7 +94,7 @@ impl<T> Name<T> {
     }
 
     fn is(&self, kind: NameKind, name: &[u8]) -> bool {
-        self.kind == kind && self.name.as_bytes() == name
+        self.kind == kind && self.text.as_bytes() == name
     }
 }
 
@@ -102,7 +102,7 @@ impl<T> Parts<T> {
     fn of(names: &[Name<T>]) -> Parts<T> {
         let mut parts = Parts { above: HashMap::new(), components: HashSet::new() };
         for one in names {
-            let (kind, name, entry) = (one.kind, one.name, one.entry);
+            let (kind, name, entry) = (one.kind, one.text, one.entry);
             match kind {
                 NameKind::End => {}
                 NameKind::Stem => {
@@ -134,7 +134,7 @@ impl<T> NameTable<T> {
             written.map(move |name| Name::of(name, entry))
         });
         let names: Vec<Name<T>> = all.collect();
-        let slashes = |one: &Name<T>| memchr::memchr_iter(b'/', one.name.as_bytes()).count();
+        let slashes = |one: &Name<T>| memchr::memchr_iter(b'/', one.text.as_bytes()).count();
         let depth = names.iter().map(|one| slashes(one) + 1).max().unwrap_or(0);
         NameTable { names, depth, parts: OnceLock::new() }
     }
@@ -169,7 +169,7 @@ impl<T> NameTable<T> {
     }
 
     fn ending(&self, name: &[u8]) -> Option<&'static T> {
-        self.find(|one| one.kind == NameKind::End && name.ends_with(one.name.as_bytes()))
+        self.find(|one| one.kind == NameKind::End && name.ends_with(one.text.as_bytes()))
     }
 
     /// The entry of the directory at `rest`, all of whose files count.
